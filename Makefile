@@ -46,10 +46,10 @@ check: ## format, lint, types, imports, requirements, the page
 	@tools/npm run --silent verify >.venv/web.log 2>&1 || { cat .venv/web.log; exit 1; }
 	@echo 'all checks pass'
 
-bench: ## every benchmark, one after the other
+bench: ## every benchmark, and a table of all figures
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv
-	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+	@$(BIN)/python bench
 
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev

@@ -1,6 +1,6 @@
-"""Q7: a board of 100,000 tasks: loading it, and picking the next one after a change.
+"""Q7: loads a board of 100,000 tasks and picks the next task after a change.
 
-Prints figures; asserts nothing. The journal is a real one, written as an import writes it.
+Prints figures; asserts nothing. The journal is real and written by an import.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from allstop.core.moves import Outcome, Spawn, Spawned
 from allstop.core.run import RunState
 from allstop.core.tasks import Changes, NewTask
 from allstop.settings import Environment
-from common import repository, say_load
+from common import figure, print_load, repository, sized
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 TAGS = ("critical", "quick-win", "docs", "api", "ui", "refactor")
@@ -45,7 +45,7 @@ State = RunState[BoardState]
 
 
 def tangled(number: int, chance: random.Random) -> NewTask:
-    """One of many: in one of a hundred operations, with up to three needs and two tags."""
+    """A task in one of a hundred operations, with up to three dependencies and two tags."""
     needs = chance.sample(
         range(max(1, number - 1000), number), k=min(number - 1, chance.choice((0, 0, 1, 2, 3)))
     )
@@ -74,7 +74,7 @@ def at_home(folder: Path) -> Project:
 
 
 class Took(NamedTuple):
-    """CPU first: the least of several is the one that used least."""
+    """CPU comes first, so that min() gives the lowest CPU time."""
 
     cpu_s: float
     wall_s: float
@@ -91,7 +91,7 @@ def timed(work: Callable[[], object]) -> Took:
 
 
 def load(folder: Path) -> State:
-    """As every command does that looks at the board."""
+    """Load the board as every command does."""
 
     async def read() -> State:
         project = at_home(folder)
@@ -110,9 +110,9 @@ async def read_only(folder: Path) -> None:
 
 
 async def take_to_work(folder: Path) -> None:
-    """What `allstop run` does from its own reading of the board to the first move."""
+    """The part of `allstop run` from reading the board to the first move."""
     project = at_home(folder)
-    spec = BoardSpec(target="main")  # without agents: it comes to rest at once
+    spec = BoardSpec(target="main")  # without agents it waits at once
     known = await prepare(project, spec, lambda state: [])
     async with at_work(project, spec, known, ExitStack(), print) as session:
         await session.shop.engine.idle()
@@ -132,6 +132,8 @@ def bench_loading(folder: Path, count: int, rounds: int) -> State:
         f"    load the board: best {min(loads)}, most {max(loads)} (goal 3 s);"
         f" of it reading and decoding {min(reads)}"
     )
+    ratio = f"{min(loads).cpu_s / min(reads).cpu_s:.1f} x reading it"
+    figure(f"Q7 load {count:,} tasks", f"{min(loads).wall_s:.2f} s", goal="3 s", ratio=ratio)
     return load(folder)
 
 
@@ -143,8 +145,8 @@ def bench_taking(folder: Path) -> None:
 # --- picking ----------------------------------------------------------------------------------
 
 
-class Pen:
-    """Writes events to a board that is only in memory, and takes the time until the next move."""
+class BoardClock:
+    """Folds events into a board in memory and measures the time until the next move."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -163,7 +165,7 @@ class Pen:
         return took
 
     def start(self, what: str) -> Spawn:
-        """Open the child run that the board wants."""
+        """Open the child run that the board chose."""
         spawn = self.move
         assert isinstance(spawn, Spawn), spawn
         move_id = MoveId(self.state.moves + 1)
@@ -193,7 +195,7 @@ class Pen:
 
 
 def idle_edit(state: State, chance: random.Random) -> Iterator[str]:
-    """Ids of tasks that nobody works on."""
+    """Ids of pending tasks."""
     board = state.pilot.board
     while True:
         task = board.get(f"T{chance.randrange(board.added // 2, board.added)}")
@@ -203,56 +205,60 @@ def idle_edit(state: State, chance: random.Random) -> Iterator[str]:
 
 def bench_picking(state: State, rounds: int) -> None:
     chance = random.Random(11)
-    pen = Pen(runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=Equip(spec=SPEC))))
+    clock = BoardClock(
+        runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=Equip(spec=SPEC)))
+    )
     added = state.pilot.board.added
     for number in range(added + 1, added + rounds + 1):
-        pen.finish_one()
-        pen.write("add", Commanded(at=NOW, command=AddTasks(tasks=(tangled(number, chance),))))
-        task = next(idle_edit(pen.state, chance))
+        clock.finish_one()
+        clock.write("add", Commanded(at=NOW, command=AddTasks(tasks=(tangled(number, chance),))))
+        task = next(idle_edit(clock.state, chance))
         changes = Changes(priority=chance.randrange(9), tags=("critical",))
-        pen.write("edit", Commanded(at=NOW, command=EditTask(task=task, changes=changes)))
+        clock.write("edit", Commanded(at=NOW, command=EditTask(task=task, changes=changes)))
         needs = (f"T{int(task[1:]) - 1}", f"T{int(task[1:]) - 7}")
-        pen.write(
+        clock.write(
             "edit needs",
             Commanded(at=NOW, command=EditTask(task=task, changes=Changes(needs=needs))),
         )
-    for what, took in pen.took_ms.items():
+    slowest = max(statistics.median(took) for took in clock.took_ms.values())
+    figure(f"Q7 next of {added:,} tasks", f"{slowest:.3f} ms", goal="1 ms")
+    for what, took in clock.took_ms.items():
         print(
             f"    next after {what:<10} median {statistics.median(took):6.3f} ms,"
-            f" worst of {len(took):,} {max(took):7.3f} ms ({max(pen.cpu_ms[what]):.3f} ms CPU)"
+            f" worst of {len(took):,} {max(took):7.3f} ms ({max(clock.cpu_ms[what]):.3f} ms CPU)"
         )
 
 
 # --- the hard cases ---------------------------------------------------------------------------
 
 
-def board_of(tasks: list[NewTask]) -> Pen:
+def board_of(tasks: list[NewTask]) -> BoardClock:
     state = runs.begin(commands.PILOT, Opened(at=NOW, kind="board", spec=to_builtins(SPEC)))
     for start in range(0, len(tasks), commands.AT_ONCE):
         command = AddTasks(tasks=tuple(tasks[start : start + commands.AT_ONCE]))
         state = runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=command))
-    return Pen(state)
+    return BoardClock(state)
 
 
 def bench_flip(count: int) -> None:
-    """More than half of an operation is done: each task of it is worth more at once."""
+    """When half of an operation is done, all its tasks get a bonus at once."""
     half = count // 2
     tasks = [
         NewTask(id=f"T{n}", title="x", operation="one", done=n <= half - 2, priority=n % 5)
         for n in range(1, count + 1)
     ]
-    pen = board_of(tasks)
+    clock = board_of(tasks)
     took = []
     for _ in range(6):
-        before = pen.state.pilot.board.operations["one"].bonus
-        ms = pen.finish_one()
-        flipped = pen.state.pilot.board.operations["one"].bonus != before
+        before = clock.state.pilot.board.operations["one"].bonus
+        ms = clock.finish_one()
+        flipped = clock.state.pilot.board.operations["one"].bonus != before
         took.append(f"{ms:.3f}{' (flips)' if flipped else ''}")
     print(f"    {count:,} tasks in one operation, around the bonus: {', '.join(took)} ms")
 
 
 def bench_hub(count: int) -> None:
-    """One task that half of all others need is done: all of these become ready."""
+    """When a task that half of the others depend on is done, all of them become ready."""
     tasks = [NewTask(id="T1", title="hub", tags=("critical",))]
     tasks += [
         NewTask(
@@ -265,23 +271,23 @@ def bench_hub(count: int) -> None:
         for n in range(2, count + 1)
     ]
     built = time.perf_counter()
-    pen = board_of(tasks)
+    clock = board_of(tasks)
     built = time.perf_counter() - built
-    took = pen.finish_one()
-    assert pen.state.pilot.board["T1"].merged, "it was the most wanted"
+    took = clock.finish_one()
+    assert clock.state.pilot.board["T1"].merged, "it has the highest score"
     print(
         f"    a task that {count // 2:,} others need: merged after {took:,.0f} ms,"
         f" {took * 2000 / count:.1f} µs for each that becomes ready; the start of it took"
-        f" {max(pen.took_ms['start']):.3f} ms; the board was built in {built:.2f} s"
+        f" {max(clock.took_ms['start']):.3f} ms; the board was built in {built:.2f} s"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tasks", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--tasks", type=int, default=sized(100_000, 300))
+    parser.add_argument("--rounds", type=int, default=sized(500, 5))
     arguments = parser.parse_args()
-    say_load()
+    print_load()
     with tempfile.TemporaryDirectory() as name:
         state = bench_loading(Path(name), arguments.tasks, rounds=3)
         bench_picking(state, arguments.rounds)

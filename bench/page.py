@@ -1,7 +1,7 @@
-"""U3, Q10: the control room's page in a real browser while a thousand events a second are written.
+"""U3, Q10: the control room's page in a real browser with a thousand events per second.
 
-Each page is looked at while another process writes; counts the frames that were drawn, and the
-tasks that held the page up for more than 50 ms. Prints figures; asserts nothing.
+Another process writes events while each page is open. Counts drawn frames, and tasks that block the
+page for more than 50 ms. Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 import stream
-from common import go_first, say_load
+from common import figure, print_load, raise_priority, skip_if_tiny
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support import chromium
@@ -34,7 +34,7 @@ WATCH = """() => {
 
 
 def link(server: stream.Server) -> str:
-    """A new one, as `allstop up` gets it."""
+    """A new sign-in link, as `allstop up` gets it."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.request("POST", "/api/v1/keys", "{}", server.headers())
     path = json.loads(connection.getresponse().read())["path"]
@@ -55,6 +55,11 @@ def look(
     before = server.cpu_s()
     subprocess.run(command, check=True)
     drawn, held = page.evaluate("[window.drawn, window.held]")
+    figure(
+        f"U3 page, {name}",
+        f"{drawn / seconds:.1f} frames/s",
+        ratio=f"{still} frames/s without events",
+    )
     print(
         f"U3  {name:<12} {rate} events a second for {seconds:g} s: {drawn / seconds:5.1f} frames a"
         f" second ({still} when nothing happens); {len(held)} tasks over 50 ms, the longest"
@@ -63,8 +68,8 @@ def look(
 
 
 def main(rate: int, seconds: float) -> None:
-    say_load()
-    go_first()
+    print_load()
+    raise_priority()
     found = chromium.find()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -87,4 +92,5 @@ if __name__ == "__main__":
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=8.0)
     chosen = parser.parse_args()
+    skip_if_tiny("a browser")
     main(chosen.rate, chosen.seconds)

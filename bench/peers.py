@@ -1,10 +1,9 @@
-"""Q4, Q5 beside a peer: the same 20 instant tasks for ralph-tui and for us.
+"""Q4, Q5 compared with a peer: 20 instant tasks in ralph-tui and in Allstop.
 
-Prints figures; asserts nothing. ralph-tui is installed by npm into a temporary folder; where that
-can't be done, one line says so. Both are whole processes, from start to end, with an environment
-and a home of their own and no network but loopback. The agent is the same: one small commit, done.
-What they do differs: we always box the agent, give it a workspace and merge its work; ralph-tui
-does so only where it says so here. Neither has a gate, which ralph-tui hasn't got.
+Prints figures; asserts nothing. npm installs ralph-tui into a temporary folder; a line says if that
+fails. Both run as whole processes with their own home and only the loopback network. The agent is
+the same: one small commit, then done. Allstop always sandboxes the agent, gives it a workspace and
+merges its work; ralph-tui does so only where its row says so. Neither runs a gate.
 """
 
 from __future__ import annotations
@@ -29,11 +28,14 @@ from allstop.core.tasks import NewTask
 from common import (
     COMMITS,
     SMALL,
+    TINY,
     adopt_orphans,
+    figure,
     git,
-    house_in,
+    print_load,
+    project_in,
     repository,
-    say_load,
+    sized,
     write_settings,
 )
 
@@ -66,7 +68,7 @@ def without_network() -> tuple[str, ...]:
 
 
 def watched(argv: Sequence[str], folder: Path, path: str) -> Run:
-    """Run it to its end, or end it; what it used is read from the kernel."""
+    """Run it to its end or its time limit; the kernel reports its usage."""
     before = commits(folder)
     with (folder / "output").open("wb") as output:
         began = time.perf_counter()
@@ -87,7 +89,7 @@ def watched(argv: Sequence[str], folder: Path, path: str) -> Run:
                 os.killpg(process.pid, signal.SIGKILL)
             time.sleep(0.005)
         wall = time.perf_counter() - began
-    used = buried()
+    used = reaped_cpu_s()
     return Run(wall, own_s, used, rss_mb, commits(folder) - before, note)
 
 
@@ -96,7 +98,7 @@ def has_ended(pid: int) -> bool:
 
 
 def look(pid: int) -> tuple[float, float] | None:
-    """Its own CPU in seconds, and the most memory it had in MB."""
+    """Its own CPU in seconds and its peak memory in MB."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         status = Path(f"/proc/{pid}/status").read_text()
@@ -108,8 +110,8 @@ def look(pid: int) -> tuple[float, float] | None:
     return (int(fields[11]) + int(fields[12])) / TICKS, int(peak[0].split()[1]) / 1000
 
 
-def buried() -> float:
-    """The CPU in seconds of all that was started here and left to us; waits until it has ended."""
+def reaped_cpu_s() -> float:
+    """CPU of all child processes in seconds, after waiting for their end."""
     total = 0.0
     while True:
         try:
@@ -120,7 +122,7 @@ def buried() -> float:
 
 
 def commits(folder: Path) -> int:
-    """Commits on main that no merge made."""
+    """Commits on main except merges."""
     return int(git(folder / "repository", "rev-list", "--count", "--no-merges", "main"))
 
 
@@ -128,7 +130,9 @@ def commits(folder: Path) -> int:
 
 
 def install(folder: Path) -> Path | None:
-    """Where its programs are."""
+    """Install ralph-tui; returns the folder of its programs."""
+    if TINY:
+        return None
     if shutil.which("npm") is None:
         print("    ralph-tui isn't measured: there is no npm")
         return None
@@ -157,13 +161,13 @@ def write_prd(folder: Path, count: int) -> None:
     prd = {"name": "bench", "description": "Small files.", "userStories": stories}
     (folder / "prd.json").write_text(json.dumps(prd))
     (folder / ".ralph-tui").mkdir()
-    shown = f'[sandbox]\nallowPaths = ["{folder.parent}"]\n'  # the agent, and the whole repository
+    shown = f'[sandbox]\nallowPaths = ["{folder.parent}"]\n'  # the agent and the repository
     (folder / ".ralph-tui" / "config.toml").write_text(f"autoCommit = true\n{shown}")
     (folder / ".git" / "info" / "exclude").write_text("prd.json\n.ralph-tui\n")
 
 
 def ralph(programs: Path, *flags: str) -> Callable[[Path, int, Sequence[str]], Run]:
-    """It knows its agents by name: ours is called claude."""
+    """ralph-tui knows agents by name, so the bench agent is called claude."""
 
     def run(folder: Path, count: int, around: Sequence[str]) -> Run:
         repository(folder / "repository", SMALL)
@@ -186,14 +190,14 @@ def ralph(programs: Path, *flags: str) -> Callable[[Path, int, Sequence[str]], R
     return run
 
 
-# --- ourselves --------------------------------------------------------------------------------
+# --- allstop --------------------------------------------------------------------------------
 
 
 def allstop(slots: int) -> Callable[[Path, int, Sequence[str]], Run]:
     def run(folder: Path, count: int, around: Sequence[str]) -> Run:
         repository(folder / "repository", SMALL)
         write_settings(folder / "home", COMMITS, gate="")
-        project = house_in(folder)
+        project = project_in(folder)
         tasks = [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, count + 1)]
         anyio.run(commands.bring_in, project, tasks)
         project.close()
@@ -205,11 +209,11 @@ def allstop(slots: int) -> Callable[[Path, int, Sequence[str]], Run]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tasks", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=sized(20, 1))
+    parser.add_argument("--rounds", type=int, default=sized(3, 1))
     parser.add_argument("--programs", type=Path, help="where ralph-tui and bun are installed")
     arguments = parser.parse_args()
-    say_load()
+    print_load()
     adopt_orphans()
     print(f"Q5  {arguments.tasks} instant tasks, whole processes, best of {arguments.rounds}")
     around = without_network()
@@ -223,8 +227,15 @@ def main() -> None:
                 "ralph-tui, 4 workers": ralph(programs, *parallel),
                 "ralph-tui, 4 workers, boxed": ralph(programs, *parallel, "--sandbox=bwrap"),
             }
-        for label, run in runs.items():
-            show(label, [once(run, arguments.tasks, around) for _ in range(arguments.rounds)])
+        best = {
+            label: show(
+                label, [once(run, arguments.tasks, around) for _ in range(arguments.rounds)]
+            )
+            for label, run in runs.items()
+        }
+    ours, *peers = best.pop("allstop, 4 slots"), *(best[each] for each in best if each[0] == "r")
+    ratio = f"{ours / min(peers):.2f} x ralph-tui's best" if peers else ""
+    figure(f"Q5 {arguments.tasks} instant tasks, 4 slots", f"{ours:.2f} s", ratio=ratio)
 
 
 def once(run: Callable[[Path, int, Sequence[str]], Run], count: int, around: Sequence[str]) -> Run:
@@ -232,13 +243,14 @@ def once(run: Callable[[Path, int, Sequence[str]], Run], count: int, around: Seq
         return run(Path(name), count, around)
 
 
-def show(label: str, found: list[Run]) -> None:
+def show(label: str, found: list[Run]) -> float:
     best = min(found, key=lambda run: run.wall_s)
     print(
         f"    {label:<33} {best.wall_s:5.2f} s; CPU: its own {best.own_cpu_s:5.2f} s,"
         f" of all {best.all_cpu_s:5.2f} s; {best.rss_mb:4.0f} MB;"
         f" {best.merged} commits on main {best.note}"
     )
+    return best.wall_s
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Q14: Allstop in a room while a model takes ten seconds; and rooms beside other programs' rooms.
+"""Q14: Allstop in a room during a model call, and rooms compared with other frameworks.
 
-The model is a server on the loopback that answers after ten seconds; it is asked through the real
-connectors. Then the same talk of two agents that take no time, durable after every turn, in
-LangGraph (SQLite checkpointer), in AutoGen and in a hand-written loop, each installed from the
-package index into an environment of its own. Prints figures; asserts nothing.
+The model is a local server that answers after ten seconds, called through the real connectors. Then
+two instant agents talk, durable after every turn, in Allstop, LangGraph (SQLite checkpointer),
+AutoGen and a hand-written loop, each in its own virtual environment. Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +28,11 @@ from allstop.core.moves import TurnDone
 from allstop.core.room_specs import TalkMode
 from allstop.settings import Environment
 from allstop.testing.model_server import Say, model_server
+from common import TINY, figure, sized
 from turns import size, talk, timed
 
 SLOW_S = 10.0
-PEERS = Path(__file__).parent / "peers_of_rooms"
+PEERS = Path(__file__).parent / "room_peers"
 PACKAGES = {
     "langgraph": ("langgraph==1.2.*", "langgraph-checkpoint-sqlite==3.*", "aiosqlite"),
     "autogen": ("autogen-agentchat==0.7.5", "autogen-core==0.7.5"),
@@ -41,8 +41,8 @@ PACKAGES = {
 INSTALL_S, RUN_S = 300, 200
 
 
-def house_at(folder: Path, server) -> Project:
-    """A room needs no repository; the agents are in the person's own settings."""
+def project_at(folder: Path, server) -> Project:
+    """A project without a repository; the user's settings name the agents."""
     environment = Environment(
         home=folder,
         variables={
@@ -66,7 +66,7 @@ def house_at(folder: Path, server) -> Project:
 
 
 async def stop_once(project: Project, thread: str, server, *, everything: bool) -> float:
-    """Seconds from the command until the session is over and that is on the disk."""
+    """Seconds from the command until the end of the session is written."""
     async with room_driver(project, thread) as place:
         asked = len(server.requests)
         await place.begin(session_spec(project, Wish("Talk slowly.", TalkMode.AUTOPILOT)))
@@ -95,17 +95,22 @@ async def stop_once(project: Project, thread: str, server, *, everything: bool) 
     return took
 
 
-async def stopping(times: int) -> None:
+async def bench_stop(times: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         slow = Say(text='{"message": "late"}', delay_s=SLOW_S)
         async with model_server([slow]) as server:
-            project = house_at(Path(folder), server)
+            project = project_at(Path(folder), server)
             for everything in (False, True):
                 took = [
                     await stop_once(project, f"t{everything}{n}", server, everything=everything)
                     for n in range(times)
                 ]
                 took.sort()
+                figure(
+                    f"Q14 Allstop in a model call, {'all' if everything else 'one room'}",
+                    f"{statistics.median(took) * 1e3:.1f} ms",
+                    goal="50 ms",
+                )
                 what = "everything" if everything else "one room"
                 print(
                     f"Q14 Allstop of {what}, model call of {SLOW_S:g} s in flight, {times} times:"
@@ -115,7 +120,7 @@ async def stopping(times: int) -> None:
             project.close()
 
 
-def beside(turns: int) -> None:
+def bench_peers(turns: int) -> None:
     print(f"{turns} turns of two agents that take no time, durable each turn")
     with tempfile.TemporaryDirectory() as folder:
         cost = timed(lambda: anyio.run(talk, Path(folder) / "room", 1, turns), turns)
@@ -124,11 +129,14 @@ def beside(turns: int) -> None:
             f"    {'allstop':10} {cost.cpu_ms:.3f} ms CPU a turn, {cost.per_s:,.0f} turns/s,"
             f" {kb:.1f} KB written a turn"
         )
+    ratios = []
     for name, packages in PACKAGES.items():
+        if TINY and packages:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             python = _environment(Path(folder), packages)
             if python is None:
-                print(f"    {name:10} can't be installed here")
+                print(f"    {name:10} can't be installed")
                 continue
             done = subprocess.run(
                 [python, str(PEERS / f"talk_{name}.py"), str(turns), folder],
@@ -146,6 +154,8 @@ def beside(turns: int) -> None:
                 f"    {name:10} {found['cpu_ms']:.3f} ms CPU a turn, {found['per_s']:,.0f} turns/s,"
                 f" {found['kb']:.1f} KB written a turn"
             )
+            ratios.append(f"{cost.cpu_ms / found['cpu_ms']:.2f} x {name}")
+    figure("Q1 turn of a room", f"{cost.cpu_ms:.3f} ms CPU", goal="0.3 ms", ratio=", ".join(ratios))
 
 
 def _environment(folder: Path, packages: tuple[str, ...]) -> str | None:
@@ -165,14 +175,14 @@ def _environment(folder: Path, packages: tuple[str, ...]) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--turns", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=sized(40, 1))
+    parser.add_argument("--turns", type=int, default=sized(1000, 20))
     parser.add_argument("--only", choices=["stopping", "beside"])
     arguments = parser.parse_args()
     if arguments.only != "beside":
-        anyio.run(stopping, arguments.times)
+        anyio.run(bench_stop, arguments.times)
     if arguments.only != "stopping":
-        beside(arguments.turns)
+        bench_peers(arguments.turns)
 
 
 if __name__ == "__main__":

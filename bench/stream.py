@@ -1,11 +1,10 @@
-"""Q10, Q26: what the control room costs, and how soon it answers.
+"""Q10, Q26: CPU of the control room with many listeners, and its response times.
 
-Q10: so many listeners, and a process that writes so many events a second to the journal. Counts
-what arrives and in how many pieces, and the CPU time of the server alone. A server that does not
-get its turn sends more at a time and so needs less: where that is allowed, everything here goes
-before what else the machine does, and a server that came too late is said to have. It is ended while
-all listen, and one of them takes nothing. Q26: rooms of scripted agents talk in the server, while a
-client asks for everything in the table of routes, one thing after the other. Prints figures;
+Q10: a process writes events to the journal at a steady rate, for many listeners and one that reads
+nothing. Counts received events and chunks, and the CPU time of the server. A delayed server sends
+larger chunks and needs less CPU, so the benchmark runs with priority and reports a late server. The
+server is ended while all listen. Q26: scripted agents talk in rooms of the server while a client
+requests every route in turn. Prints figures;
 asserts nothing.
 """
 
@@ -40,13 +39,13 @@ from allstop.core.ids import RunId
 from allstop.ports import Entry
 from allstop.server.routes.table import READING
 from allstop.server.stream.broadcast import beat_s
-from common import go_first, repository, say_load
+from common import figure, print_load, raise_priority, repository, sized
 
 RUN = RunId("room:bench")
 STEP_S = 0.02
-ROUNDS = 3
+ROUNDS = sized(3, 1)
 PUNCTUAL = 0.6
-"""Of the pieces that a server sends whose own work takes no time."""
+"""Minimum share of the chunks that an undelayed server sends."""
 
 LINK = re.compile(r"once: http://127\.0\.0\.1:(\d+)/")
 AGENT = '[agents.{name}]\ndriver = "scripted"\nscript = "talk.toml"\n'
@@ -77,7 +76,7 @@ class Server:
         return int(self._status.read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
     def end(self) -> float:
-        """As Ctrl-C does; how long it takes."""
+        """End it as Ctrl-C does; returns the seconds."""
         began = time.monotonic()
         self._process.terminate()
         self._process.wait(30)
@@ -114,32 +113,32 @@ def control_room(folder: Path) -> Iterator[Server]:
 
 
 @dataclass
-class Heard:
+class Received:
     events: int = 0
-    pieces: int = 0
+    chunks: int = 0
 
 
-async def listen(server: Server, heard: list[Heard], number: int, ready: list[int]) -> None:
+async def listen(server: Server, received: list[Received], number: int, ready: list[int]) -> None:
     async with await anyio.connect_tcp("127.0.0.1", server.port) as stream:
         await stream.send(asked_for(server))
         await stream.receive()
         ready.append(number)
-        await _count(stream, heard, number)
+        await _count(stream, received, number)
 
 
-async def _count(stream: SocketStream, heard: list[Heard], number: int) -> None:
+async def _count(stream: SocketStream, received: list[Received], number: int) -> None:
     rest = b""
     with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError):
         while True:
             data = rest + await stream.receive(1 << 20)
             rest = data[data.rfind(b"\n") + 1 :]
-            heard[number].events += data.count(b"event: log\n")
-            heard[number].pieces += 1
+            received[number].events += data.count(b"event: log\n")
+            received[number].chunks += 1
 
 
 @contextlib.contextmanager
-def deaf(server: Server) -> Iterator[None]:
-    """Somebody who listens and takes nothing of it."""
+def idle_listener(server: Server) -> Iterator[None]:
+    """A listener that reads nothing."""
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", server.port))
@@ -154,7 +153,7 @@ def asked_for(server: Server) -> bytes:
 
 
 def write(folder: Path, rate: int, seconds: float) -> None:
-    """In a process of its own: at a steady pace, some events at a time."""
+    """Write events in batches at a steady rate, in another process."""
 
     async def work() -> None:
         journal = SqliteJournal(folder, SystemClock())
@@ -172,19 +171,19 @@ def write(folder: Path, rate: int, seconds: float) -> None:
     anyio.run(work)
 
 
-async def stay_deaf(server: Server) -> None:
-    with deaf(server):
+async def keep_idle_listener(server: Server) -> None:
+    with idle_listener(server):
         await anyio.sleep_forever()
 
 
 async def measure_stream(server: Server, listeners: int, rate: int, seconds: float) -> float:
-    """The share of a core that the server took."""
-    heard, ready = [Heard() for _ in range(listeners)], list[int]()
+    """The server's share of a core."""
+    received, ready = [Received() for _ in range(listeners)], list[int]()
     expected = int(rate * seconds) + 1
     async with anyio.create_task_group() as group:
-        group.start_soon(stay_deaf, server)
+        group.start_soon(keep_idle_listener, server)
         for number in range(listeners):
-            group.start_soon(listen, server, heard, number, ready)
+            group.start_soon(listen, server, received, number, ready)
         while len(ready) < listeners:
             await anyio.sleep(0.05)
         before, began = server.cpu_s(), time.monotonic()
@@ -192,17 +191,17 @@ async def measure_stream(server: Server, listeners: int, rate: int, seconds: flo
         command += ["--rate", str(rate), "--seconds", str(seconds)]
         await anyio.run_process(command, stdout=None, stderr=None)
         with anyio.move_on_after(20):
-            while min(each.events for each in heard) < expected:
+            while min(each.events for each in received) < expected:
                 await anyio.sleep(0.02)
         took, used, rss_mb = time.monotonic() - began, server.cpu_s() - before, server.rss_mb()
         ended_s = await anyio.to_thread.run_sync(server.end)
         group.cancel_scope.cancel()
-    whole = sum(each.events == expected for each in heard)
-    pieces = statistics.median(each.pieces for each in heard)
-    late = pieces < PUNCTUAL * seconds / beat_s(listeners)
+    whole = sum(each.events == expected for each in received)
+    chunks = statistics.median(each.chunks for each in received)
+    late = chunks < PUNCTUAL * seconds / beat_s(listeners)
     print(
         f"{listeners} listeners, {rate:,} events/s for {seconds:g} s: {whole} got all {expected:,}"
-        f" in {pieces:.0f} pieces; server CPU {used:.2f} s in {took:.1f} s,"
+        f" in {chunks:.0f} chunks; server CPU {used:.2f} s in {took:.1f} s,"
         f" {used / seconds:.0%} of a core, {rss_mb:.0f} MB; ended in {ended_s:.2f} s"
         + ("; it came too late too often: the machine is too busy for this" if late else "")
     )
@@ -231,13 +230,13 @@ class Client:
 
 NAMES = {"run": "room:t0", "task": "T1", "thread": "t0"}
 WORDS = {"/runs/{run}/at": "?seq=2"}
-"""What has to be said with an address."""
+"""Query strings by route."""
 
 OF_WORK = ("/runs/{run}/diff", "/runs/{run}/remarks")
 
 
 def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
-    """Every route that reads, and one that changes nothing of what there is."""
+    """Every reading route, and one that changes no run."""
     found: list[tuple[str, str, object]] = [("POST", "/keys", {})]
     for route in READING:
         names = NAMES | ({"run": auto} if route.path in OF_WORK else {})
@@ -247,7 +246,7 @@ def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
 
 
 def with_work(client: Client) -> str:
-    """A task and a thread whose work can be looked at; the thread's name."""
+    """Start a task and a Full Auto thread and wait for their diffs; returns the thread's run."""
     client.ask("POST", "/runs", {"kind": "task", "prompt": "write", "agent": "worker"})
     order = {"kind": "auto", "goal": "write", "agent": "worker"}
     client.ask("POST", "/runs", order)
@@ -279,6 +278,8 @@ def measure_answers(server: Server, agents: int, seconds: float) -> None:
             time.sleep(0.01)
     print(f"{agents} agents talk; server CPU {(server.cpu_s() - before) / seconds:.0%} of a core")
     everything = sorted(took for times in by_path.values() for took in times)
+    slow = everything[int(len(everything) * 0.99)]
+    figure(f"Q26 API answers, {agents} rooms, p99", f"{slow:.1f} ms", goal="50 ms")
     for path, times in (*by_path.items(), ("all", everything)):
         high = sorted(times)[int(len(times) * 0.99)]
         print(
@@ -290,21 +291,26 @@ def measure_answers(server: Server, agents: int, seconds: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", help=argparse.SUPPRESS)
-    parser.add_argument("--listeners", type=int, default=200)
-    parser.add_argument("--rate", type=int, default=1000)
-    parser.add_argument("--agents", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--listeners", type=int, default=sized(200, 2))
+    parser.add_argument("--rate", type=int, default=sized(1000, 50))
+    parser.add_argument("--agents", type=int, default=sized(64, 1))
+    parser.add_argument("--seconds", type=float, default=sized(5.0, 0.3))
     given = parser.parse_args()
     if given.write:
         write(Path(given.write), given.rate, given.seconds)
         return
-    say_load()
-    go_first()
+    print_load()
+    raise_priority()
     shares = []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder, control_room(Path(folder)) as server:
             asked = (server, given.listeners, given.rate, given.seconds)
             shares.append(anyio.run(measure_stream, *asked))
+    figure(
+        f"Q10 {given.listeners} listeners, {given.rate:,} events/s",
+        f"{statistics.median(shares):.0%} of a core",
+        goal="50%",
+    )
     print(f"median of {ROUNDS}: {statistics.median(shares):.0%} of a core")
     with tempfile.TemporaryDirectory() as folder, control_room(Path(folder)) as server:
         measure_answers(server, given.agents, given.seconds)

@@ -1,6 +1,6 @@
-"""Q4, Q5: what tasks cost whose agent takes no time: workspaces, gate, merge, and memory.
+"""Q4, Q5: the cost of tasks with an instant agent: workspaces, gate, merge and memory.
 
-Prints figures and ratios; asserts nothing. Each board works in a process of its own, with the real
+Prints figures and ratios; asserts nothing. Each board runs in its own process, with the real
 journal, git and sandbox.
 """
 
@@ -24,14 +24,14 @@ from allstop.core.moves import Failed
 from allstop.core.prompt import prompt
 from allstop.core.tasks import NewTask
 from allstop.ports import Box, Live, Turn
-from common import COMMITS, adopt_orphans, go_first, house_in, say_load
+from common import COMMITS, adopt_orphans, figure, print_load, project_in, raise_priority, sized
 from common.boards import (
     Figures,
-    bury_orphans,
     measured,
     prepare,
     print_programs,
     programs_cpu_s,
+    reap_orphans,
     tasks,
 )
 
@@ -43,10 +43,10 @@ WITHOUT_AGENT = ("OpenWorkspace", "Integrate", "Land")
 def in_turn(
     rounds: int, agent: str, some: list[NewTask], slots: tuple[int, ...], **how: object
 ) -> list[Figures]:
-    """For each number of slots the quickest, measured in turn: the machine changes its speed.
+    """The fastest board for each number of slots, measured alternately as the machine's speed varies.
 
-    All is removed at the end: ext4 looks at every file that was deleted within the last seconds
-    before it makes another, which takes up to a millisecond.
+    Files are removed only at the end: after recent deletions, ext4 takes up to a millisecond longer
+    to create a file.
     """
     found: dict[int, list[Figures]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
@@ -58,14 +58,14 @@ def in_turn(
     return [min(found[each], key=lambda figures: figures.wall_s) for each in slots]
 
 
-def say_disk() -> None:
-    """What making a file costs here, for it is most of what a clone does."""
+def print_disk() -> None:
+    """Print the cost of creating a file, which is most of a clone's work."""
     with tempfile.TemporaryDirectory() as name:
         began = time.process_time()
         for number in range(50):
             Path(name, str(number)).touch()
         took = (time.process_time() - began) * 1000 / 50
-    print(f"    making a file in {tempfile.gettempdir()} takes {took:.2f} ms CPU")
+    print(f"    creating a file in {tempfile.gettempdir()} takes {took:.2f} ms CPU")
 
 
 # --- Q5 ---------------------------------------------------------------------------------------
@@ -80,9 +80,19 @@ def bench_merging(count: int, rounds: int) -> None:
             f" {found.own_cpu_s / count * 1000:.0f} ms, of programs"
             f" {found.child_cpu_s / count * 1000:.0f} ms; {found.done} merged"
         )
+    figure(
+        f"Q5 {count} instant tasks, 4 slots",
+        f"{four.wall_s:.2f} s",
+        ratio=f"{four.wall_s / one.wall_s:.2f} x one slot",
+    )
     print(f"    4 slots / 1: {four.wall_s / one.wall_s:.2f} of the time")
     for slots, found in ((1, one), (4, four)):
         spent = sum(sum(found.moves_ms.get(kind, [])) for kind in WITHOUT_AGENT) / count
+        figure(
+            f"Q5 workspace and merge, {slots} slot{'s' * (slots > 1)}",
+            f"{spent:.0f} ms",
+            goal="60 ms",
+        )
         print(
             f"    {slots} slot{'s' * (slots > 1)}: workspace and merge alone {spent:.0f} ms a task"
             f" (goal 60)"
@@ -107,11 +117,13 @@ class Step(NamedTuple):
 
 
 async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
-    """What the moves of a task ask for, with nothing beside it: no journal, no other task."""
-    project, room = house_in(folder), Box(home=str(folder))
+    """The operations of a task alone, without journal and other tasks."""
+    project, room = project_in(folder), Box(home=str(folder))
     launcher = await make_launcher("on", project.live)
     workspaces = await runtime.workspaces(project, launcher)
-    agent = CommandAgent(("sh", "-c", COMMITS), launcher=launcher, room=room, clock=project.clock)
+    agent = CommandAgent(
+        ("sh", "-c", COMMITS), launcher=launcher, fallback_box=room, clock=project.clock
+    )
     found: dict[str, list[Step]] = defaultdict(list)
 
     async def step(what: str, doing: Awaitable[T]) -> T:
@@ -119,7 +131,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
         result = await doing
         ended, used = time.perf_counter(), time.process_time()
         assert not isinstance(result, Failed), result
-        bury_orphans()
+        reap_orphans()
         now = ended, used, programs_cpu_s()
         took = zip(now, (wall, own, programs), strict=True)
         found[what].append(Step(*((after - before) * 1000 for after, before in took)))
@@ -128,8 +140,8 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     for number in range(count):
         name, label = f"S{number}", f"board/S{number}"
         await step("open", workspaces.open(name, "main", label))
-        turn = Turn(run=label, prompt=prompt("Do it."), place=workspaces.place(name))
-        await step("agent", agent.take_turn(turn, Unheard()))
+        turn = Turn(run=label, prompt=prompt("Do it."), place=workspaces.box_of(name))
+        await step("agent", agent.take_turn(turn, SilentWatch()))
         await step("keep", workspaces.keep(name, label))
         await step("candidate", workspaces.candidate(name, label))
         made = await step("integrate", workspaces.integrate(name, "main", "Merge", label))
@@ -137,7 +149,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     return found
 
 
-class Unheard:
+class SilentWatch:
     def live(self, live: Live) -> None:
         pass
 
@@ -169,19 +181,22 @@ def bench_steps(count: int) -> None:
 def bench_memory(count: int) -> None:
     (found,) = in_turn(1, COMMITS, tasks(count), (2,), gate="", merge=False)
     shown = ", ".join(f"{mb:.1f} MB after {tasks}" for tasks, mb in sorted(found.rss_mb.items()))
+    figure(
+        f"Q4 memory after {found.done} tasks", f"{max(found.rss_mb.values()):.0f} MB", goal="64 MB"
+    )
     print(f"Q4  RSS over {found.done} tasks (goal 64 MB, flat): {shown}; {found.wall_s:.0f} s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", choices=["merging", "memory"])
-    parser.add_argument("--tasks", type=int, default=20)
-    parser.add_argument("--many", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=sized(20, 1))
+    parser.add_argument("--many", type=int, default=sized(400, 1))
+    parser.add_argument("--rounds", type=int, default=sized(3, 1))
     arguments = parser.parse_args()
-    say_load()
-    say_disk()
-    go_first()
+    print_load()
+    print_disk()
+    raise_priority()
     adopt_orphans()
     if arguments.only in (None, "memory"):
         bench_memory(arguments.many)

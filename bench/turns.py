@@ -1,8 +1,8 @@
-"""Q1, Q2, Q3: what a durable turn costs with agents that take no time, in tasks and in rooms.
+"""Q1, Q2, Q3: the cost of a durable turn with instant agents, in tasks and in rooms.
 
 Prints figures and ratios; asserts nothing. The floors are hand-written loops without brakes that
-insert the same bytes into the same kind of SQLite file: one with a commit a turn, and one whose
-many loops share each commit. How Python was built makes 20 to 30 % of all this, so it is said first.
+insert the same bytes into an SQLite file: one with a commit per turn, and one whose loops share
+commits. The build of Python makes a difference of 20 to 30 %, so it is printed first.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ import anyio
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import StartSession
-from allstop.core.context_window import Memory
+from allstop.core.context_window import CachePricing
 from allstop.core.moves import Outcome, TurnDone, Usage
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities, Isolation
-from common import go_first, say_load
+from common import figure, print_load, raise_priority, sized
 
-EACH = 200  # turns of each of many runs
-LONG = 10_001
+EACH = sized(200, 3)  # turns of each of many runs
+LONG = sized(10_001, 21)
+WARM = sized(50, 3)
 REPLY = "word " * 118  # 590 bytes, as a room's message has
 ENVELOPE = json.dumps({"message": "word " * 112})
 
 
-class Talker:
-    """An agent of a room: it sees the goal and the window, and hands over to nobody."""
+class RoomAgent:
+    """An instant agent in a room, without handoffs."""
 
     abilities = Abilities()
 
@@ -72,7 +73,7 @@ class InstantAgent:
 
 
 class CountingAgent(InstantAgent):
-    """Notes when each turn began."""
+    """Records the CPU time at the start of each turn."""
 
     def __init__(self):
         self.cpu_at = []
@@ -85,13 +86,13 @@ class CountingAgent(InstantAgent):
 class NoLauncher:
     isolation = Isolation(boxed=True, allowed=True, how="nothing is launched")
 
-    def strike(self, label):
+    def kill(self, label):
         pass
 
-    def overran(self, label):
+    def out_of_memory(self, label):
         return ""
 
-    async def outgrown(self):
+    async def memory_exceeded(self):
         await anyio.sleep_forever()
 
     def killed(self, label=""):
@@ -99,10 +100,10 @@ class NoLauncher:
 
 
 async def talk(folder: Path, runs: int, turns: int, cpu_at=None) -> None:
-    """Two agents a room, in Autopilot, with a window that grows and is cut back."""
+    """Rooms of two agents in Autopilot with an elastic window."""
     journal = SqliteJournal(folder, SystemClock())
     launcher = NoLauncher()
-    agents = {"gpt": Talker(cpu_at), "claude": Talker(cpu_at)}
+    agents = {"gpt": RoomAgent(cpu_at), "claude": RoomAgent(cpu_at)}
     engine = LocalEngine(
         journal=journal,
         hands=Hands(agents, launcher=launcher),
@@ -114,7 +115,7 @@ async def talk(folder: Path, runs: int, turns: int, cpu_at=None) -> None:
         id="s",
         mode=TalkMode.AUTOPILOT,
         goal="Brainstorm features for a cozy bakery website.",
-        seats=tuple(Seat(agent=name, memory=Memory()) for name in agents),
+        seats=tuple(Seat(agent=name, memory=CachePricing()) for name in agents),
         first="gpt",
         guards=Guards(max_turns=turns, max_tokens=10**12, max_minutes=10**6, soft_turns=0),
     )
@@ -141,7 +142,7 @@ async def drive(folder: Path, runs: int, turns: int, agent=None) -> None:
     async with engine.serving():
         async with anyio.create_task_group() as group:
             for number in range(runs):
-                goal = f"go on, {number}"  # its own: none gains by another
+                goal = f"go on, {number}"  # a different goal, so that no cache helps
                 spec = {"task": "t", "goal": goal, "agents": ["a"], "iterations": turns}
                 group.start_soon(engine.open, f"r{number}", "task", spec)
         for number in range(runs):
@@ -212,8 +213,8 @@ def timed(work: Callable[[], object], turns: int) -> Cost:
     return Cost(*(each * 1e3 / turns for each in spent))
 
 
-def told(costs: list[Cost]) -> str:
-    """The median, and in brackets the range: the machine changes its speed."""
+def summary_of(costs: list[Cost]) -> str:
+    """Median and range, because the machine's speed varies."""
     cpu, pace = [cost.cpu_ms for cost in costs], [cost.per_s for cost in costs]
     return (
         f"{statistics.median(cpu):.3f} ms CPU a turn ({min(cpu):.3f} to {max(cpu):.3f}),"
@@ -227,9 +228,9 @@ def against(costs: list[Cost], floors: list[Cost]) -> str:
 
 
 def python() -> str:
-    """Which one this is; with a yardstick, since not all that were built with PGO say so."""
+    """The build of Python, with a measured speed, since not all PGO builds are marked."""
     arguments = sysconfig.get_config_var("CONFIG_ARGS") or ""
-    said = "with PGO" if "--enable-optimizations" in arguments else "not said to be with PGO"
+    said = "with PGO" if "--enable-optimizations" in arguments else "not marked as PGO"
     steps = 100_000
     took_s = min(timeit.repeat("number += 1", "number = 0", number=steps, repeat=20))
     step_ns = took_s / steps * 1e9
@@ -242,13 +243,13 @@ def size(folder: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--turns", type=int, default=3000)
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=sized(3000, 10))
+    parser.add_argument("--runs", type=int, default=sized(500, 2))
+    parser.add_argument("--rounds", type=int, default=sized(3, 1))
     arguments = parser.parse_args()
     print(python())
-    say_load()
-    go_first()
+    print_load()
+    raise_priority()
     with tempfile.TemporaryDirectory() as folder:
         of_tasks(Path(folder), arguments)
         of_rooms(Path(folder), arguments)
@@ -256,14 +257,15 @@ def main() -> None:
 
 def of_tasks(root: Path, arguments: argparse.Namespace) -> None:
     turns, runs, rounds = arguments.turns, arguments.runs, range(arguments.rounds)
-    anyio.run(drive, root / "warm", 1, 50)
+    anyio.run(drive, root / "warm", 1, WARM)
     costs, floors = [], []
     for number in rounds:
         costs.append(timed(partial(anyio.run, drive, root / f"one-{number}", 1, turns), turns))
         floors.append(timed(partial(floor, root / f"floor-{number}", turns), turns))
     ratio = size(root / "one-0") / (turns * len(REPLY))
-    print(f"Q1  one run: {told(costs)}; journal {ratio:.2f} x content")
-    print(f"    floor:   {told(floors)}; {against(costs, floors)}")
+    print(f"Q1  one run: {summary_of(costs)}; journal {ratio:.2f} x content")
+    print(f"    floor:   {summary_of(floors)}; {against(costs, floors)}")
+    show("turn of a task", costs, "0.3 ms", against(costs, floors))
     total, costs, floors = runs * EACH, [], []
     before = peak_kb()
     for number in rounds:
@@ -272,22 +274,25 @@ def of_tasks(root: Path, arguments: argparse.Namespace) -> None:
             grown = peak_kb() - before
         shared = partial(anyio.run, shared_floor, root / f"shared-{number}", runs, EACH)
         floors.append(timed(shared, total))
-    print(f"Q2  {runs} runs at once: {told(costs)}, {grown / runs:.1f} KB a run")
-    print(f"    floor:   {told(floors)}; {against(costs, floors)}")
+    print(f"Q2  {runs} runs at once: {summary_of(costs)}, {grown / runs:.1f} KB a run")
+    print(f"    floor:   {summary_of(floors)}; {against(costs, floors)}")
+    show_pace(f"{runs} tasks at once", costs, "10,000/s", against(costs, floors))
     agent = CountingAgent()
     anyio.run(drive, root / "long", 1, LONG, agent)
     print(f"Q3  last tenth of {LONG - 1:,} turns / first: {growth(agent.cpu_at):.2f}")
+    figure("Q3 last tenth of a long task", f"{growth(agent.cpu_at):.2f} x the first", goal="1.2 x")
 
 
 def of_rooms(root: Path, arguments: argparse.Namespace) -> None:
     turns, runs, rounds = arguments.turns, arguments.runs, range(arguments.rounds)
-    anyio.run(talk, root / "warm-room", 1, 50)
+    anyio.run(talk, root / "warm-room", 1, WARM)
     costs = [
         timed(partial(anyio.run, talk, root / f"room-{number}", 1, turns), turns)
         for number in rounds
     ]
     ratio = size(root / "room-0") / (turns * len(ENVELOPE))
-    print(f"Q1  one room: {told(costs)}; journal {ratio:.2f} x content")
+    print(f"Q1  one room: {summary_of(costs)}; journal {ratio:.2f} x content")
+    show("turn of a room", costs, "0.3 ms")
     before = peak_kb()
     costs = [timed(partial(anyio.run, talk, root / "rooms-0", runs, EACH), runs * EACH)]
     grown = peak_kb() - before
@@ -295,10 +300,22 @@ def of_rooms(root: Path, arguments: argparse.Namespace) -> None:
         timed(partial(anyio.run, talk, root / f"rooms-{number}", runs, EACH), runs * EACH)
         for number in rounds[1:]
     ]
-    print(f"Q2  {runs} rooms at once: {told(costs)}, {grown / runs:.1f} KB a room")
+    print(f"Q2  {runs} rooms at once: {summary_of(costs)}, {grown / runs:.1f} KB a room")
+    show_pace(f"{runs} rooms at once", costs, "10,000/s")
     cpu_at: list[float] = []
     anyio.run(talk, root / "long-room", 1, LONG, cpu_at)
     print(f"Q3  last tenth of a room of {LONG - 1:,} turns / first: {growth(cpu_at):.2f}")
+    figure("Q3 last tenth of a long room", f"{growth(cpu_at):.2f} x the first", goal="1.2 x")
+
+
+def show(what: str, costs: list[Cost], goal: str, ratio: str = "") -> None:
+    cpu_ms = statistics.median(cost.cpu_ms for cost in costs)
+    figure(f"Q1 {what}", f"{cpu_ms:.3f} ms CPU", goal=goal, ratio=ratio)
+
+
+def show_pace(what: str, costs: list[Cost], goal: str, ratio: str = "") -> None:
+    pace = statistics.median(cost.per_s for cost in costs)
+    figure(f"Q2 {what}", f"{pace:,.0f} turns/s", goal=goal, ratio=ratio)
 
 
 def growth(cpu_at: list[float]) -> float:

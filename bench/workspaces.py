@@ -1,6 +1,6 @@
-"""Q6: the workspace of a repository with 50,000 files, against git's own clone and checkout.
+"""Q6: a workspace of a repository with 50,000 files, compared with git clone and checkout.
 
-Prints figures and the ratio; asserts nothing. All of it is in memory, so that no disk counts.
+Prints figures and the ratio; asserts nothing. All files are in memory, so that the disk doesn't matter.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import anyio
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.core.moves import WorkspaceOpen
-from common import adopt_orphans, git, house_in, say_load
-from common.boards import bury_orphans, programs_cpu_s
+from common import adopt_orphans, figure, git, print_load, project_in, sized
+from common.boards import programs_cpu_s, reap_orphans
 
 MEMORY = Path("/dev/shm")
 BYTES_EACH = 1000
@@ -32,7 +32,7 @@ class Took(NamedTuple):
 
 
 def make_large(folder: Path, files: int) -> None:
-    """Without a checkout: nobody needs one here."""
+    """A repository without a checkout."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
     with subprocess.Popen(
@@ -56,32 +56,32 @@ async def cloned(folder: Path) -> Took:
 
 
 async def opened(folder: Path) -> Took:
-    """What is looked up once for all workspaces isn't counted."""
-    project = house_in(folder)
+    """Lookups that are shared by all workspaces aren't counted."""
+    project = project_in(folder)
     launcher = await make_launcher("on", project.live)
     workspaces = await runtime.workspaces(project, launcher)
     before, began = programs_cpu_s(), time.perf_counter()
     result = await workspaces.open("one", "main", "bench")
     wall = time.perf_counter() - began
     assert isinstance(result, WorkspaceOpen), result
-    bury_orphans()
+    reap_orphans()
     return Took(wall, programs_cpu_s() - before)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--files", type=int, default=50_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--files", type=int, default=sized(50_000, 50))
+    parser.add_argument("--rounds", type=int, default=sized(3, 1))
     arguments = parser.parse_args()
     needed = arguments.files * ROOM_FOR_EACH
     if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < needed:
-        print(f"Q6  skipped: {MEMORY} has no room for {needed / 1e6:,.0f} MB")
+        print(f"Q6  skipped: {MEMORY} has no space for {needed / 1e6:,.0f} MB")
         return
-    say_load()
+    print_load()
     adopt_orphans()
     ours, theirs = [], []
     with tempfile.TemporaryDirectory(dir=MEMORY) as real, tempfile.TemporaryDirectory() as shown:
-        folder = Path(shown) / "memory"  # a box has a /dev of its own, and nothing of ours in it
+        folder = Path(shown) / "memory"  # a sandbox has its own /dev, without our files
         folder.symlink_to(real)
         make_large(folder / "repository", arguments.files)
         for _ in range(arguments.rounds):
@@ -93,6 +93,12 @@ def main() -> None:
     cpu, git_cpu = (max(took.cpu_s for took in each) for each in (ours, theirs))  # see common
     print(f"Q6  a workspace of {arguments.files:,} files: {wall:.2f} s, {cpu:.2f} s CPU")
     print(f"    git clone --shared, checkout: {git_wall:.2f} s, {git_cpu:.2f} s CPU")
+    figure(
+        f"Q6 workspace of {arguments.files:,} files",
+        f"{wall:.2f} s",
+        goal="1.2 x",
+        ratio=f"{wall / git_wall:.2f} x git clone and checkout",
+    )
     print(
         f"    ratio: {wall / git_wall:.2f} of the time, {cpu / git_cpu:.2f} of the CPU (goal 1.2)"
     )

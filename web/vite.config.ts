@@ -1,4 +1,4 @@
-// How the page is built: into the package, with names that carry a digest of their content.
+// The build of the page: into the package, with a digest in each file name.
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 
@@ -9,18 +9,18 @@ export default defineConfig({
     outDir: '../src/allstop/_web',
     emptyOutDir: true,
     target: 'es2022',
-    // Nothing inline: the page's policy allows scripts and styles from files only.
+    // Nothing inline: the content security policy allows only files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
-        // What most pages share is one file: two dozen small ones cost more round trips than bytes.
-        // Markdown is large, and only some pages show any.
+        // Code that most pages share is one file: many small ones would cost round trips.
+        // Markdown is large, and only some pages need it.
         advancedChunks: {
           groups: [
             {
               name: 'shared',
-              test: /\/src\/(lib|state|parts)\/(?!markdown|Markdown|WaitingItem|Changes|DiffView|Remark|Terminal|bus\.worker)|\/node_modules\/(svelte|esm-env|clsx)\//,
+              test: /\/src\/(lib|state|parts|kinds)\/(?!markdown|Markdown|InboxItem|Changes|DiffView|Remark|Terminal|event-bus\.worker)|\/node_modules\/(svelte|esm-env|clsx)\//,
             },
           ],
         },

@@ -1,4 +1,4 @@
-// Unit tests run in happy-dom; what needs a real browser is under tests/browser.
+// Unit tests run in happy-dom; tests in a real browser are in tests/browser.
 import { svelteTesting } from '@testing-library/svelte/vite'
 import { defineConfig, mergeConfig } from 'vitest/config'
 import base from './vite.config'

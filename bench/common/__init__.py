@@ -1,4 +1,8 @@
-"""What several benchmarks need: small repositories, settings, and the price of a process."""
+"""Shared parts of the benchmarks: tiny mode, figures, small repositories, settings, CPU times.
+
+With `ALLSTOP_BENCH=tiny` each benchmark runs once with very small numbers, in a second or two. Its
+figures mean nothing then; a test uses it to check that the benchmarks work.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,32 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from allstop.app.project import Project
 from allstop.settings import Environment
+
+TINY = os.environ.get("ALLSTOP_BENCH") == "tiny"
+FIGURE = "figure: "
+
+Number = TypeVar("Number", int, float)
+
+
+def sized(normal: Number, tiny: Number) -> Number:
+    """A number of rounds, tasks or seconds, depending on the mode."""
+    return tiny if TINY else normal
+
+
+def skip_if_tiny(needs: str) -> None:
+    """End a benchmark that can't run in tiny mode, after its imports and arguments were checked."""
+    if TINY:
+        print(f"    skipped in tiny mode: needs {needs}")
+        sys.exit()
+
+
+def figure(name: str, measured: str, *, goal: str = "", ratio: str = "") -> None:
+    """Print a row of the table that `make bench` shows at its end."""
+    print(FIGURE + "|".join((name, goal, measured, ratio)))
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -30,7 +57,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path, files: Mapping[str, str]) -> Path:
-    """With one commit on main."""
+    """A repository with one commit on main."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
     for name, text in files.items():
@@ -41,16 +68,16 @@ def repository(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def house_in(folder: Path) -> Project:
-    """Of the repository in a folder, for a person whose home is beside it."""
+def project_in(folder: Path) -> Project:
+    """The project in folder/repository, with folder/home as home."""
     variables = {"PATH": os.environ["PATH"]}
     return Project(folder / "repository", Environment(home=folder / "home", variables=variables))
 
 
 def write_settings(home: Path, agent: str, gate: str = "true") -> None:
-    """The person's own file, which needs nobody's trust; `agent` is a script of the shell's.
+    """Write the user's settings, which need no trust; `agent` is a shell script.
 
-    Without a gate nothing is checked at all, not even which files were changed.
+    An empty gate also turns off the inspection of changed files.
     """
     file = home / ".config" / "allstop" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -76,7 +103,7 @@ cat >/dev/null
 file=$(mktemp ./file-XXXXXX) && git add -A && git commit -qm work
 echo "<promise>COMPLETE</promise>"
 """
-"""An agent that takes no time: one small commit, and it is done."""
+"""An instant agent: one small commit, then COMPLETE."""
 
 SMALL = {f"folder-{number % 5}/file-{number}.txt": f"line {number}\n" * 20 for number in range(50)}
 """The files of a small repository."""
@@ -85,28 +112,30 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """bwrap ends before the box does: only whoever buries the box is told what it used.
+    """Become the parent of orphans, to get the CPU time of sandboxes: bwrap ends before its child.
 
-    Even so the kernel forgets what was used in a box that is struck before it has buried its own:
-    what programs used is never less than these figures, and sometimes more.
+    The kernel loses the CPU time of a sandbox that is killed before it has reaped its children, so
+    the figures of programs are lower bounds.
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def programs_cpu_s() -> float:
-    """What the programs used that were started here and have ended."""
+    """CPU time of ended child programs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def say_load() -> None:
-    """Wall times mean little on a machine that does other things too."""
+def print_load() -> None:
+    """Print the load average: wall times mean little on a busy machine."""
     print(f"    load before this: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
-def go_first() -> None:
-    """This process and all that it starts, before everything else that the machine does."""
-    with suppress(PermissionError, AttributeError):  # root may, on Linux
+def raise_priority() -> None:
+    """Give this process and its children real-time priority, if allowed."""
+    if TINY:
+        return
+    with suppress(PermissionError, AttributeError):  # needs root on Linux
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
@@ -116,9 +145,9 @@ def rss_mb() -> float:
 
 
 def count_programs(found: Counter[str]) -> None:
-    """By name; of git's, by command."""
+    """Count started programs by name, git by subcommand."""
 
-    def hear(event: str, arguments: tuple[object, ...]) -> None:
+    def count(event: str, arguments: tuple[object, ...]) -> None:
         if event == "subprocess.Popen":
             words = [str(word) for word in arguments[1]]
             if words[0].endswith("bwrap"):
@@ -128,4 +157,4 @@ def count_programs(found: Counter[str]) -> None:
                 verb = next((w for w in rest if not (w == "-c" and next(rest)) and w[0] != "-"), "")
                 found[f"{words[0]} {verb}"] += 1
 
-    sys.addaudithook(hear)
+    sys.addaudithook(count)

@@ -1,4 +1,4 @@
-"""A board that works in a process of its own, and what it used."""
+"""Runs a board in its own process and measures time, CPU, memory and programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from common import (
     SMALL,
     adopt_orphans,
     count_programs,
-    house_in,
+    project_in,
     repository,
     rss_mb,
     write_settings,
@@ -36,17 +36,17 @@ class Figures(msgspec.Struct, kw_only=True):
     wall_s: float
     own_cpu_s: float
     child_cpu_s: float
-    rss_mb: dict[int, float]  # by how many tasks were over
+    rss_mb: dict[int, float]  # by number of finished tasks
     moves_ms: dict[str, list[float]]
     programs: dict[str, int]
     done: int
 
 
-# --- what programs use ------------------------------------------------------------------------
+# --- CPU of programs --------------------------------------------------------------------------
 
 
-def lasting() -> list[int]:
-    """Each git that stays, to answer questions and to write refs."""
+def git_daemons() -> list[int]:
+    """The long-lived git processes that look up objects and write refs."""
     words = (b"\0--batch-check\0", b"\0update-ref\0")
     return [pid for pid in children_of(os.getpid()) if any(w in _command(pid) for w in words)]
 
@@ -57,17 +57,17 @@ def _command(pid: int) -> bytes:
     return b""
 
 
-def bury_orphans() -> None:
-    """Wait until all that was started is gone, but for what stays."""
-    while waiting := set(children_of(os.getpid())) - set(lasting()):
+def reap_orphans() -> None:
+    """Wait until all child programs except the git daemons have ended."""
+    while waiting := set(children_of(os.getpid())) - set(git_daemons()):
         for pid in waiting:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
 
 def programs_cpu_s() -> float:
-    """What those used that have ended, and the one that stays until now."""
-    stays = [Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in lasting()]
+    """CPU time of ended programs and of the git daemons."""
+    stays = [Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in git_daemons()]
     return ended_cpu_s() + sum(map(int, stays)) / 1e9
 
 
@@ -75,7 +75,7 @@ def programs_cpu_s() -> float:
 
 
 async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
-    project = house_in(folder)
+    project = project_in(folder)
     spec = board_spec.board_spec(project, slots=slots)
     known = await driver.prepare(project, spec, lambda state: [])
     rss: dict[int, float] = {}
@@ -87,7 +87,7 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
             await session.shop.engine.idle()
             group.cancel_scope.cancel()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        bury_orphans()
+        reap_orphans()
         figures = Figures(
             wall_s=wall,
             own_cpu_s=cpu,
@@ -110,7 +110,7 @@ async def watch_memory(session: driver.Session, rss: dict[int, float]) -> None:
 
 
 async def moves_of(project: Project) -> dict[str, list[float]]:
-    """How long each move took, by its kind, from the journal."""
+    """Durations of the moves by kind, from the journal."""
     found: dict[str, list[float]] = defaultdict(list)
     for head in await project.journal.heads():
         began: MoveStarted | None = None
@@ -143,7 +143,7 @@ def prepare(
     if not merge:
         with (folder / "home/.config/allstop/config.toml").open("a") as file:
             file.write("\n[merge]\nenabled = false\n")
-    project = house_in(folder)
+    project = project_in(folder)
     anyio.run(commands.bring_in, project, tasks)
     project.close()
 

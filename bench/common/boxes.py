@@ -1,32 +1,38 @@
-"""Our own box as a command for bash, with files where we have descriptors."""
+"""The sandbox as a bash command line, with files in place of descriptors."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
 
-from allstop.adapters.agents.turn_socket import Way
-from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
-from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
+from allstop.adapters.agents.turn_socket import SocketAccess
+from allstop.adapters.processes.child_inputs import (
+    ArgumentsInput,
+    FileInput,
+    InfoPipe,
+    TextInput,
+    Word,
+)
+from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
 from allstop.adapters.processes.sandbox.host_tools import this_host
-from allstop.adapters.processes.sandbox.launch_plan import scene_of
+from allstop.adapters.processes.sandbox.launch_plan import plan_launch
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.ports import Launch
-from common import house_in
+from common import project_in
 
 
 async def boxed_command(folder: Path, workspace: str, script: str) -> str:
-    """A line of bash that runs a script in a workspace's box, with all that an agent sees there."""
-    project, host = house_in(folder), this_host()
+    """A bash command line that runs a script in a workspace's sandbox, as an agent runs."""
+    project, host = project_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
-    place = (await runtime.workspaces(project, launcher)).place(workspace)
+    place = (await runtime.workspaces(project, launcher)).box_of(workspace)
     desk = folder / "desk"
     desk.mkdir()
-    launch = Way(folder=str(desk)).shown(
+    launch = SocketAccess(folder=str(desk)).add_to(
         Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
     )
-    words = command(scene_of(launch, host), place, recipe_of(host, "bench"))
+    words = command(plan_launch(launch, host), place, make_template(host, "bench"))
     feeds = folder / "feeds"
     feeds.mkdir()
     (feeds / "go").write_text("\nDo it.\n")
@@ -36,7 +42,7 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
 
 
 class Spelling:
-    """Spells a box's command with numbered redirections of files."""
+    """Writes a sandbox command with numbered file redirections."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -45,15 +51,15 @@ class Spelling:
     def spelled(self, words: tuple[Word, ...]) -> list[str]:
         return [word if isinstance(word, str) else self._number(word) for word in words]
 
-    def _number(self, feed: FileFeed | TextFeed | WordsFeed | Told) -> str:
+    def _number(self, feed: FileInput | TextInput | ArgumentsInput | InfoPipe) -> str:
         match feed:
-            case Told():
+            case InfoPipe():
                 return self._redirected("<>/dev/null")
-            case FileFeed(path):
+            case FileInput(path):
                 return self._redirected(f"<{path}")
-            case TextFeed(data):
+            case TextInput(data):
                 return self._from_file(data)
-            case WordsFeed(words):
+            case ArgumentsInput(words):
                 return self._from_file("\0".join((*self.spelled(words), "")).encode())
 
     def _from_file(self, data: bytes) -> str:

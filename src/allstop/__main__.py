@@ -7,6 +7,12 @@ import sys
 
 from allstop import __version__
 
+TYPE_CHECKING = False  # `typing` takes as long to load as all else that `--version` needs
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from allstop.app.supervisor import RunKinds
+
 
 def forget_the_folder() -> None:
     """`python -m allstop` looks for every module in the folder it is run in first.
@@ -17,13 +23,15 @@ def forget_the_folder() -> None:
         del sys.path[0]
 
 
-def main() -> None:
-    if sys.argv[1:] == ["--version"]:  # to load what reads other words takes four times as long
+def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
+    """Run `allstop` with `args`; `kinds` adds to or replaces the kinds of runs it knows."""
+    args = sys.argv[1:] if args is None else args
+    if args == ["--version"]:  # to load what reads other words takes four times as long
         print(f"allstop, version {__version__}")  # noqa: T201
         return
     try:
-        if sys.argv[1:] not in ([], ["status"]) or not _glanced():
-            _run()
+        if kinds is not None or args not in ([], ["status"]) or not _glanced():
+            _run(args, kinds)
     except KeyboardInterrupt:  # also while modules are still being loaded
         sys.exit(130)
     finally:
@@ -41,10 +49,10 @@ def _glanced() -> bool:
     return True
 
 
-def _run() -> None:
+def _run(args: Sequence[str], kinds: RunKinds | None) -> None:
     from allstop.cli import main as run
 
-    run()
+    run(args, kinds)
 
 
 if __name__ == "__main__":

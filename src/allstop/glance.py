@@ -182,24 +182,24 @@ def _of_board(found: Status, board: BoardStatus) -> str:
 
 def _held_alone(found: Status) -> str:
     """The task that waits, where all that are begun were held one by one: no run goes on with them."""
-    from allstop.core.ids import label_of
+    from allstop.core.ids import BOARD, label_of
 
-    begun = [run for run in found.runs if run.kind == "task" and run.outcome is None]
+    begun = [run for run in found.runs if run.parent == BOARD and run.outcome is None]
     are_held = all(run.status in HELD for run in begun)
     return label_of(begun[0].id) if begun and are_held else ""
 
 
 def _thread_to_see_to(found: Status) -> str:
-    """Of Full Auto, one that waits for a person and that nobody drives."""
-    from allstop.core.ids import root_of  # whoever only wants help needs none of them
+    """A run that waits for a person, that no process drives, and that `allstop resume` takes up."""
+    from allstop.core.ids import root_of  # `allstop --help` needs none of them
 
-    threads = {run.id for run in found.runs if run.kind == "auto"}
+    threads = {run.id for run in found.runs if run.resume == f"allstop resume {run.id}"}
     waiting = (root_of(run.id) for run in found.runs if run.needs_you and not run.driven)
     return next((root for root in waiting if root in threads), "")
 
 
 def _of_open_threads(found: Status) -> str:
-    threads = [run for run in found.runs if run.kind == "auto" and run.outcome is None]
+    threads = [run for run in found.runs if run.resume == f"allstop resume {run.id}"]
     if name := next((run.id for run in threads if run.driven), ""):
         return f"Next: `allstop log {name} -f` shows what happens, `allstop stop {name}` ends it."
     name = next((run.id for run in threads if run.status in HELD), "")

@@ -1,7 +1,7 @@
-"""How many files this process may hold open; what it starts has the limit that it was given itself.
+"""Raises this process's limit of open files; programs it starts get the original limit.
 
-The usual soft limit of 1,024 is too low for many agents and listeners. It is there for programs
-that ask with `select` which of their files are ready, and fail beyond it: so nobody inherits ours.
+The usual soft limit of 1,024 is too low for many agents and listeners. It exists for programs that
+use `select`, which fails for higher descriptors; so children don't inherit the raised limit.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ _FILES = resource.RLIMIT_NOFILE
 
 
 class _Soft:
-    given: int | None = None  # before it was raised
+    given: int | None = None  # the limit before it was raised
 
 
-def hold_many() -> None:
-    """As many as the hard limit allows, for the rest of this process's life."""
+def raise_limit() -> None:
+    """Raise the soft limit to the hard limit, for the rest of this process's life."""
     soft, hard = resource.getrlimit(_FILES)
     if soft == hard:
         return
-    with suppress(ValueError, OSError):  # a system may have another limit above this one
+    with suppress(ValueError, OSError):  # the system may have a lower limit of its own
         resource.setrlimit(_FILES, (hard, hard))
         _Soft.given = soft
 
 
 def given() -> int | None:
-    """What a program has to be limited to again; None where nothing was raised."""
+    """Return the original limit, for programs that set it themselves; None if it wasn't raised."""
     return _Soft.given
 
 
-def give_back(pid: int) -> None:
-    """To a program that was just started and does nothing by itself to have it."""
+def restore_limit(pid: int) -> None:
+    """Set the original limit on a program that was just started."""
     if _Soft.given is not None and sys.platform == "linux":
         with suppress(ProcessLookupError, PermissionError):
             hard = resource.getrlimit(_FILES)[1]

@@ -1,4 +1,4 @@
-"""Running a program to its end without keeping more of its output than its ends."""
+"""Runs a program to its end, keeping only the last part of its output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ KEPT_BYTES = 64 * 1024
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 
-AT_ONCE_BYTES = 4000
-"""An empty pipe takes so much although nobody reads: the smallest has a page of 4,096."""
+PIPE_BYTES = 4000
+"""An empty pipe takes this much without a reader: the smallest pipe has one page of 4,096 bytes."""
 
 
 class Tail:
@@ -48,15 +48,15 @@ async def run_to_end(
     live: Progress,
     err: Tail | None = None,
 ) -> int:
-    """The exit code. Standard error goes to `err`, or to `out` as well where there is none."""
+    """Run a program and return its exit code. Standard error goes to `err`, or else to `out`."""
     async with launcher.launch(launch) as child:
-        if len(stdin) <= AT_ONCE_BYTES:
+        if len(stdin) <= PIPE_BYTES:
             await _feed(child, stdin)
-            return await _heard(child, out, err or out, live)
+            return await _read_output(child, out, err or out, live)
         async with anyio.create_task_group() as group:
             group.start_soon(_feed, child, stdin)
-            code = await _heard(child, out, err or out, live)
-            group.cancel_scope.cancel()  # it ended without listening to the end
+            code = await _read_output(child, out, err or out, live)
+            group.cancel_scope.cancel()  # it ended without reading all input
     return code
 
 
@@ -65,10 +65,10 @@ async def _feed(child: Child, stdin: bytes) -> None:
     await child.close_input()
 
 
-async def _heard(child: Child, out: Tail, err: Tail, live: Progress) -> int:
-    said, complained = _decoder("replace"), _decoder("replace")
+async def _read_output(child: Child, out: Tail, err: Tail, live: Progress) -> int:
+    out_decoder, err_decoder = _decoder("replace"), _decoder("replace")
     while (chunk := await child.receive()) is not None:
-        tail, decoder = (out, said) if chunk.stream is Stream.OUT else (err, complained)
+        tail, decoder = (out, out_decoder) if chunk.stream is Stream.OUT else (err, err_decoder)
         tail.add(chunk.data)
         live(Live("output", decoder.decode(chunk.data)))
     return (await child.wait()).code

@@ -8,8 +8,8 @@ import pytest
 from allstop.testing.model_server import model_server
 from browser.conftest import browser  # noqa: F401 - a fixture
 from support.process_fixtures import asyncio_backend, person_who_talks  # noqa: F401 - fixtures
-from support.room_models import models, served, sitting
-from support.room_page import Salon
+from support.room_models import models, room_thread, served
+from support.room_page import RoomBrowser
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def room(person):
             person.sets_up(server, settings)
             project = person.project()
             try:
-                async with sitting(project, thread) as sits:
+                async with room_thread(project, thread) as sits:
                     sits.server = server
                     yield sits
             finally:
@@ -49,7 +49,7 @@ def serve(person):
 
 @pytest.fixture(scope="module")
 def shared_salon(tmp_path_factory, browser):  # noqa: F811
-    salon = Salon(tmp_path_factory.mktemp("salon"), browser)
+    salon = RoomBrowser(tmp_path_factory.mktemp("salon"), browser)
     yield salon
     salon.close()
 
@@ -65,6 +65,6 @@ def salon(shared_salon, request):
 @pytest.fixture
 def own_salon(tmp_path, browser):  # noqa: F811
     """For a test with settings of its own."""
-    salon = Salon(tmp_path, browser)
+    salon = RoomBrowser(tmp_path, browser)
     yield salon
     salon.close()

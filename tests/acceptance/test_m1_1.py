@@ -14,7 +14,7 @@ from support.room_models import (
     endless,
     in_files,
     models,
-    sitting,
+    room_thread,
     taking_turns,
     to,
 )
@@ -144,7 +144,7 @@ async def test_m1_1_d_malformed_json_handling(room, text, first):
     assert record.messages == [text]
     assert record.spoken == [first]
     (warning,) = record.told("warning")
-    assert warning.startswith(f"{first}'s reply is no envelope: ")
+    assert warning.startswith(f"{first} didn't answer in the expected format")
     assert record.ending == "malformed"
 
 
@@ -261,7 +261,7 @@ async def test_m1_1_prompt_4_two_requests_back_to_back(person):
     async with model_server(models(about_the_goal)) as server:
         person.sets_up(server)
         project = person.project()
-        async with sitting(project, "one") as one, sitting(project, "two") as two:
+        async with room_thread(project, "one") as one, room_thread(project, "two") as two:
             await one.begin(ZEBRAS)
             await two.begin(LIONS, first="claude")
             await one.rest()
@@ -307,7 +307,7 @@ async def test_m1_1_prompt_5_malformed_json_falls_back_gracefully(room, first):
     assert record.messages == ["first", "Sorry, only prose from me."]
     repaired, malformed = record.told("warning")
     assert repaired == f"{first}'s reply was repaired: text around the JSON was left out."
-    assert "is no envelope" in malformed
+    assert "expected format" in malformed
     assert record.ending == "malformed"
 
 
@@ -319,5 +319,5 @@ def test_m1_1_prompt_5_in_the_program(person, serve):
     shown = talk.ends(1)
 
     assert "gpt: Only prose." in shown
-    assert "gpt's reply is no envelope" in shown
+    assert "gpt didn't answer in the expected format" in shown
     assert "Collaboration ended: malformed" in shown

@@ -91,7 +91,7 @@ def test_m1_1_d_malformed_json_handling_in_the_page(salon):
     tab.begin("Talk.", "Collaborate")
 
     assert tab.ends() == [("gpt", "I would rather talk.")]
-    tab.shows("gpt's reply is no envelope")
+    tab.shows("gpt didn't answer in the expected format")
     expect(tab.summary).to_contain_text("malformed")
 
 

@@ -1,4 +1,4 @@
-"""B22: a person's hooks, run for real: slow, failing, flooding, forking, stubborn and missing."""
+"""B22: hooks run for real: slow, failing, flooding, forking, stubborn and missing ones."""
 
 import os
 import stat
@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from allstop.adapters.hooks import (
-    AT_ONCE,
     LARGEST_LOG_BYTES,
-    MOST_WAITING,
+    MAX_WAITING,
+    WORKERS,
     HookRunner,
 )
 from allstop.board.hook_events import Facts, Hook, variable_names
@@ -27,7 +27,7 @@ class Noon:
         return datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-class Desk:
+class HookFixture:
     """A repository, a log, and what was shown."""
 
     def __init__(self, root):
@@ -68,8 +68,8 @@ def done(**facts):
 
 
 @pytest.fixture
-def desk(tmp_path):
-    return Desk(tmp_path)
+def hook_fixture(tmp_path):
+    return HookFixture(tmp_path)
 
 
 def alive(pid):
@@ -96,18 +96,18 @@ async def pid_in(file):
     return int(file.read_text())
 
 
-async def test_b22_a_hook_runs_in_the_repository_and_is_logged(desk):
-    await desk.run("pwd; echo $ALLSTOP_TASK >mark; echo oops >&2")
+async def test_b22_a_hook_runs_in_the_repository_and_is_logged(hook_fixture):
+    await hook_fixture.run("pwd; echo $ALLSTOP_TASK >mark; echo oops >&2")
 
-    assert desk.log.read_text() == (
-        f"2030-01-01T12:00:00+00:00 post_complete t1 exit code 0\n    {desk.root}\n    oops\n"
+    assert hook_fixture.log.read_text() == (
+        f"2030-01-01T12:00:00+00:00 post_complete t1 exit code 0\n    {hook_fixture.root}\n    oops\n"
     )
-    assert (desk.root / "mark").read_text() == "t1\n"
-    assert desk.shown == []
-    assert stat.S_IMODE(desk.log.stat().st_mode) == 0o600
+    assert (hook_fixture.root / "mark").read_text() == "t1\n"
+    assert hook_fixture.shown == []
+    assert stat.S_IMODE(hook_fixture.log.stat().st_mode) == 0o600
 
 
-async def test_b22_its_environment_is_clean_but_for_the_facts(desk):
+async def test_b22_its_environment_is_clean_but_for_the_facts(hook_fixture):
     host = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/h",
@@ -118,235 +118,240 @@ async def test_b22_its_environment_is_clean_but_for_the_facts(desk):
         "GIT_DIR": "/x",
     }
 
-    await desk.run("env", host=host)
+    await hook_fixture.run("env", host=host)
 
-    names = {line.partition("=")[0] for line in desk.said().splitlines()}
+    names = {line.partition("=")[0] for line in hook_fixture.said().splitlines()}
     shells_own = {"PWD", "OLDPWD", "SHLVL", "_"}
     assert names - shells_own == {"PATH", "HOME", "LANG", "USER", "TERM", *variable_names()}
 
 
-async def test_b22_what_an_agent_says_cannot_become_a_command(desk):
+async def test_b22_what_an_agent_says_cannot_become_a_command(hook_fixture):
     evil = "'; touch owned; $(touch owned) `touch owned` \"\n touch owned \0 \ud800"
 
-    await desk.run(
+    await hook_fixture.run(
         'printf %s "$ALLSTOP_TITLE$ALLSTOP_NOTE" >/dev/null', done(title=evil, note=evil)
     )
 
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
-    assert list(desk.root.iterdir()) == []
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
+    assert list(hook_fixture.root.iterdir()) == []
 
 
-async def test_b22_nobody_is_at_its_input(desk):
-    await desk.run("cat; echo read")
+async def test_b22_nobody_is_at_its_input(hook_fixture):
+    await hook_fixture.run("cat; echo read")
 
-    assert desk.said() == "read"
+    assert hook_fixture.said() == "read"
 
 
-async def test_b22_a_failing_hook_is_logged_and_shown_and_nothing_more(desk):
-    async with desk.runner("echo no; exit 3") as hooks:
+async def test_b22_a_failing_hook_is_logged_and_shown_and_nothing_more(hook_fixture):
+    async with hook_fixture.runner("echo no; exit 3") as hooks:
         hooks.fire(done())
         hooks.fire(done())
-        await desk.until_logged(2)
+        await hook_fixture.until_logged(2)
 
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 3"] * 2
-    assert desk.shown == [f"hook post_complete t1 exit code 3; its output is in {desk.log}"] * 2
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 3"] * 2
+    assert (
+        hook_fixture.shown
+        == [f"hook post_complete t1 exit code 3; its output is in {hook_fixture.log}"] * 2
+    )
 
 
 @pytest.mark.parametrize(
     ("command", "how"), [("no-such-program", "exit code 127"), ("kill -9 $$", "exit code -9")]
 )
-async def test_b22_a_missing_program_and_a_killed_one_fail_like_others(desk, command, how):
-    await desk.run(command)
+async def test_b22_a_missing_program_and_a_killed_one_fail_like_others(hook_fixture, command, how):
+    await hook_fixture.run(command)
 
-    assert desk.heads() == [f"2030-01-01T12:00:00+00:00 post_complete t1 {how}"]
+    assert hook_fixture.heads() == [f"2030-01-01T12:00:00+00:00 post_complete t1 {how}"]
 
 
 @pytest.mark.parametrize("command", ["true", "echo a\0b"])
-async def test_b22_what_cannot_even_be_started_is_told(desk, command):
+async def test_b22_what_cannot_even_be_started_is_told(hook_fixture, command):
     if command == "true":
-        desk.root.rmdir()
+        hook_fixture.root.rmdir()
 
-    await desk.run(command)
+    await hook_fixture.run(command)
 
-    assert "post_complete t1 can't be started" in desk.heads()[0]
-    assert len(desk.shown) == 1
+    assert "post_complete t1 can't be started" in hook_fixture.heads()[0]
+    assert len(hook_fixture.shown) == 1
 
 
-async def test_b22_a_hook_nobody_configured_does_nothing(desk):
-    async with desk.runner("echo x") as hooks:
+async def test_b22_a_hook_nobody_configured_does_nothing(hook_fixture):
+    async with hook_fixture.runner("echo x") as hooks:
         hooks.fire(Facts(hook=Hook.PRE_START, task="t1"))
 
-    assert not desk.log.exists()
+    assert not hook_fixture.log.exists()
 
 
-async def test_b22_firing_waits_for_nothing(desk):
-    async with desk.runner("sleep 0.5") as hooks:
-        for _ in range(AT_ONCE):
+async def test_b22_firing_waits_for_nothing(hook_fixture):
+    async with hook_fixture.runner("sleep 0.5") as hooks:
+        for _ in range(WORKERS):
             hooks.fire(done())
-        logged = desk.log.exists()
-        await desk.until_logged(AT_ONCE)
+        logged = hook_fixture.log.exists()
+        await hook_fixture.until_logged(WORKERS)
 
     assert not logged
 
 
-async def test_b22_a_slow_hook_is_ended_with_all_that_it_started(desk):
+async def test_b22_a_slow_hook_is_ended_with_all_that_it_started(hook_fixture):
     """Also what ignores TERM, and what runs in the background."""
     command = (
         "trap '' TERM; echo begun; (trap '' TERM INT HUP; echo $$ >shell; exec sleep 300) &"
         " echo $! >child; sleep 300"
     )
 
-    async with desk.runner(command, patience_s=0.5) as hooks:
+    async with hook_fixture.runner(command, timeout_s=0.5) as hooks:
         hooks.fire(done())
-        await desk.until_logged()
-        child = await pid_in(desk.root / "child")
-        shell = await pid_in(desk.root / "shell")
+        await hook_fixture.until_logged()
+        child = await pid_in(hook_fixture.root / "child")
+        shell = await pid_in(hook_fixture.root / "shell")
         ended = [await dead(child), await dead(shell)]
 
     assert ended == [True, True]
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 ended after 0.5 s"]
-    assert desk.said() == "begun"
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 killed after 0.5 s"]
+    assert hook_fixture.said() == "begun"
 
 
-async def test_b22_what_a_hook_leaves_behind_ends_with_it(desk):
+async def test_b22_what_a_hook_leaves_behind_ends_with_it(hook_fixture):
     """It holds the pipe, and must not hold us."""
-    await desk.run("sleep 300 & echo $! >child")
+    await hook_fixture.run("sleep 300 & echo $! >child")
 
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
-    assert await dead(await pid_in(desk.root / "child"))
-
-
-async def test_b22_of_a_flood_only_the_end_is_kept(desk):
-    await desk.run("yes flood | head -c 3000000; echo; echo the end")
-
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
-    assert desk.said().endswith("the end")
-    assert "bytes …]" in desk.said()
-    assert desk.log.stat().st_size < 80_000
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
+    assert await dead(await pid_in(hook_fixture.root / "child"))
 
 
-async def test_b22_a_flood_without_end_is_ended_and_leaves_the_loop_free(desk):
+async def test_b22_of_a_flood_only_the_end_is_kept(hook_fixture):
+    await hook_fixture.run("yes flood | head -c 3000000; echo; echo the end")
+
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
+    assert hook_fixture.said().endswith("the end")
+    assert "bytes …]" in hook_fixture.said()
+    assert hook_fixture.log.stat().st_size < 80_000
+
+
+async def test_b22_a_flood_without_end_is_ended_and_leaves_the_loop_free(hook_fixture):
     turns = 0
-    async with desk.runner("yes flood", patience_s=1.0) as hooks:
+    async with hook_fixture.runner("yes flood", timeout_s=1.0) as hooks:
         hooks.fire(done())
-        while not desk.heads():
+        while not hook_fixture.heads():
             turns += 1
             await anyio.sleep(0.01)
 
     assert turns > 20
-    assert "ended after 1 s" in desk.heads()[0]
+    assert "killed after 1 s" in hook_fixture.heads()[0]
 
 
-async def test_b22_only_so_many_run_at_once_and_wait(desk):
-    count = AT_ONCE + MOST_WAITING + 5
-    async with desk.runner("echo x >>running; sleep 0.5; exit 0") as hooks:
+async def test_b22_only_so_many_run_at_once_and_wait(hook_fixture):
+    count = WORKERS + MAX_WAITING + 5
+    async with hook_fixture.runner("echo x >>running; sleep 0.5; exit 0") as hooks:
         await anyio.sleep(0.05)
-        for _ in range(AT_ONCE):
+        for _ in range(WORKERS):
             hooks.fire(done())
         await anyio.sleep(0.1)
-        for _ in range(count - AT_ONCE):
+        for _ in range(count - WORKERS):
             hooks.fire(done())
-        running = (desk.root / "running").read_text().count("x")
-        refused = [line for line in desk.heads() if "not run" in line]
+        running = (hook_fixture.root / "running").read_text().count("x")
+        refused = [line for line in hook_fixture.heads() if "not run" in line]
 
-    assert running == AT_ONCE
+    assert running == WORKERS
     assert len(refused) == 5
-    assert refused[0].endswith(f"not run: {MOST_WAITING} others wait already")
+    assert refused[0].endswith(f"not run: {MAX_WAITING} others are waiting")
 
 
-async def test_b22_at_the_end_hooks_have_a_moment_to_finish(desk):
-    async with desk.runner("sleep 0.3; echo finished") as hooks:
+async def test_b22_at_the_end_hooks_have_a_moment_to_finish(hook_fixture):
+    async with hook_fixture.runner("sleep 0.3; echo finished") as hooks:
         hooks.fire(done())
 
-    assert desk.said() == "finished"
+    assert hook_fixture.said() == "finished"
 
 
-async def test_b22_at_the_end_a_hook_has_all_of_its_time_and_that_is_said(desk):
+async def test_b22_at_the_end_a_hook_has_all_of_its_time_and_that_is_said(hook_fixture):
     def show(line):
-        desk.shown.append(line)
-        (desk.root / "go").touch()
+        hook_fixture.shown.append(line)
+        (hook_fixture.root / "go").touch()
 
-    async with desk.runner("while ! test -e go; do sleep 0.1; done", show=show) as hooks:
+    async with hook_fixture.runner("while ! test -e go; do sleep 0.1; done", show=show) as hooks:
         hooks.fire(done())
 
-    assert desk.shown == ["waiting for hooks to end, 30 s at most"]
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
+    assert hook_fixture.shown == ["waiting at most 30 s for hooks to end"]
+    assert hook_fixture.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 exit code 0"]
 
 
-async def test_b22_when_all_is_stopped_a_hook_is_ended_at_once(desk):
-    async with desk.runner("echo $$ >child; echo begun; sleep 300") as hooks:
+async def test_b22_when_all_is_stopped_a_hook_is_ended_at_once(hook_fixture):
+    async with hook_fixture.runner("echo $$ >child; echo begun; sleep 300") as hooks:
         hooks.fire(done())
-        child = await pid_in(desk.root / "child")
+        child = await pid_in(hook_fixture.root / "child")
         hooks.hurry()
 
     assert not alive(child)
-    assert desk.heads() == ["2030-01-01T12:00:00+00:00 post_complete t1 ended with the program"]
-    assert desk.said() == "begun"
+    assert hook_fixture.heads() == [
+        "2030-01-01T12:00:00+00:00 post_complete t1 killed at the end of the program"
+    ]
+    assert hook_fixture.said() == "begun"
 
 
-async def test_b22_what_happens_after_a_stop_runs_no_hook_and_breaks_nothing(desk):
+async def test_b22_what_happens_after_a_stop_runs_no_hook_and_breaks_nothing(hook_fixture):
     """B22: the record is still being read then."""
-    async with desk.runner("echo $$ >child; sleep 300") as hooks:
+    async with hook_fixture.runner("echo $$ >child; sleep 300") as hooks:
         hooks.fire(done())
-        child = await pid_in(desk.root / "child")
+        child = await pid_in(hook_fixture.root / "child")
         hooks.hurry()
         await dead(child)
         with anyio.fail_after(60):
-            while not (desk.log.exists() and desk.heads()):
+            while not (hook_fixture.log.exists() and hook_fixture.heads()):
                 await anyio.sleep(0.01)
         hooks.fire(done())
 
-    assert [head.partition("t1 ")[2] for head in desk.heads()] == [
-        "ended with the program",
-        "not run: all is stopped",
+    assert [head.partition("t1 ")[2] for head in hook_fixture.heads()] == [
+        "killed at the end of the program",
+        "not run: everything is stopped",
     ]
 
 
-async def test_b22_when_all_is_cancelled_hooks_still_have_their_moment(desk):
+async def test_b22_when_all_is_cancelled_hooks_still_have_their_moment(hook_fixture):
     with anyio.CancelScope() as scope:
-        async with desk.runner("sleep 0.3; echo finished") as hooks:
+        async with hook_fixture.runner("sleep 0.3; echo finished") as hooks:
             hooks.fire(done())
             scope.cancel()
             await anyio.sleep(60)
 
-    assert desk.said() == "finished"
+    assert hook_fixture.said() == "finished"
 
 
-async def test_what_the_block_raises_is_raised_as_it_is(desk):
+async def test_what_the_block_raises_is_raised_as_it_is(hook_fixture):
     with pytest.raises(KeyError):
-        async with desk.runner("true"):
+        async with hook_fixture.runner("true"):
             raise KeyError
 
 
-async def test_a_log_that_cannot_be_written_stops_nothing(desk):
-    desk.log.parent.write_text("a file where the folder should be")
+async def test_a_log_that_cannot_be_written_stops_nothing(hook_fixture):
+    hook_fixture.log.parent.write_text("a file where the folder should be")
 
-    async with desk.runner("touch mark") as hooks:
+    async with hook_fixture.runner("touch mark") as hooks:
         hooks.fire(done())
         with anyio.fail_after(60):
-            while not desk.shown:
+            while not hook_fixture.shown:
                 await anyio.sleep(0.01)
 
-    assert "the log can't be written" in desk.shown[0]
-    assert (desk.root / "mark").exists()
+    assert "the log can't be written" in hook_fixture.shown[0]
+    assert (hook_fixture.root / "mark").exists()
 
 
-async def test_the_log_does_not_grow_for_ever(desk):
-    desk.log.parent.mkdir()
-    desk.log.write_text("    x\n" * (LARGEST_LOG_BYTES // 5))
+async def test_the_log_does_not_grow_for_ever(hook_fixture):
+    hook_fixture.log.parent.mkdir()
+    hook_fixture.log.write_text("    x\n" * (LARGEST_LOG_BYTES // 5))
 
-    await desk.run("true")
+    await hook_fixture.run("true")
 
-    assert len(desk.log.read_text().splitlines()) == 1
-    assert desk.log.with_suffix(".1").read_text().startswith("    x")
+    assert len(hook_fixture.log.read_text().splitlines()) == 1
+    assert hook_fixture.log.with_suffix(".1").read_text().startswith("    x")
 
 
-async def test_nothing_is_left_open(desk):
+async def test_nothing_is_left_open(hook_fixture):
     before = len(os.listdir("/proc/self/fd"))
 
-    async with desk.runner("true") as hooks:
+    async with hook_fixture.runner("true") as hooks:
         for _ in range(20):
             hooks.fire(done())
-        await desk.until_logged(20)
+        await hook_fixture.until_logged(20)
 
     assert len(os.listdir("/proc/self/fd")) <= before

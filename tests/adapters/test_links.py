@@ -1,11 +1,11 @@
-"""K18: a path that is inside by its words, and outside by a link, is outside."""
+"""K18: a path that leads out of the workspace by a link counts as outside."""
 
 import pytest
 
 from allstop.adapters.shell import check
 from allstop.adapters.shell.links import links_out
 from allstop.core.asks import Decision
-from allstop.policy.policy import Policy, of_paths
+from allstop.policy.policy import Policy, evaluate_edit
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def policy(tmp_path):
     (root / "out").symlink_to(tmp_path)
     (root / "src" / "top").symlink_to("..")
     (root / "within").symlink_to("src/deep")
-    return Policy(workspace=str(root), leads_out=links_out(str(root)))
+    return Policy(workspace=str(root), escapes=links_out(str(root)))
 
 
 @pytest.mark.parametrize(
@@ -53,5 +53,5 @@ def test_k18_a_link_that_stays_inside_is_like_any_file(policy, line):
 
 
 def test_k18_f5_no_change_of_a_file_goes_through_a_link_that_leads_out(policy):
-    assert of_paths(policy, ("out/new.txt",)).decision is Decision.DENY
-    assert of_paths(policy, ("within/new.txt",)).decision is Decision.ALLOW
+    assert evaluate_edit(policy, ("out/new.txt",)).decision is Decision.DENY
+    assert evaluate_edit(policy, ("within/new.txt",)).decision is Decision.ALLOW

@@ -1,4 +1,4 @@
-"""Words in flight between processes: told to whoever listens, and never waited for."""
+"""Live text between processes: sent to every receiver, and never waited for."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from allstop.adapters.live_text import LONGEST, Mouth, Uttered, ear
+from allstop.adapters.live_text import MAX_CHARS, LiveMessage, LiveTextSender, receive_live_text
 from allstop.core.ids import RunId
 from allstop.ports import Live
 
@@ -19,10 +19,10 @@ def anyio_backend():
 
 
 @pytest.fixture
-def mouth(tmp_path):
-    mouth = Mouth(tmp_path / "ears")
-    yield mouth
-    mouth.close()
+def sender(tmp_path):
+    sender = LiveTextSender(tmp_path / "ears")
+    yield sender
+    sender.close()
 
 
 @pytest.fixture
@@ -35,56 +35,56 @@ def listener(tmp_path):
     own.close()
 
 
-def test_without_an_ear_nobody_is_told(mouth):
-    assert not mouth.is_heard
+def test_without_an_ear_nobody_is_told(sender):
+    assert not sender.has_receivers
 
 
-async def test_only_the_owner_can_enter_the_folder_and_one_does_not_hear_oneself(mouth, tmp_path):
-    with ear(tmp_path / "ears"):
-        assert not mouth.is_heard
+async def test_only_the_owner_can_enter_the_folder_and_one_does_not_hear_oneself(sender, tmp_path):
+    with receive_live_text(tmp_path / "ears"):
+        assert not sender.has_receivers
 
     assert (tmp_path / "ears").stat().st_mode & 0o777 == 0o700
     assert list((tmp_path / "ears").iterdir()) == []
 
 
 async def test_what_is_said_is_heard(tmp_path):
-    with ear(tmp_path / "ears") as own:
+    with receive_live_text(tmp_path / "ears") as own:
         told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         there = str(tmp_path / "ears" / f"{os.getpid()}.sock")
         told.sendto(b'["room:default", "text", "c1", "Hello"]', there)
         told.sendto(b"no words of ours", there)
         told.close()
 
-        assert await own.heard() == [Uttered(RUN, "text", "c1", "Hello")]
+        assert await own.receive() == [LiveMessage(RUN, "text", "c1", "Hello")]
 
 
-def test_what_nobody_takes_in_time_comes_with_what_is_said_next(mouth, listener):
-    assert mouth.is_heard
+def test_what_nobody_takes_in_time_comes_with_what_is_said_next(sender, listener):
+    assert sender.has_receivers
     pieces = [f"{number} " for number in range(2000)]
     for piece in pieces:
-        mouth.say(RUN, Live("text", piece), "c1")
-    heard = _heard(listener)
-    mouth.say(RUN, Live("text", "end"), "c1")
-    heard += _heard(listener)
+        sender.send(RUN, Live("text", piece), "c1")
+    receive = _heard(listener)
+    sender.send(RUN, Live("text", "end"), "c1")
+    receive += _heard(listener)
 
-    assert heard == "".join(pieces) + "end"
-
-
-def test_of_very_much_the_end_is_told(mouth, listener):
-    assert mouth.is_heard
-
-    mouth.say(RUN, Live("text", "a" * LONGEST + "b"), "c1")
-
-    assert _heard(listener) == "a" * (LONGEST - 1) + "b"
+    assert receive == "".join(pieces) + "end"
 
 
-def test_an_ear_that_was_left_behind_is_taken_away(mouth, listener, tmp_path):
+def test_of_very_much_the_end_is_told(sender, listener):
+    assert sender.has_receivers
+
+    sender.send(RUN, Live("text", "a" * MAX_CHARS + "b"), "c1")
+
+    assert _heard(listener) == "a" * (MAX_CHARS - 1) + "b"
+
+
+def test_an_ear_that_was_left_behind_is_taken_away(sender, listener, tmp_path):
     listener.close()
-    assert mouth.is_heard
+    assert sender.has_receivers
 
-    mouth.say(RUN, Live("text", "x"), "c1")
+    sender.send(RUN, Live("text", "x"), "c1")
 
-    assert not mouth.is_heard
+    assert not sender.has_receivers
     assert list((tmp_path / "ears").iterdir()) == []
 
 

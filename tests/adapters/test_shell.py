@@ -1,4 +1,4 @@
-"""K18, F5, Q22: command lines are read as a shell reads them, and judged part by part."""
+"""K18, F5, Q22: command lines are parsed as a shell does, and judged part by part."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from allstop.adapters.shell import appraise, check, parse
 from allstop.core.asks import Ask, Decision, Rule
-from allstop.policy.command_line import Line, Redirect, Simple
+from allstop.policy.command_line import CommandLine, Redirect, SimpleCommand
 from allstop.policy.policy import Policy
 from support.cases import for_each
 
@@ -58,13 +58,13 @@ def test_k18_what_is_more_than_literal_words_is_asked_about_although_it_is_harml
 def test_a_line_is_words_operators_and_redirects():
     line = parse("""grep -n "a\\(b$" 'c d'e 2>/dev/null | head -5 && cd x || ls < f; pwd""")
 
-    assert line == Line(
+    assert line == CommandLine(
         commands=(
-            Simple(words=("grep", "-n", "a\\(b$", "c de")),
-            Simple(words=("head", "-5"), after="|"),
-            Simple(words=("cd", "x"), after="&&"),
-            Simple(words=("ls",), after="||"),
-            Simple(words=("pwd",), after=";"),
+            SimpleCommand(words=("grep", "-n", "a\\(b$", "c de")),
+            SimpleCommand(words=("head", "-5"), after="|"),
+            SimpleCommand(words=("cd", "x"), after="&&"),
+            SimpleCommand(words=("ls",), after="||"),
+            SimpleCommand(words=("pwd",), after=";"),
         ),
         redirects=(
             Redirect(descriptor="2", operator=">", target="/dev/null"),
@@ -88,14 +88,16 @@ def test_a_line_is_words_operators_and_redirects():
     ],
 )
 def test_a_literal_word_is_what_a_shell_makes_of_it(text, word):
-    assert parse(f"echo {text}") == Line(commands=(Simple(words=("echo", word)),))
+    assert parse(f"echo {text}") == CommandLine(commands=(SimpleCommand(words=("echo", word)),))
 
 
 @pytest.mark.parametrize(
     "word", ["HEAD~1", "HEAD^", "HEAD^2~3", "@{u}", "stash@{0}", "v1.0^{commit}", "HEAD~2:src/a.py"]
 )
 def test_k18_names_of_commits_are_literal_where_git_is_given_them(word):
-    assert parse(f"git show {word}") == Line(commands=(Simple(words=("git", "show", word)),))
+    assert parse(f"git show {word}") == CommandLine(
+        commands=(SimpleCommand(words=("git", "show", word)),)
+    )
     assert parse(f"echo {word}").why
 
 

@@ -1,4 +1,4 @@
-"""K18, Q22: what nests is asked about; searches show no secrets; nothing unsafe is hidden."""
+"""K18, Q22: nested commands are asked about; searches show no secrets; nothing unsafe is hidden."""
 
 import json
 import shlex

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from allstop.app import actions
 from allstop.app.actions import do
 from allstop.app.board import board_spec, commands, driver
+from allstop.app.kinds import RUN_KINDS
 from allstop.app.runs.status import record_of
 from allstop.app.start_requests import StartBoard
 from allstop.app.supervisor import supervisor
@@ -22,7 +23,7 @@ async def test_k6_limits_that_a_person_set_outlast_a_change_of_the_settings(
 ):
     """K6: where nobody has, those of the settings count for what is under way."""
     project = trusted("[budget.task]\nturns = 5\n", worker=["{ sleep = 600 }"])
-    async with supervisor(project) as here:
+    async with supervisor(project, RUN_KINDS) as here:
         await do(here, BOARD, actions.AddTask(title="Task", agent="worker"), "web")
         await here.open(StartBoard())
 

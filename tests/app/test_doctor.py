@@ -7,7 +7,7 @@ import pytest
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
 from allstop.app.setup import doctor
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 LOOK = "cat >/dev/null; cat {file}; readlink /proc/self/ns/net; ulimit -f"
 SETTINGS = """
@@ -30,7 +30,7 @@ file_mb = 7
 async def in_a_room(project):
     launcher = await make_launcher("on", project.live)
     agent = registry.make(project, launcher, "mine")
-    return await agent.take_turn(turn(None), Onlooker())
+    return await agent.take_turn(turn(None), RecordingWatch())
 
 
 async def in_a_trial(project):

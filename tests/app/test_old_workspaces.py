@@ -9,6 +9,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.app import actions
 from allstop.app.actions import do
 from allstop.app.board import cleanup, commands
+from allstop.app.kinds import RUN_KINDS
 from allstop.app.start_requests import StartBoard
 from allstop.app.supervisor import supervisor
 from allstop.core.ids import BOARD
@@ -55,7 +56,7 @@ def project(trusted):
 @pytest.mark.parametrize("is_driven", [True, False], ids=["at work", "at rest"])
 async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project, person, is_driven):
     """B17: also while this very process drives the board."""
-    async with supervisor(project) as here:
+    async with supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         if is_driven:
             await here.sweep()
@@ -64,7 +65,7 @@ async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project,
             await here.sweep()
             assert here.drives(BOARD)
     if not is_driven:
-        async with supervisor(project) as here:
+        async with supervisor(project, RUN_KINDS) as here:
             await here.sweep()
             young = kept(project, person, task)
             project.clock = Later(days=8)
@@ -77,7 +78,7 @@ async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project,
 
 async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
     """B6, B17: a task that waits, one that was given up with its work, and a changed workspace."""
-    async with supervisor(project) as here:
+    async with supervisor(project, RUN_KINDS) as here:
         waiting = await ends_as(here, Status.BLOCKED, agent="stuck")
         given_up = await ends_as(here, Status.BLOCKED, agent="stuck")
         await do(here, given_up, actions.RemoveTask(), "web")
@@ -93,10 +94,10 @@ async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
 
 async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_gone(project, person):
     """B17: whoever opens a workspace waits until it has been removed."""
-    async with supervisor(project) as here:
+    async with supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
         trees = here._shop.trees
-        async with trees.alone(task):
+        async with trees.lock(task):
             await do(here, task, actions.Retry(), "web")
 
             async def begun():
@@ -121,7 +122,7 @@ async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
         raise PermissionError(1, "Operation not permitted", "stuck")
 
     notes = []
-    async with supervisor(project, note=notes.append) as here:
+    async with supervisor(project, RUN_KINDS, note=notes.append) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         project.clock = Later(days=8)
         monkeypatch.setattr(cleanup, "sweep_away", refuses)

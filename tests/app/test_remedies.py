@@ -1,7 +1,7 @@
 """What people can do about a task that did not end well."""
 
 from allstop.app.board.remedies import raised
-from allstop.core.board_specs import BoardSpec, Terms
+from allstop.core.board_specs import AgentTerms, BoardSpec
 from allstop.core.ids import AgentName
 from allstop.core.tasks import Changes, Task
 
@@ -11,7 +11,7 @@ ANNA, BEN = AgentName("anna"), AgentName("ben")
 def test_b9_b19_a_limit_is_raised_from_what_the_agents_own_time_was():
     """B19: raise the limit; B9: which is the agent's own, where it has one."""
     spec = BoardSpec(
-        target="main", agents=(ANNA,), terms={BEN: Terms(attempt_s=600.0)}, attempt_s=300.0
+        target="main", agents=(ANNA,), terms={BEN: AgentTerms(attempt_s=600.0)}, attempt_s=300.0
     )
     task = Task(id="t", title="t", number=1)
 

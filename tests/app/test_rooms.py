@@ -23,12 +23,12 @@ from support.room_models import (
     LATE,
     SINGLE,
     STOPPED,
-    Talker,
+    PersonWithModels,
     endless,
     in_files,
     models,
+    room_thread,
     says,
-    sitting,
     taking_turns,
     to,
     until,
@@ -42,7 +42,7 @@ async def at(person, thread="default"):
     """A thread of this person's, driven in this process."""
     project = person.project()
     try:
-        async with sitting(project, thread) as sits:
+        async with room_thread(project, thread) as sits:
             yield sits
     finally:
         project.close()
@@ -130,7 +130,7 @@ async def test_r14_r20_threads_never_see_each_other(person):
     async with model_server(models(taking_turns)) as server:
         person.sets_up(server)
         project = person.project()
-        async with sitting(project, "left") as left, sitting(project, "right") as right:
+        async with room_thread(project, "left") as left, room_thread(project, "right") as right:
             await left.begin("Talk of LEFT things.", AUTOPILOT)
             await right.begin("Talk of RIGHT things.", AUTOPILOT)
             await left.type("a word for the left alone")
@@ -203,15 +203,19 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
 @pytest.mark.parametrize(
     ("text", "problem", "hint"),
     [
-        ("@router", "the router does not understand ''", "@router collaborate gpt claude: GOAL"),
-        ("@router dance gpt claude: x", "does not understand 'dance", "@router collaborate"),
-        ("@router collaborate gpt claude", "does not understand 'collaborate", "@router autopilot"),
-        ("@router collaborate gpt claude:  ", "there is no goal", "GOAL"),
+        ("@router", "unknown router command ''", "@router collaborate gpt claude: GOAL"),
+        ("@router dance gpt claude: x", "unknown router command 'dance", "@router collaborate"),
+        (
+            "@router collaborate gpt claude",
+            "unknown router command 'collaborate",
+            "@router autopilot",
+        ),
+        ("@router collaborate gpt claude:  ", "the goal after the colon is missing", "GOAL"),
         ("@router collaborate gpt ghost: x", "there is no agent 'ghost'", "gpt, claude"),
         ("@router collaborate gpt gpt: x", "an agent is named twice", "gpt, gpt"),
         ("@router collaborate gpt: x", "a room needs 2 agents", "configured: gpt, claude"),
         ("hello?", "nobody is asked", "@gpt hello?"),
-        ("   ", "there are no words in it", ""),
+        ("   ", "the message is empty", ""),
         ("@ghost hello", "nobody is asked", "@gpt"),
     ],
 )
@@ -462,12 +466,12 @@ async def test_a_room_needs_no_repository(tmp_path):
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     home.mkdir()
     elsewhere.mkdir()
-    person = Talker(home, elsewhere)
+    person = PersonWithModels(home, elsewhere)
     async with model_server(models(lambda it: envelope("hello", final=True))) as server:
         person.sets_up(server)
         (elsewhere / "allstop.toml").unlink()
         project = person.project()
-        async with sitting(project) as sits:
+        async with room_thread(project) as sits:
             record = await sits.hold("Talk.")
         project.close()
 
@@ -564,12 +568,12 @@ def test_r17_a_limited_agent_is_waited_for_and_goes_on(person):
     """R17: visibly; the wait is no turn, and nobody has to do anything."""
     person.scripts(gpt=[says("first", **to("claude"))], claude=["{ rate_limit = 1.0 }"])
     talk = person.talks("--json", "Talk.")
-    talk.shows("tried again at")
+    talk.shows("next attempt at")
 
     # it is tried every second, and may just be when somebody looks
     wait_for(lambda: "claude: rate limited" in person.allstop("status"), "the reason")
     wait_for(lambda: person.runs() == {"room:default": "waiting"}, "its state")
-    wait_for(lambda: talk.out.count("tried again at") >= 2, "the next try")
+    wait_for(lambda: talk.out.count("next attempt at") >= 2, "the next try")
     talk.ends(130, "Allstop")
     answers = [event for event in talk.events if event["type"] == "agent_response"]
     assert [event["text"] for event in answers] == ["first"]
@@ -634,7 +638,7 @@ async def test_r17_a_rate_limit_of_the_provider_is_told_and_another_may_be_calle
         record = await sits.record()
 
     (warning,) = waiting.told("warning")
-    assert re.match(rf"{first}: rate limited: .*; tried again at \d\d:\d\d:\d\d UTC$", warning)
+    assert re.match(rf"{first}: rate limited: .*; next attempt at \d\d:\d\d:\d\d UTC$", warning)
     assert waiting.room.session.wait_until is not None
     assert record.messages == ["I go on"]
     assert record.spoken == [other]

@@ -8,6 +8,7 @@ import pytest
 from allstop.app import actions
 from allstop.app.actions import ALL, do
 from allstop.app.board import commands
+from allstop.app.kinds import RUN_KINDS
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import named_in
 from allstop.app.runs.inbox import inbox
@@ -64,7 +65,7 @@ async def test_k1_a_board_is_started_where_everything_else_is_driven_too(project
         gpt=[says("I begin.", **to("claude"))],
         claude=[says("I end.", final=True)],
     )
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         first = await add(here, "First", agent="worker")
         second = await add(here, "Second", needs=(first,), agent="helper")
 
@@ -91,7 +92,7 @@ async def test_k1_a_board_is_started_where_everything_else_is_driven_too(project
 async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(project):
     """B5: a person who has one thing done has not started the loop."""
     here_project = project(worker=[writes("b.txt")])
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         waiting = await add(here, "Not now")
 
         made = await here.open(StartTask(prompt="Write b\nwith an x in it", agent="worker"))
@@ -108,7 +109,7 @@ async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
         SETTINGS.replace("skip", "per-task"),
         worker=[writes("a.txt")],
     )
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Reviewed")
 
         await do(here, task, actions.Assign(agent="worker"), "web")
@@ -123,7 +124,7 @@ async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
 
 async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(project):
     here_project = project()
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Big", tags=("x",), priority=2)
         await do(here, task, actions.EditTask(changes=Changes(title="Bigger")), "web")
         await do(here, task, actions.Limit(iterations=3), "web")
@@ -141,7 +142,7 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
     """B19: clean-up leaves the status; the next attempt begins in a workspace of its own."""
     blocked = '{ write = "half.txt", text = "x" }, { signal = "BLOCKED: no key" }'
     here_project = project(worker=[blocked])
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Blocked")
         await do(here, task, actions.Assign(agent="worker"), "web")
         await task_is(here_project, task, Status.BLOCKED)
@@ -176,7 +177,7 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
 )
 async def test_b2_what_makes_no_sense_is_refused_with_the_reason(project, action, words):
     here_project = project()
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Task")
 
         with pytest.raises(AllstopError) as refused:
@@ -192,7 +193,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }"],
     )
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Slow", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await here.open(StartRoom(goal="Talk", mode=TalkMode.AUTOPILOT, agents=("gpt", "claude")))
@@ -214,7 +215,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
 async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
     """K4: of a thread that is at work, and of a room in which nobody speaks."""
     here_project = project(coder=["{ sleep = 600 }"])
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         auto = await here.open(StartAuto(goal="Write it", agent="coder"))
 
         async def at_work():
@@ -245,7 +246,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }", says("Done.", final=True)],
     )
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Slow", agent="worker")
         await do(here, task, actions.Assign(), "web")
         await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
@@ -254,7 +255,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
         await anyio.sleep(0.3)
     left = {view.id: view.status for view in (await status(here_project)).runs}
 
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         for run in ("board", "room:default", "auto1"):
             await do(here, run, actions.Resume(), "web")
 
@@ -266,7 +267,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
 async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(project):
     """R6, R7, R9, R16: by the same words as in the terminal."""
     here_project = project(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         run = "room:side"
         await do(here, run, actions.Say(text="@router autopilot gpt claude: Count sheep"), "web")
         await do(here, run, actions.Say(text="Please hurry"), "web")
@@ -288,12 +289,12 @@ async def test_p7_what_another_process_drives_is_not_driven_twice(project, perso
     here_project = project(gpt=["{ hang = true }"], claude=["{ hang = true }"])
     other = person.start("room", "Talk", "--agents", "gpt,claude", "--mode", "autopilot")
     await until(lambda: "room:default" in here_project.journal.holders(), "the other to begin")
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         with pytest.raises((HeldError, AllstopError)) as refused:
             await here.open(StartRoom(goal="Mine", agents=("gpt", "claude")))
 
     other.terminate()
-    assert "room:default is being driven by process" in refused.value.message
+    assert "room:default is driven by process" in refused.value.message
 
 
 async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(project):
@@ -301,7 +302,7 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
     here_project = project(
         coder=['{ ask = "make install" }, ' + writes("made.txt")],
     )
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         auto = await here.open(StartAuto(goal="Install", agent="coder", approvals=Approvals.ASK))
 
         async def asks():
@@ -357,7 +358,7 @@ async def test_b5_nothing_of_a_long_prompt_is_lost(project):
     """B5: what is too long for a title is the body, as with `allstop run`."""
     here_project = project(worker=[writes("b.txt")])
     prompt = "Say " + "very " * 60 + "little"
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         made = await here.open(StartTask(prompt=prompt))
 
         task = await commands.find(here_project, made)
@@ -369,7 +370,7 @@ async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_hav
     """K5: named later, it is the same as named at the start; not named, the limits stay."""
     costly = '{ use = { input = 10, output = 10, cost_microusd = 2000000 } }, { say = "More." }'
     here_project = project(worker=[costly, "{ sleep = 30 }"])
-    async with supervisor(here_project) as here:
+    async with supervisor(here_project, RUN_KINDS) as here:
         await here.open(StartTask(prompt="Spend"))
 
         async def spent():

@@ -8,13 +8,13 @@ from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.app.usage import READ_AT_ONCE, Turns
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, on_record
+from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, without_prompt_text
 from allstop.core.prompt import prompt
 from allstop.ports import Entry
 from support.auto_runs import NOON
 
 RUN = RunId("a")
-MOVE = on_record(TakeTurn(agent=AgentName("cli"), prompt=prompt("x")))
+MOVE = without_prompt_text(TakeTurn(agent=AgentName("cli"), prompt=prompt("x")))
 
 
 class Counting(MemoryJournal):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from allstop.auto.guidance import SIGNATURES, Stage, is_go
-from allstop.auto.guidance_stages import came_back
+from allstop.auto.guidance_stages import stage_ended
 from allstop.auto.prompts import first
 from allstop.auto.state import Action, ModelDecision
 from allstop.auto.structured_output import read, schema_of
@@ -13,7 +13,7 @@ from allstop.core.commands import Allstop, Say
 from allstop.core.moves import FailureKind, Finish, Outcome, Survey, TakeTurn, TurnDone, Wait
 from allstop.core.replay import differences
 from allstop.views.auto import Story, backtest, decisions
-from support.auto_runs import DONE, Auto
+from support.auto_runs import DONE, AutoSteps
 
 GUIDE = {"agent": "guide", "permissions": ["network: none"]}
 ROUTE = {"route": "respond", "reason": "it is clear", "confidence": 0.9}
@@ -44,7 +44,7 @@ def test_f8_and_for_no_others(message):
 
 def test_f8_a_clear_goal_goes_to_the_agent_as_it_is():
     """F8: router → respond."""
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     asked = auto.guidance(ROUTE)
     auto.turn()
 
@@ -61,7 +61,7 @@ def test_f8_a_clear_goal_goes_to_the_agent_as_it_is():
 )
 def test_f8_what_was_understood_or_planned_is_told_to_the_agent(route, answer, told):
     """F8: router → task understanding / planning."""
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     auto.guidance({**ROUTE, "route": route})
     auto.guidance(answer)
     auto.turn()
@@ -71,7 +71,7 @@ def test_f8_what_was_understood_or_planned_is_told_to_the_agent(route, answer, t
 
 
 def super_auto(**more):
-    auto = Auto(goal="Just do it!", guide=GUIDE, name="a", target="main", **more)
+    auto = AutoSteps(goal="Just do it!", guide=GUIDE, name="a", target="main", **more)
     auto.survey()
     auto.guidance(UNDERSTOOD)
     auto.guidance(PLANNED)
@@ -95,11 +95,11 @@ def test_f8_super_mode_looks_understands_plans_and_directs():
 
 
 def test_f8_q20_a_turn_where_a_look_around_was_due_is_no_answer():
-    """A record that tells of it is folded all the same."""
-    auto = Auto(goal="Just do it!", guide=GUIDE, name="a", target="main")
+    """A journal with such an event can still be folded."""
+    auto = AutoSteps(goal="Just do it!", guide=GUIDE, name="a", target="main")
 
     assert auto.state.guide.ahead[0] is Stage.RESEARCH
-    assert came_back(auto.state, TurnDone(text="Looked.")) == auto.state
+    assert stage_ended(auto.state, TurnDone(text="Looked.")) == auto.state
 
 
 def test_f8_f9_the_goal_of_super_mode_stays_what_was_understood():
@@ -114,8 +114,8 @@ def test_f8_f9_the_goal_of_super_mode_stays_what_was_understood():
 
 
 def test_f8_guidance_runs_again_after_every_turn_until_the_agent_is_done():
-    """F8: demo mode; what was looked at is looked at again only where it has changed."""
-    auto = Auto(guide=GUIDE, name="a", target="main")
+    """F8: demo mode; the repository is surveyed again only if it has changed."""
+    auto = AutoSteps(guide=GUIDE, name="a", target="main")
     auto.guidance(ROUTE)
     auto.turn()
     auto.survey("c1")
@@ -131,8 +131,8 @@ def test_f8_guidance_runs_again_after_every_turn_until_the_agent_is_done():
 
 
 def test_f8_a_guard_stops_it_whatever_guidance_would_say():
-    """F8, F4: no progress is looked at before the guide is asked."""
-    auto = Auto(guide=GUIDE)
+    """F8, F4: the no-progress check runs before guidance."""
+    auto = AutoSteps(guide=GUIDE)
     auto.guidance(ROUTE)
     for _ in range(2):
         auto.turn("The same.")
@@ -146,8 +146,8 @@ def test_f8_a_guard_stops_it_whatever_guidance_would_say():
 
 @pytest.mark.parametrize("stage", ["first", "after"])
 def test_f8_low_confidence_pauses(stage):
-    """F8, F3: guards are the same as for any decision; a person's word goes on."""
-    auto = Auto(guide=GUIDE)
+    """F8, F3: the stop conditions apply as for any decision; a person's message resumes."""
+    auto = AutoSteps(guide=GUIDE)
     if stage == "first":
         auto.guidance({**ROUTE, "route": "understand"})
         auto.guidance({**UNDERSTOOD, "questions": ["Which version?"], "confidence": 0.3})
@@ -166,7 +166,7 @@ def test_f8_low_confidence_pauses(stage):
     "answer", ["I can't.", '{"route": "dance", "reason": "x"}', "{" * 5000 + "}"]
 )
 def test_f8_an_answer_that_fits_no_signature_gives_way_to_the_rules(answer):
-    auto = Auto(goal="Write a parser for TOML.", guide=GUIDE)
+    auto = AutoSteps(goal="Write a parser for TOML.", guide=GUIDE)
     auto.guidance(answer)
 
     ((stage, by),) = steps(auto)
@@ -176,7 +176,7 @@ def test_f8_an_answer_that_fits_no_signature_gives_way_to_the_rules(answer):
 
 
 def test_f8_a_model_that_fails_gives_way_to_the_rules():
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     auto.fail(FailureKind.NETWORK)
 
     assert steps(auto) == [("route", "rules (network)")]
@@ -184,7 +184,7 @@ def test_f8_a_model_that_fails_gives_way_to_the_rules():
 
 
 def test_f8_what_was_cut_off_is_asked_again():
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     first = auto.begin()
     auto.fail(FailureKind.INTERRUPTED)
 
@@ -192,7 +192,7 @@ def test_f8_what_was_cut_off_is_asked_again():
 
 
 def test_f8_a_repository_that_cannot_be_read_is_no_obstacle():
-    auto = Auto(goal="go", guide={"agent": None}, target="main")
+    auto = AutoSteps(goal="go", guide={"agent": None}, target="main")
     auto.fail(FailureKind.BAD_REQUEST, "no such branch")
 
     assert auto.state.guide.steps[0].text == "nothing: no such branch"
@@ -200,8 +200,8 @@ def test_f8_a_repository_that_cannot_be_read_is_no_obstacle():
 
 
 def test_f8_without_a_model_the_rules_guide():
-    """F8: pure; the only move of guidance is the look at the repository."""
-    auto = Auto(goal="go", guide={}, name="a", target="main")
+    """F8: without a model, the survey is guidance's only move."""
+    auto = AutoSteps(goal="go", guide={}, name="a", target="main")
     auto.survey()
     move = auto.turn(items=[("plan", "[x] read\n[>] write the lexer")])
     auto.survey("c1")
@@ -214,7 +214,7 @@ def test_f8_without_a_model_the_rules_guide():
 
 
 def test_f8_rules_route_a_list_to_planning():
-    auto = Auto(goal="Do these:\n- lex\n- parse", guide={})
+    auto = AutoSteps(goal="Do these:\n- lex\n- parse", guide={})
     auto.turn()
 
     assert [step.text for step in auto.state.guide.steps[:2]] == [
@@ -225,7 +225,7 @@ def test_f8_rules_route_a_list_to_planning():
 
 
 def test_f8_with_a_deciding_model_guidance_comes_after_its_decision():
-    auto = Auto(guide=GUIDE, policy="model", decision_agent="decider")
+    auto = AutoSteps(guide=GUIDE, policy="model", decision_agent="decider")
     auto.guidance(ROUTE)
     auto.turn()
     decider = auto.guidance({"action": "continue", "reason": "well", "confidence": 0.7})
@@ -237,21 +237,21 @@ def test_f8_with_a_deciding_model_guidance_comes_after_its_decision():
 
 
 def test_f8_the_guides_conversation_is_not_the_agents():
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     auto.guidance(ROUTE)
 
     assert auto.begin().thread is None
 
 
 def test_f8_k2_an_allstop_holds_guidance_too():
-    auto = Auto(guide=GUIDE)
+    auto = AutoSteps(guide=GUIDE)
     auto.say(Allstop())
 
     assert auto.move() == Wait(reason="stopped")
 
 
 def test_f8_a_rehearsal_ends_where_the_agent_would_begin():
-    auto = Auto(guide={**GUIDE, "rehearses": True}, target="main")
+    auto = AutoSteps(guide={**GUIDE, "rehearses": True}, target="main")
     auto.guidance(ROUTE)
 
     assert auto.move() == Finish(outcome=Outcome.DONE, note="continue: it is clear")
@@ -263,14 +263,14 @@ def test_f8_a_rehearsal_ends_where_the_agent_would_begin():
 def test_f8_a_rehearsal_begins_with_a_summary(text, action):
     signal = {"signal": "complete"} if text == DONE else {"signal": "none"}
     summary = {"turn": 4, "status": "completed", "text": text, "said": signal}
-    auto = Auto(guide={"rehearses": True}, summary=summary)
+    auto = AutoSteps(guide={"rehearses": True}, summary=summary)
 
     assert auto.decision.action is action
     assert isinstance(auto.move(), Finish)
 
 
 def test_f12_q20_the_record_alone_gives_the_same_guidance():
-    """F12, Q20: every answer that was used is on record; folding it again asks nobody."""
+    """F12, Q20: every used answer is recorded; replay needs no model."""
     auto = super_auto()
     auto.turn()
     auto.survey("c1")
@@ -328,6 +328,6 @@ def test_f8_answers_are_validated_by_their_signature(stage, answer):
 
 
 def test_f8_only_a_survey_is_made_without_the_guide():
-    auto = Auto(goal="go", guide=GUIDE, name="a", target="main")
+    auto = AutoSteps(goal="go", guide=GUIDE, name="a", target="main")
 
     assert isinstance(auto.begin(), Survey)

@@ -1,4 +1,4 @@
-"""Full Auto: what is decided after a turn, and what comes of it."""
+"""The Full Auto pilot: decisions after a turn and the moves that follow."""
 
 from datetime import timedelta
 
@@ -28,13 +28,13 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.views.auto import run_plan
-from support.auto_runs import DONE, NOON, Auto, advice
+from support.auto_runs import DONE, NOON, AutoSteps, advice
 
 CHECK = {"name": "Tests", "run": "pytest"}
 
 
 def test_f2_it_goes_on_until_the_agent_says_that_it_is_done():
-    auto = Auto()
+    auto = AutoSteps()
     for number in range(5):
         auto.turn(f"Step {number} is done.")
         assert auto.decision.action is Action.CONTINUE
@@ -47,7 +47,7 @@ def test_f2_it_goes_on_until_the_agent_says_that_it_is_done():
 
 def test_f9_the_goal_is_restated_every_turn():
     """F9: a template, so that the goal can't drift."""
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.turn()
 
@@ -57,7 +57,7 @@ def test_f9_the_goal_is_restated_every_turn():
 
 
 def test_f6_a_moment_between_turns():
-    auto = Auto(cooldown_s=1.0)
+    auto = AutoSteps(cooldown_s=1.0)
     before = auto.turn()
     ended_at = auto.now
     auto.begin()
@@ -67,7 +67,7 @@ def test_f6_a_moment_between_turns():
 
 
 def test_the_thread_goes_on():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
 
     assert auto.begin().thread == "t"
@@ -75,7 +75,7 @@ def test_the_thread_goes_on():
 
 def test_f4_no_progress_pauses():
     """F4: the same plan and the same work for three turns."""
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     auto.turn(items=[("plan", "1. parse")])
     for _ in range(2):
         auto.turn(changes=False, items=[("plan", "1. parse")])
@@ -89,7 +89,7 @@ def test_f4_no_progress_pauses():
 
 
 def test_f4_saying_the_same_again_and_again_is_no_progress():
-    auto = Auto()
+    auto = AutoSteps()
     for _ in range(3):
         auto.turn("I will go on now.")
 
@@ -97,7 +97,7 @@ def test_f4_saying_the_same_again_and_again_is_no_progress():
 
 
 def test_f4_commits_that_change_nothing_are_no_progress():
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     for number in range(3):
         auto.begin()
         change = Change(head=f"c{number}", commits=number + 1, files=1, tree="same")
@@ -107,7 +107,7 @@ def test_f4_commits_that_change_nothing_are_no_progress():
 
 
 def test_f4_another_plan_is_progress():
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     for number in range(6):
         auto.turn(changes=False, items=[("plan", f"step {number}")])
 
@@ -115,7 +115,7 @@ def test_f4_another_plan_is_progress():
 
 
 def test_f4_the_same_error_three_times_pauses():
-    auto = Auto()
+    auto = AutoSteps()
     for _ in range(3):
         auto.fail(FailureKind.NETWORK, "connection refused")
 
@@ -123,7 +123,7 @@ def test_f4_the_same_error_three_times_pauses():
 
 
 def test_f4_different_errors_do_not_pause():
-    auto = Auto()
+    auto = AutoSteps()
     for what in ("refused", "reset", "no such host", "broken pipe", "no route"):
         auto.fail(FailureKind.NETWORK, what)
 
@@ -131,7 +131,7 @@ def test_f4_different_errors_do_not_pause():
 
 
 def test_f4_errors_that_differ_in_the_id_of_a_request_are_the_same():
-    auto = Auto()
+    auto = AutoSteps()
     for number in range(3):
         auto.fail(FailureKind.NETWORK, f"stream ended, request req_01a{number}, after {number} s")
 
@@ -141,7 +141,7 @@ def test_f4_errors_that_differ_in_the_id_of_a_request_are_the_same():
 
 
 def test_f4_compaction_too_often_pauses():
-    auto = Auto()
+    auto = AutoSteps()
     for _ in range(3):
         auto.turn(items=[("compaction", "")])
 
@@ -149,7 +149,7 @@ def test_f4_compaction_too_often_pauses():
 
 
 def test_f4_compaction_now_and_then_does_not():
-    auto = Auto(compaction_turns=4)
+    auto = AutoSteps(compaction_turns=4)
     for number in range(13):
         auto.turn(items=[("compaction", "")] if number % 3 == 0 else [("plan", str(number))])
 
@@ -158,7 +158,7 @@ def test_f4_compaction_now_and_then_does_not():
 
 @pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST])
 def test_f4_a_failure_that_cannot_be_recovered_is_a_hard_stop(kind):
-    auto = Auto()
+    auto = AutoSteps()
     auto.fail(kind, "no key")
 
     assert auto.decision.action is Action.STOP
@@ -167,7 +167,7 @@ def test_f4_a_failure_that_cannot_be_recovered_is_a_hard_stop(kind):
 
 
 def test_f4_what_nobody_answered_is_a_hard_stop():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn(DONE, items=[("unanswered", "rm -rf build")])
 
     assert auto.decision.condition == "hard stop: nobody answered in time: rm -rf build"
@@ -175,7 +175,7 @@ def test_f4_what_nobody_answered_is_a_hard_stop():
 
 
 def test_k13_a_limit_is_waited_for():
-    auto = Auto()
+    auto = AutoSteps()
     reset = auto.now + timedelta(hours=2)
     auto.begin()
     auto.ended(Failed(kind=FailureKind.USAGE_LIMITED, retry_at=reset))
@@ -186,8 +186,8 @@ def test_k13_a_limit_is_waited_for():
 
 
 def test_k13_a_thread_of_an_old_record_waits_ten_times_for_a_limit_that_names_no_time():
-    """After half an hour a person is asked, with a receipt, rather than never."""
-    auto = Auto()
+    """After half an hour the thread pauses for a person, with a receipt."""
+    auto = AutoSteps()
     began_at = auto.now
     for _ in range(11):
         auto.fail(FailureKind.OVERLOADED, "HTTP 529")
@@ -202,7 +202,7 @@ def test_k13_a_thread_of_an_old_record_waits_ten_times_for_a_limit_that_names_no
 
 
 def limited_until_it_pauses(auto, message, **more):
-    """How long it was tried."""
+    """How long the agent was retried."""
     began_at = auto.now
     while isinstance(auto.move(), TakeTurn):
         auto.fail(FailureKind.USAGE_LIMITED, message, **more)
@@ -211,8 +211,8 @@ def limited_until_it_pauses(auto, message, **more):
 
 @pytest.mark.parametrize("told", [None, NOON])
 def test_k13_a_limit_that_names_no_time_to_come_pauses_a_thread_after_a_while(told):
-    """K13, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
-    auto = Auto(endurance={"guesses": 3, "most_s": 7200.0})
+    """K13, P5: retries end after the configured time; a person resumes without loss."""
+    auto = AutoSteps(endurance={"guesses": 3, "most_s": 7200.0})
     auto.turn("Half of it is there.")
 
     took = limited_until_it_pauses(auto, "no more", retry_at=told)
@@ -228,8 +228,8 @@ def test_k13_a_limit_that_names_no_time_to_come_pauses_a_thread_after_a_while(to
 
 
 def test_p5_what_only_seems_to_be_a_limit_pauses_a_thread_after_some_tries():
-    """P5: each try is a whole turn of the agent's."""
-    auto = Auto(endurance={"guesses": 2, "most_s": 7200.0})
+    """P5: each attempt is a whole turn."""
+    auto = AutoSteps(endurance={"guesses": 2, "most_s": 7200.0})
 
     took = limited_until_it_pauses(auto, "429", guessed=True)
 
@@ -238,7 +238,7 @@ def test_p5_what_only_seems_to_be_a_limit_pauses_a_thread_after_some_tries():
 
 
 def test_k13_a_limit_that_names_a_time_is_waited_for_by_a_thread_however_far_it_is():
-    auto = Auto(endurance={"guesses": 0, "most_s": 60.0})
+    auto = AutoSteps(endurance={"guesses": 0, "most_s": 60.0})
     for days in (5, 10):
         reset = NOON + timedelta(days=days)
         auto.fail(FailureKind.USAGE_LIMITED, retry_at=reset)
@@ -248,7 +248,7 @@ def test_k13_a_limit_that_names_a_time_is_waited_for_by_a_thread_however_far_it_
 
 
 def test_f4_what_nobody_answered_is_a_hard_stop_although_the_turn_met_a_limit():
-    auto = Auto()
+    auto = AutoSteps()
     auto.begin()
     item = Item(kind="unanswered", text="rm -rf build")
     auto.fold(Noted(at=auto.now, id=auto.run.open_move.id, items=(item,)))
@@ -265,7 +265,7 @@ def test_f4_what_nobody_answered_is_a_hard_stop_although_the_turn_met_a_limit():
     ],
 )
 def test_an_agent_that_needs_somebody_is_paused_and_told_the_answer(text, reason):
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn(text)
     assert auto.move() == Wait(reason=reason, for_person=True)
     auto.say(Answer(text="the second"))
@@ -275,7 +275,7 @@ def test_an_agent_that_needs_somebody_is_paused_and_told_the_answer(text, reason
 
 
 def test_a_person_may_go_on_after_a_pause():
-    auto = Auto()
+    auto = AutoSteps()
     for _ in range(3):
         auto.fail(FailureKind.NETWORK, "no")
     auto.say(Resume())
@@ -285,10 +285,10 @@ def test_a_person_may_go_on_after_a_pause():
 
 def test_k6_a_turn_that_no_longer_fits_the_budget_is_taken_once_more_is_allowed():
     """K6: raising the limit resumes; it is no failure of the thread."""
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.fail(FailureKind.OUT_OF_BUDGET, "cost $0.90 + $0.20 of $1.00")
-    assert auto.run.broke
+    assert auto.run.limit_reached
     assert auto.state.end is None
     auto.say(Raise(limits=Limits()))
 
@@ -306,8 +306,8 @@ def test_k6_so_is_a_question_to_the_model_that_decides():
 
 
 def test_f4_words_of_a_person_free_a_paused_thread():
-    """F4: what led to the pause is not counted again after the next turn."""
-    auto = Auto()
+    """F4: counters that led to the pause are reset."""
+    auto = AutoSteps()
     for _ in range(3):
         auto.turn(items=[("compaction", "")])
     assert auto.decision.action is Action.PAUSE
@@ -321,7 +321,7 @@ def test_f4_words_of_a_person_free_a_paused_thread():
 
 
 def test_f9_it_reviews_its_work_before_the_end_and_decides_again():
-    auto = Auto(name="a", target="main", review="end")
+    auto = AutoSteps(name="a", target="main", review="end")
     auto.turn()
     auto.turn(DONE)
     assert auto.decision.action is Action.REVIEW
@@ -332,7 +332,7 @@ def test_f9_it_reviews_its_work_before_the_end_and_decides_again():
 
 
 def test_f9_a_review_that_changed_something_is_followed_by_another():
-    auto = Auto(name="a", target="main", review="end")
+    auto = AutoSteps(name="a", target="main", review="end")
     auto.turn(DONE)
     auto.turn("I found a mistake.", changes=True)
     auto.turn(DONE, changes=True)
@@ -342,7 +342,7 @@ def test_f9_a_review_that_changed_something_is_followed_by_another():
 
 def test_f4_done_ends_it_although_the_last_turns_changed_nothing():
     """F4: "done" stops, with the review before it; it does not pause."""
-    auto = Auto(name="a", target="main", review="end")
+    auto = AutoSteps(name="a", target="main", review="end")
     auto.turn()
     auto.turn(changes=False)
     auto.turn(DONE, changes=False)
@@ -363,7 +363,7 @@ def test_f4_a_model_that_wants_one_review_after_the_other_is_paused():
 
 
 def test_f9_a_run_without_changes_is_not_reviewed():
-    auto = Auto(review="end")
+    auto = AutoSteps(review="end")
     auto.turn(DONE)
 
     assert auto.decision.action is Action.STOP
@@ -373,7 +373,7 @@ def test_f9_a_run_without_changes_is_not_reviewed():
 
 
 def test_f9_one_merge_at_the_end_through_the_gate():
-    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     auto.turn(DONE)
     assert isinstance(auto.begin(), RunChecks)
     failed = CheckResult(name="Tests", run="pytest", passed=False, code=1, output="E assert")
@@ -394,14 +394,14 @@ def test_f9_one_merge_at_the_end_through_the_gate():
 
 
 def test_b16_work_is_looked_at_although_nothing_is_configured():
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     auto.turn(DONE)
 
     assert auto.begin() == RunChecks(checks=(), workspace="a")
 
 
 def test_q20_a_run_of_the_second_edition_has_no_gate_where_nothing_is_configured():
-    auto = Auto(name="a", target="main", edition=2)
+    auto = AutoSteps(name="a", target="main", edition=2)
     auto.turn(DONE)
 
     assert isinstance(auto.begin(), Spawn)
@@ -414,7 +414,7 @@ def refused():
 
 def test_f4_work_that_stays_as_it_is_pauses_although_it_says_done_each_time():
     """F4: the gate sends it back; three turns that change nothing are no progress."""
-    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     for number in range(3):
         auto.turn(DONE, changes=number == 0)
         assert isinstance(auto.begin(), RunChecks)
@@ -429,7 +429,7 @@ def test_f4_work_that_stays_as_it_is_pauses_although_it_says_done_each_time():
 
 
 def test_f6_a_moment_between_turns_although_the_gate_was_quick():
-    auto = Auto(name="a", target="main", gate={"checks": [CHECK]}, cooldown_s=60.0)
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]}, cooldown_s=60.0)
     auto.turn(DONE)
     ended_at = auto.now
     auto.begin()
@@ -441,8 +441,8 @@ def test_f6_a_moment_between_turns_although_the_gate_was_quick():
 
 
 def test_q16_a_gate_that_disagrees_before_any_turn_folds_too():
-    """Q16: no thread writes that, but whatever is in a record must be read."""
-    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    """Q16: no thread writes this, but any journal must be readable."""
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     auto.fold(MoveEnded(at=auto.now, id="1", result=refused()))
     auto.turn("I begin.")
 
@@ -450,7 +450,7 @@ def test_q16_a_gate_that_disagrees_before_any_turn_folds_too():
 
 
 def test_a_merge_that_fails_waits_for_a_person():
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     auto.turn(DONE)
     auto.begin()
     auto.fold(
@@ -471,7 +471,7 @@ def test_a_merge_that_fails_waits_for_a_person():
 
 
 def modelled(**more):
-    return Auto(policy="model", decision_agent="judge", **more)
+    return AutoSteps(policy="model", decision_agent="judge", **more)
 
 
 def test_f3_a_model_decides_and_fills_the_next_step_only():
@@ -549,7 +549,7 @@ def test_f9_work_is_reviewed_before_the_end_although_a_model_would_stop():
 
 
 def test_a_word_of_a_person_is_told_once():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.say(Say(text="Use tabs."))
     auto.turn()
@@ -560,8 +560,8 @@ def test_a_word_of_a_person_is_told_once():
 
 
 def test_f11_the_run_has_a_plan_of_its_own():
-    """F11: goal, done condition, what was tried, what is next; made from the record alone."""
-    auto = Auto(name="a", target="main", gate={"checks": [CHECK]})
+    """F11: goal, done condition, attempts and next step, from the journal alone."""
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]})
     auto.turn()
     auto.turn("<promise>PENDING: which one?</promise>")
     plan = run_plan(run.fold(auto.pilot, auto.events).pilot)
@@ -578,7 +578,7 @@ def test_f11_the_run_has_a_plan_of_its_own():
 
 def test_f2_folding_the_record_again_gives_the_same_state():
     """F2: byte for byte."""
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     auto.turn(items=[("plan", "1. parse"), ("compaction", "")])
     auto.fail(FailureKind.NETWORK)
     auto.turn(DONE)
@@ -588,14 +588,14 @@ def test_f2_folding_the_record_again_gives_the_same_state():
 
 
 def reviewing():
-    auto = Auto(name="a", target="main", review="end")
+    auto = AutoSteps(name="a", target="main", review="end")
     auto.turn("Made it.")
     auto.turn(DONE)
     return auto
 
 
 def test_f9_a_review_goes_to_whoever_has_one_of_its_own():
-    """F9, F1: with the goal and what to compare with; it knows nothing of the conversation."""
+    """F9, F1: the review prompt has the goal and the base commit, without the conversation."""
     auto = reviewing()
 
     move = auto.begin()
@@ -606,7 +606,7 @@ def test_f9_a_review_goes_to_whoever_has_one_of_its_own():
 
 
 def test_f9_what_a_review_of_its_own_found_is_to_be_fixed():
-    """F9: findings end with no signal; after them the agent works, and it is decided again."""
+    """F9: a review ends without a signal; then the agent works and another decision follows."""
     auto = reviewing()
     auto.turn("It never ends.", changes=False)
 
@@ -625,7 +625,7 @@ def test_f9_a_review_without_consequences_is_the_last():
 
 
 def test_f9_what_a_person_says_is_heard_in_a_review():
-    """The agent's own review would not hear it; then the words are taken."""
+    """The agent's own review command gets no messages, so the prompt is used instead."""
     auto = reviewing()
     auto.say(Say(text="Mind the dates."))
 
@@ -636,8 +636,8 @@ def test_f9_what_a_person_says_is_heard_in_a_review():
 
 
 def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
-    """K5: it is no error; that nothing comes of it is seen all the same."""
-    auto = Auto()
+    """K5: a capped turn is no error, but no progress is still detected."""
+    auto = AutoSteps()
     for _ in range(2):
         auto.fail(FailureKind.CAPPED)
         assert auto.decision.action is Action.CONTINUE
@@ -648,7 +648,7 @@ def test_k5_a_turn_that_came_to_its_cap_is_a_turn_and_it_goes_on():
 
 
 def test_f3_a_model_decides_from_all_that_is_known_of_the_turn():
-    """F3: ids, status, plan, diff, usage, what was asked, decisions and compactions before."""
+    """F3: ids, status, plan, diff, usage, requests, earlier decisions and compactions."""
     auto = modelled(name="a", target="main")
     auto.say(Raise(limits=Limits(turns=9, tokens=5000, cost_microusd=2_000_000, time_s=3600)))
     auto.turn()
@@ -730,8 +730,8 @@ def test_q20_a_run_of_the_first_edition_asks_as_it_did():
     ],
 )
 def test_f3_the_reason_after_a_failure_is_in_words(kind, edition, reason):
-    """F3: and does not say that it is tried again where it is not; older runs keep theirs."""
-    auto = Auto(edition=edition)
+    """F3: the reason promises no retry if there is none; older editions keep their text."""
+    auto = AutoSteps(edition=edition)
     auto.fail(kind)
 
     assert auto.decision.reason == reason

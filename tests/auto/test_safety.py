@@ -1,4 +1,4 @@
-"""F3: where a thread must not go on by itself, it pauses, says why, and goes on after a look."""
+"""F3: an unsafe thread pauses with the reason and continues after a person's review."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from allstop.core.moves import (
 )
 from allstop.core.replay import differences
 from allstop.views.auto import Story, decided, decisions, stop_condition
-from support.auto_runs import DONE, Auto, advice
+from support.auto_runs import DONE, AutoSteps, advice
 
 CHECK = {"name": "Tests", "run": "pytest"}
 WORKFLOW = {".github/workflows/ci.yml": "decides what CI runs"}
@@ -30,7 +30,7 @@ BOXLESS = "codex needs a sandbox, and there is none: apt-get install bubblewrap"
 
 
 def working(**more):
-    return Auto(name="a", target="main", **more)
+    return AutoSteps(name="a", target="main", **more)
 
 
 def ask(auto, **about):
@@ -38,7 +38,7 @@ def ask(auto, **about):
 
 
 def test_f3_a_thread_without_a_sandbox_pauses_and_says_what_to_install():
-    """F3: a person can mend that; it is tried again then."""
+    """F3: a person can repair the sandbox; then the turn is retried."""
     auto = working()
     auto.fail(FailureKind.UNSAFE, BOXLESS)
 
@@ -73,7 +73,7 @@ def test_f3_what_a_person_has_looked_at_does_not_pause_again():
 
 
 def test_f3_after_a_look_what_had_been_decided_is_carried_out():
-    """F3, F9: no further turn is needed where the agent was done; the record says who looked."""
+    """F3, F9: a completed agent needs no further turn; the record names the reviewer."""
     auto = working(gate={"checks": [CHECK]})
     auto.turn(DONE, guarded=WORKFLOW)
     assert auto.decision.overridden is Action.STOP
@@ -122,7 +122,7 @@ def test_f3_a_file_that_a_person_allowed_needs_no_look():
 
 
 def test_f3_a_question_that_was_open_when_the_turn_ended_pauses():
-    """F3: it may have gone on as if it had been allowed."""
+    """F3: the agent may have continued without an answer."""
     auto = working()
     auto.begin()
     ask(auto, argv=("make", "install"), text="make install")
@@ -189,7 +189,7 @@ def test_f3_the_log_tells_of_it():
 
 
 def test_q20_a_run_of_older_rules_is_decided_as_it_was():
-    """Q20, F12: without an edition on record nothing of this holds."""
+    """Q20, F12: runs of the first edition have no safety pauses."""
     auto = working(edition=1, guards_files=False)
     auto.turn(guarded=WORKFLOW, items=[("denied", "sudo ls (never)")] * 3)
     assert auto.decision.action is Action.CONTINUE
@@ -199,7 +199,7 @@ def test_q20_a_run_of_older_rules_is_decided_as_it_was():
 
 
 def test_f7_a_merge_that_is_refused_leaves_a_receipt():
-    """F7: nobody decided that it waits; the receipt says what won over the decision."""
+    """F7: the receipt names the stop that won over the decision."""
     auto = working()
     auto.turn(DONE)
     auto.begin()

@@ -1,4 +1,4 @@
-"""Boards that anything was done to, and what can be said of one by looking at all its tasks."""
+"""Random boards, and properties of a board computed from all its tasks."""
 
 from collections import Counter
 from random import Random
@@ -78,7 +78,7 @@ def some_changes(chance, ids):
 
 
 def some_turn_of_fate(chance, board):
-    """What agents and merges make of a task, by and by."""
+    """Changes of a task by agents and merges."""
     task = board.get(chance.choice(IDS))
     if task is None:
         return board
@@ -87,7 +87,7 @@ def some_turn_of_fate(chance, board):
 
 
 def some_board(seed, steps):
-    """Each board on the way, the last one last."""
+    """The board after each change."""
     chance = Random(seed)
     board = Board()
     yield board
@@ -100,7 +100,7 @@ def some_board(seed, steps):
         yield board
 
 
-# --- what is true of it, found the long way ---
+# --- properties, computed from all tasks ---
 
 
 def ready(board):
@@ -132,7 +132,7 @@ def score(board, task):
 
 
 def in_order(board):
-    """Ready tasks, the best first."""
+    """Ready tasks, best first."""
     return sorted(
         ready(board),
         key=lambda task: (

@@ -1,4 +1,4 @@
-"""Q7: a board that is read at once is the board that came about event by event."""
+"""Q7: folding a board's events at once gives the same board as one by one."""
 
 from datetime import timedelta
 from random import Random
@@ -20,7 +20,7 @@ IDS = [f"t{number}" for number in range(40)]
 
 
 def additions(chance):
-    """Some of them are refused: there is such a task, or what it needs is not there."""
+    """Some of them are refused: the task exists already, or a need is missing."""
     names = chance.sample(IDS, chance.randint(1, 6))
     return AddTasks(tasks=tuple(some_task(chance, name, IDS[:10]) for name in names))
 
@@ -40,5 +40,5 @@ def test_q7_many_events_at_once_come_to_the_same_as_one_by_one(seed):
     began = run.fold(PILOT, events[:half])
 
     assert run.fold(PILOT, events) == state
-    assert run.fold_on(PILOT, began, events[half:]) == state
+    assert run.fold_more(PILOT, began, events[half:]) == state
     assert len(state.pilot.board.nodes) == state.pilot.board.added

@@ -1,4 +1,4 @@
-"""B5, B11, B12, B17, B18, B19, B21: the board pilot, child by child."""
+"""B5, B11, B12, B17, B18, B19, B21: the board pilot and its child runs."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.board_specs import EDITION, BoardSpec, Mode, TaskSpec, Terms
+from allstop.core.board_specs import EDITION, AgentTerms, BoardSpec, Mode, TaskSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
     AddTasks,
@@ -23,7 +23,7 @@ from allstop.core.commands import (
 from allstop.core.events import ChildClosed
 from allstop.core.moves import Outcome, Spawn, Wait
 from allstop.core.tasks import Attempt, NewTask, Status
-from support.pilot_steps import BoardFlight
+from support.pilot_steps import BoardSteps
 from support.strategies import NOW
 
 NO_MERGE = {"merge": False}
@@ -42,7 +42,7 @@ def later(seconds):
 
 
 def test_b5_free_slots_take_ready_tasks_at_once_and_no_more():
-    board = BoardFlight(slots=2)
+    board = BoardSteps(slots=2)
 
     assert board.add("a", "b", "c") == ["a.1", "b.1"]
     assert board.status("a", "b", "c") == ["active", "active", "pending"]
@@ -50,7 +50,7 @@ def test_b5_free_slots_take_ready_tasks_at_once_and_no_more():
 
 
 def test_b5_there_is_no_batch_whoever_ends_makes_room_at_once():
-    board = BoardFlight(slots=2, **NO_MERGE)
+    board = BoardSteps(slots=2, **NO_MERGE)
     board.add("slow", "b", "c", "d")
 
     assert board.ends("b.1") == ["c.1"]
@@ -59,7 +59,7 @@ def test_b5_there_is_no_batch_whoever_ends_makes_room_at_once():
 
 
 def test_b5_b20_a_held_task_frees_its_slot_and_takes_one_again_when_it_goes_on():
-    board = BoardFlight(slots=1, **NO_MERGE)
+    board = BoardSteps(slots=1, **NO_MERGE)
     board.add("a", "b", "c")
 
     assert board.rests("a.1") == ["b.1"]
@@ -72,7 +72,7 @@ def test_b5_b20_a_held_task_frees_its_slot_and_takes_one_again_when_it_goes_on()
 
 
 def test_b5_when_the_whole_board_goes_on_nothing_takes_the_slots_of_those_that_were_held():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a")
     board.rests("a.1")
 
@@ -80,7 +80,7 @@ def test_b5_when_the_whole_board_goes_on_nothing_takes_the_slots_of_those_that_w
 
 
 def test_b5_one_that_waits_for_a_person_frees_its_slot_once_only():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b", "c")
 
     assert board.waits("a.1") == ["b.1"]
@@ -88,7 +88,7 @@ def test_b5_one_that_waits_for_a_person_frees_its_slot_once_only():
 
 
 def test_k13_while_one_agent_is_limited_tasks_of_others_start_and_no_more_of_its_own():
-    board = BoardFlight(slots=1, agents=["a"])
+    board = BoardSteps(slots=1, agents=["a"])
     board.add("t1", "t2", need("t3", agent="b"))
 
     assert board.rests("t1.1", "every agent is at its limit", later(60)) == ["t3.1"]
@@ -99,7 +99,7 @@ def test_k13_while_one_agent_is_limited_tasks_of_others_start_and_no_more_of_its
 
 
 def test_k13_after_the_limit_its_task_takes_a_slot_though_nobody_said_that_it_goes_on():
-    board = BoardFlight(slots=1, agents=["a"])
+    board = BoardSteps(slots=1, agents=["a"])
     board.add("t1", "t2")
     board.rests("t1.1", "every agent is at its limit", later(60))
 
@@ -108,8 +108,8 @@ def test_k13_after_the_limit_its_task_takes_a_slot_though_nobody_said_that_it_go
 
 
 def test_k13_after_the_limit_others_start_by_themselves_where_there_are_slots():
-    """K13: whoever was at the limit may be held by then, and say nothing."""
-    board = BoardFlight(slots=2, agents=["a"])
+    """K13: the limited task may be held by then and report nothing."""
+    board = BoardSteps(slots=2, agents=["a"])
     board.add("t1")
     board.rests("t1.1", "every agent is at its limit", later(60))
     assert board.next() == Wait(reason="1 held")
@@ -121,7 +121,7 @@ def test_k13_after_the_limit_others_start_by_themselves_where_there_are_slots():
 
 
 def test_b5_what_an_end_makes_ready_starts_with_it():
-    board = BoardFlight(slots=3, **NO_MERGE)
+    board = BoardSteps(slots=3, **NO_MERGE)
     board.add("a", need("b", "a"), need("c", "a"), need("d", "b", "c"))
 
     assert board.ends("a.1") == ["b.1", "c.1"]
@@ -130,7 +130,7 @@ def test_b5_what_an_end_makes_ready_starts_with_it():
 
 
 def test_b2_where_work_is_merged_a_need_is_met_by_the_merge_and_not_before():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a", need("b", "a"))
 
     assert board.ends("a.1") == ["a.merge1"]
@@ -139,7 +139,7 @@ def test_b2_where_work_is_merged_a_need_is_met_by_the_merge_and_not_before():
 
 
 def test_b2_the_slot_is_free_once_verification_has_ended():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     assert board.ends("a.1") == ["a.merge1", "b.1"]
@@ -147,7 +147,7 @@ def test_b2_the_slot_is_free_once_verification_has_ended():
 
 @given(st.integers(1, 4), st.lists(st.sampled_from(list(Outcome)), max_size=30))
 def test_b5_no_slot_is_idle_while_something_is_ready(slots, outcomes):
-    board = BoardFlight(slots=slots, errors=0, **NO_MERGE)
+    board = BoardSteps(slots=slots, errors=0, **NO_MERGE)
     board.add(*(f"t{n}" for n in range(12)))
     for outcome in outcomes:
         open_refs = sorted(board.state.pilot.refs)
@@ -161,7 +161,7 @@ def test_b5_no_slot_is_idle_while_something_is_ready(slots, outcomes):
 
 
 def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
-    board = BoardFlight(
+    board = BoardSteps(
         agents=["anna", "ben"],
         terms={"ben": {"done": "exit", "turn_s": 9.0, "idle_s": 8.0, "max_tokens": 70}},
         gate={"checks": [{"name": "T", "run": "t"}], "keep_going": True, "protected": ["x/**"]},
@@ -185,7 +185,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         iterations=7,
         attempt_s=100.0,
         stuck_after=2,
-        terms={"ben": Terms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
+        terms={"ben": AgentTerms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
         crash_ends=True,
         edition=EDITION,
     )
@@ -196,7 +196,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
 
 
 def test_b9_the_time_of_a_task_goes_before_that_of_its_agent_and_that_before_the_loops():
-    board = BoardFlight(
+    board = BoardSteps(
         agents=["anna", "ben"], terms={"ben": {"attempt_s": 900.0}}, attempt_s=100.0, slots=9
     )
     board.add("plain")
@@ -209,7 +209,7 @@ def test_b9_the_time_of_a_task_goes_before_that_of_its_agent_and_that_before_the
 
 
 def test_b2_where_merging_is_off_the_work_is_brought_home_to_a_branch_and_done():
-    board = BoardFlight(**NO_MERGE)
+    board = BoardSteps(**NO_MERGE)
     board.add("a")
 
     assert board.spec_of("a.1")["branch"] == "allstop/a"
@@ -218,9 +218,9 @@ def test_b2_where_merging_is_off_the_work_is_brought_home_to_a_branch_and_done()
 
 
 def test_p5_a_tasks_own_agent_falls_back_on_what_the_settings_say_and_on_nobody_else():
-    alone = BoardFlight(agents=["a"], fallbacks=[])
+    alone = BoardSteps(agents=["a"], fallbacks=[])
     alone.add(need("t", agent="b"), "u")
-    backed = BoardFlight(agents=["a", "c"], fallbacks=["c"])
+    backed = BoardSteps(agents=["a", "c"], fallbacks=["c"])
     backed.add(need("t", agent="b"))
 
     assert [move.spec["agents"] for move in alone.spawned] == [["b"], ["a"]]
@@ -229,7 +229,7 @@ def test_p5_a_tasks_own_agent_falls_back_on_what_the_settings_say_and_on_nobody_
 
 def test_k13_no_task_starts_whose_agents_share_the_account_that_is_limited():
     terms = {"a": {"account": "x"}, "b": {"account": "x"}, "c": {"account": "y"}}
-    board = BoardFlight(slots=1, agents=["a"], fallbacks=[], terms=terms)
+    board = BoardSteps(slots=1, agents=["a"], fallbacks=[], terms=terms)
     board.add("t1", need("t2", agent="b"), need("t3", agent="c"))
 
     assert board.rests("t1.1", "every agent is at its limit", later(60)) == ["t3.1"]
@@ -237,17 +237,17 @@ def test_k13_no_task_starts_whose_agents_share_the_account_that_is_limited():
 
 def test_p5_each_agent_of_an_attempt_works_on_its_own_terms():
     terms = {"a": {"idle_s": 60.0}, "b": {"done": "exit", "turn_s": 9.0}, "c": {"idle_s": 60.0}}
-    board = BoardFlight(agents=["a", "b", "c"], terms=terms)
+    board = BoardSteps(agents=["a", "b", "c"], terms=terms)
     board.add("t")
 
     spec = msgspec.convert(board.spec_of("t.1"), TaskSpec)
     assert set(spec.terms) == {"b"}
-    assert spec.terms_of("a") == spec.terms_of("c") == Terms(idle_s=60.0)
-    assert spec.terms_of("b") == Terms(done="exit", turn_s=9.0)
+    assert spec.terms_of("a") == spec.terms_of("c") == AgentTerms(idle_s=60.0)
+    assert spec.terms_of("b") == AgentTerms(done="exit", turn_s=9.0)
 
 
 def test_without_an_agent_the_board_says_so():
-    board = BoardFlight(agents=[])
+    board = BoardSteps(agents=[])
     board.add("a")
 
     assert board.next() == Wait(reason="no agent is configured", for_person=True)
@@ -257,7 +257,7 @@ def test_without_an_agent_the_board_says_so():
 
 
 def test_b5_in_semi_auto_only_what_a_person_assigns_starts():
-    board = BoardFlight(mode="semi")
+    board = BoardSteps(mode="semi")
 
     assert board.add("a", "b", "c") == []
     assert board.tell(Pin(task="c")) == []
@@ -267,7 +267,7 @@ def test_b5_in_semi_auto_only_what_a_person_assigns_starts():
 
 
 def test_b5_the_mode_is_switched_while_running():
-    board = BoardFlight(slots=3, mode="semi")
+    board = BoardSteps(slots=3, mode="semi")
     board.add("a", "b", "c")
     board.tell(Assign(task="b"))
 
@@ -279,7 +279,7 @@ def test_b5_the_mode_is_switched_while_running():
 
 
 def test_b5_in_autopilot_what_a_person_assigns_comes_first():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b", need("hot", tags=("critical",)))
     board.tell(Assign(task="b"))
 
@@ -287,7 +287,7 @@ def test_b5_in_autopilot_what_a_person_assigns_comes_first():
 
 
 def test_b3_the_loop_picks_the_best_and_a_pin_before_it():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("first")
     board.add("a", "b", need("hot", tags=("critical",)))
     board.tell(Pin(task="b"))
@@ -297,11 +297,11 @@ def test_b3_the_loop_picks_the_best_and_a_pin_before_it():
     assert board.ends("b.1", Outcome.BLOCKED) == ["hot.1"]
 
 
-# --- how far it goes ---
+# --- count and until ---
 
 
 def test_s1_no_more_than_so_many_start_until_it_is_equipped_again():
-    board = BoardFlight(slots=2, count=3, **NO_MERGE)
+    board = BoardSteps(slots=2, count=3, **NO_MERGE)
     board.add("a", "b", "c", "d", "e")
 
     assert board.ends("a.1") == ["c.1"]
@@ -313,7 +313,7 @@ def test_s1_no_more_than_so_many_start_until_it_is_equipped_again():
 
 
 def test_s1_none_starts_after_the_time_but_what_runs_goes_on():
-    board = BoardFlight(slots=1, until=later(60).isoformat(), **NO_MERGE)
+    board = BoardSteps(slots=1, until=later(60).isoformat(), **NO_MERGE)
     board.add("a", "b", "c")
     board.wait(59)
 
@@ -324,14 +324,14 @@ def test_s1_none_starts_after_the_time_but_what_runs_goes_on():
 
 
 def test_b17_what_is_verified_is_merged_even_when_nothing_more_may_start():
-    board = BoardFlight(count=1)
+    board = BoardSteps(count=1)
     board.add("a", "b")
 
     assert board.ends("a.1") == ["a.merge1"]
 
 
 def test_s1_b17_what_did_not_fit_is_finished_and_is_not_counted_twice():
-    board = BoardFlight(slots=1, count=2)
+    board = BoardSteps(slots=1, count=2)
     board.add("a", "b", "c")
     board.ends("a.1")
     board.ends("b.1", Outcome.BLOCKED)
@@ -343,18 +343,18 @@ def test_s1_b17_what_did_not_fit_is_finished_and_is_not_counted_twice():
 
 
 def test_s1_b5_what_a_person_assigns_is_started_though_there_is_enough():
-    board = BoardFlight(slots=1, count=1, **NO_MERGE)
+    board = BoardSteps(slots=1, count=1, **NO_MERGE)
     board.add("a", "b", "c")
     board.ends("a.1")
 
     assert board.tell(Assign(task="c")) == ["c.1"]
 
 
-# --- what agents say ---
+# --- ends of attempts ---
 
 
 def test_b11_a_question_frees_the_slot_and_the_others_go_on():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     assert board.waits("a.1", "asks: which?") == ["b.1"]
@@ -364,7 +364,7 @@ def test_b11_a_question_frees_the_slot_and_the_others_go_on():
 
 
 def test_b11_the_answer_goes_on_in_the_same_attempt():
-    board = BoardFlight(slots=1, **NO_MERGE)
+    board = BoardSteps(slots=1, **NO_MERGE)
     board.add("a", "b", "c")
     board.waits("a.1")
     board.goes_on("a.1")
@@ -377,7 +377,7 @@ def test_b11_the_answer_goes_on_in_the_same_attempt():
 
 
 def test_b11_a_blocked_task_frees_its_slot_and_says_why():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     assert board.ends("a.1", Outcome.BLOCKED, "no key") == ["b.1"]
@@ -394,7 +394,7 @@ def test_b11_a_blocked_task_frees_its_slot_and_says_why():
     ],
 )
 def test_b8_how_an_attempt_ended_is_where_its_task_is(outcome, status):
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     board.wait(30).ends("a.1", outcome, "because", turns=4)
 
@@ -420,7 +420,7 @@ def test_b8_how_an_attempt_ended_is_where_its_task_is(outcome, status):
 
 
 def test_b8_the_attempt_after_one_that_a_person_ended_puts_aside_what_was_left():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a")
     assert "stash" not in board.spec_of("a.1")
     board.ends("a.1", Outcome.ABORTED)
@@ -433,7 +433,7 @@ def test_b8_the_attempt_after_one_that_a_person_ended_puts_aside_what_was_left()
 
 
 def test_b8_a_crash_of_the_agent_puts_its_task_back_with_a_further_retry():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     assert board.ends("a.1", Outcome.CRASHED, "boom") == ["b.1"], "others come first now"
@@ -442,7 +442,7 @@ def test_b8_a_crash_of_the_agent_puts_its_task_back_with_a_further_retry():
 
 
 def test_b8_a_task_that_a_person_ended_is_pending_and_only_a_person_starts_it_again():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     assert board.ends("a.1", Outcome.ABORTED) == ["b.1"]
@@ -464,7 +464,7 @@ def test_b8_a_task_that_a_person_ended_is_pending_and_only_a_person_starts_it_ag
     ],
 )
 def test_b12_three_failed_tasks_in_a_row_pause_the_loop(outcomes):
-    board = BoardFlight(slots=1, **NO_MERGE)
+    board = BoardSteps(slots=1, **NO_MERGE)
     board.add(*(f"t{n}" for n in range(20)))
     started = list(board.state.pilot.refs)
     for outcome in outcomes:
@@ -485,7 +485,7 @@ def test_b12_three_failed_tasks_in_a_row_pause_the_loop(outcomes):
     ],
 )
 def test_b12_what_is_done_starts_again_at_zero_and_the_rest_is_neutral(outcomes):
-    board = BoardFlight(slots=1, **NO_MERGE)
+    board = BoardSteps(slots=1, **NO_MERGE)
     board.add(*(f"t{n}" for n in range(20)))
     started = list(board.state.pilot.refs)
     for outcome in outcomes:
@@ -495,7 +495,7 @@ def test_b12_what_is_done_starts_again_at_zero_and_the_rest_is_neutral(outcomes)
 
 
 def test_b12_they_are_counted_in_the_order_in_which_they_finish():
-    board = BoardFlight(slots=4, errors=2, **NO_MERGE)
+    board = BoardSteps(slots=4, errors=2, **NO_MERGE)
     board.add("a", "b", "c", "d", "e")
     board.ends("d.1", Outcome.FAILED)
     board.ends("b.1")
@@ -508,8 +508,8 @@ def test_b12_they_are_counted_in_the_order_in_which_they_finish():
 
 
 def test_b12_only_a_person_makes_it_go_on():
-    """B12: not even a task that is done after all."""
-    board = BoardFlight(slots=4, **NO_MERGE)
+    """B12: a task that completes later does not release the brake."""
+    board = BoardSteps(slots=4, **NO_MERGE)
     board.add("a", "b", "c", "good", "next")
     for name in "abc":
         board.ends(f"{name}.1", Outcome.FAILED)
@@ -522,14 +522,14 @@ def test_b12_only_a_person_makes_it_go_on():
 
 
 def test_b12_the_number_is_a_setting_and_zero_is_never():
-    board = BoardFlight(slots=1, errors=0, **NO_MERGE)
+    board = BoardSteps(slots=1, errors=0, **NO_MERGE)
     board.add(*(f"t{n}" for n in range(9)))
     for number in range(8):
         assert board.ends(f"t{number}.1", Outcome.FAILED) == [f"t{number + 1}.1"]
 
 
 def test_what_a_board_refuses_changes_nothing():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     before = board.state.pilot.board
 
@@ -538,7 +538,7 @@ def test_what_a_board_refuses_changes_nothing():
 
 
 def test_what_children_say_that_are_over_changes_nothing():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     board.ends("a.1", Outcome.BLOCKED)
     before = board.state.pilot
@@ -550,16 +550,16 @@ def test_what_children_say_that_are_over_changes_nothing():
 
 
 def test_an_empty_board_waits_for_somebody():
-    assert BoardFlight().next() == Wait(reason="nothing to do", for_person=True)
+    assert BoardSteps().next() == Wait(reason="nothing to do", for_person=True)
 
 
 def test_a_spec_that_makes_no_sense_is_refused():
     with pytest.raises(msgspec.ValidationError):
-        BoardFlight(slots="many")
+        BoardSteps(slots="many")
 
 
 def test_b3_the_next_is_chosen_when_a_slot_is_free_and_not_before():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
     board.add(need("hot", tags=("critical",)))
 
@@ -569,9 +569,9 @@ def test_b3_the_next_is_chosen_when_a_slot_is_free_and_not_before():
 
 
 def test_k5_all_attempts_at_a_task_share_its_budget():
-    """K5: a task's budget is no run's: who tries again has what is left of it."""
+    """K5: a task's budget spans its attempts: a retry gets the rest of it."""
     limits = {"tokens": 100, "at_limit": "pause"}
-    flight = BoardFlight(limits={**limits, "turns": 9}, task_limits={**limits, "tokens": 150})
+    flight = BoardSteps(limits={**limits, "turns": 9}, task_limits={**limits, "tokens": 150})
     flight.add("a")
     first = flight.spawned[-1].limits
     tally = Tally(turns=3, input=80)

@@ -1,4 +1,4 @@
-"""B16: what makes the gate worth less is seen, and fails it only where a person said so."""
+"""B16: changes that weaken the gate are found, and fail it only if configured."""
 
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.board.change_findings import MOST, findings, is_skip, is_test, matches
+from allstop.board.change_findings import MAX_FINDINGS, findings, is_skip, is_test, matches
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
 from support.cases import for_each
@@ -205,7 +205,7 @@ def test_a_flood_of_findings_does_not_drown_the_fatal_ones():
 
     found = findings(changes, (), Protection.REPORT)
 
-    assert len(found) == MOST
+    assert len(found) == MAX_FINDINGS
     assert found[0].fatal
 
 

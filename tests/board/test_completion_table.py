@@ -1,4 +1,4 @@
-"""B7, B8, B9, B10, B13: every row of the tables on how turns and agents end, and what goes with them."""
+"""B7, B8, B9, B10, B13: each row of the tables on how turns and attempts end."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from allstop.core.board_specs import EDITION
 from allstop.core.commands import Answer, Say
 from allstop.core.gate import Check, Gate
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     Change,
     CheckResult,
     ChecksDone,
@@ -32,7 +32,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompt import prompt
-from support.pilot_steps import Flight
+from support.pilot_steps import PilotSteps
 
 COMPLETE = "<promise>COMPLETE</promise>"
 CHECKS = [{"name": "Tests", "run": "pytest"}]
@@ -47,7 +47,7 @@ OPENED = WorkspaceOpen(base="c0")
 def fly(opened=OPENED, **spec):
     """A board's task, in its workspace."""
     given = {"task": "t", "goal": "Fix it", "agents": ["cli"], "target": "main", "checks": CHECKS}
-    flight = Flight(TaskPilot(), {**given, "edition": EDITION, "crash_ends": True, **spec})
+    flight = PilotSteps(TaskPilot(), {**given, "edition": EDITION, "crash_ends": True, **spec})
     flight.back(opened)
     return flight
 
@@ -137,7 +137,7 @@ def test_b8_exit_0_no_signal_is_a_further_iteration():
 
 
 def test_b8_exit_other_than_0_fails_at_once():
-    """B8: even where it said complete before it went."""
+    """B8: even if it said COMPLETE before it exited."""
     assert fly().back(failed(FailureKind.EXITED, message="exit code 1")) == Finish(
         outcome=Outcome.FAILED, note="exited: exit code 1", failure=FailureKind.EXITED
     )
@@ -289,7 +289,7 @@ def test_b9_the_gate_is_included_and_has_only_what_is_left():
 
 
 def test_b9_opening_the_workspace_is_included():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(),
         {"task": "t", "goal": "g", "agents": ["cli"], "target": "main", "attempt_s": 100.0},
     )
@@ -388,14 +388,14 @@ def fly_behind():
 
 
 def test_k19_where_the_target_has_moved_the_work_is_checked_merged_with_its_tip():
-    """K19: by the gate of that tip; the commit on record stays the agent's own."""
+    """K19: by the gate of that tip; the recorded commit stays the agent's."""
     flight, move = fly_behind()
 
     assert (type(move), move.workspace, move.target) == (Integrate, "t", "main")
     checks = flight.back(JOINED)
     assert checks == RunChecks(checks=STRICTER.checks, workspace="t", commit="m1")
     end = flight.back(ChecksDone(tree="tree m1"))
-    facts = {"commit": "c1", "tree": "tree m1", "gate": STRICTER.mark, "clean": "yes"}
+    facts = {"commit": "c1", "tree": "tree m1", "gate": STRICTER.fingerprint, "clean": "yes"}
     assert end == Finish(outcome=Outcome.DONE, facts=facts)
 
 
@@ -415,7 +415,7 @@ def test_k19_b10_what_fails_with_the_targets_news_comes_back_with_them_in_the_wo
 
 @pytest.mark.parametrize("kind", [FailureKind.CONFLICT, FailureKind.BAD_REQUEST])
 def test_k19_b17_what_can_not_be_merged_is_checked_as_it_is(kind):
-    """B17: the merge queue brings the conflict to the agent."""
+    """B17: the merge queue sends the conflict to the agent."""
     flight, _ = fly_behind()
 
     move = flight.back(failed(kind, message="same.txt"))
@@ -430,7 +430,7 @@ def test_k19_work_that_the_target_has_already_is_checked_as_it_is():
     assert (move.commit, move.follows, move.checks) == ("", "", STRICTER.checks)
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_k19_what_was_cut_off_while_it_was_merged_or_checked_is_looked_at_anew(kind):
     for before in ([], [JOINED]):
         flight, _ = fly_behind()
@@ -506,7 +506,7 @@ def test_b9_an_attempt_that_runs_out_says_why_its_last_complete_did_not_count():
     assert flight.next() == Finish(outcome=Outcome.TIMED_OUT, note=note)
 
 
-# --- what the next prompt says ---
+# --- the next prompt ---
 
 
 def test_b17_a_conflict_is_told_with_its_files():
@@ -517,7 +517,7 @@ def test_b17_a_conflict_is_told_with_its_files():
 
 
 def test_b17_the_workspace_is_opened_onto_what_it_must_fit():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(),
         {"task": "t", "goal": "g", "agents": ["a"], "target": "main", "onto": "refs/heads/main"},
     )
@@ -571,7 +571,7 @@ def test_b10_a_check_that_timed_out_is_said_to():
     assert "$ pytest\n(timed out)\n..." in flight.back(ChecksDone(results=(late,))).prompt.text
 
 
-# --- protected files, and what a reviewer should know ---
+# --- protected files and findings ---
 
 
 def test_b16_a_fatal_finding_fails_the_gate_and_is_told():
@@ -591,7 +591,7 @@ def test_b16_protected_paths_are_looked_at_without_any_check():
 
 
 def test_b15_b16_work_is_looked_at_although_nothing_is_configured():
-    """B15, B16: the agent's word never passes the gate, with or without commands."""
+    """B15, B16: a claim alone never passes the gate, with or without checks."""
     flight = fly(checks=[])
     move = flight.back(said(COMPLETE))
 
@@ -606,7 +606,7 @@ def test_q20_an_attempt_of_the_first_edition_has_no_gate_where_nothing_is_config
 
 
 def test_b15_talk_without_a_branch_has_nothing_to_be_looked_at():
-    flight = Flight(
+    flight = PilotSteps(
         TaskPilot(), {"task": "t", "goal": "Fix it", "agents": ["cli"], "edition": EDITION}
     )
 
@@ -619,7 +619,7 @@ def test_k19_the_gate_is_the_targets_at_the_time_the_workspace_is_opened():
 
     assert flight.back(said(COMPLETE)).checks == strict.checks
     end = flight.back(ChecksDone(results=(GOOD,), tree="t1"))
-    assert (end.facts["tree"], end.facts["gate"]) == ("t1", strict.mark)
+    assert (end.facts["tree"], end.facts["gate"]) == ("t1", strict.fingerprint)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""B1, B2, B3: what is ready, and which of it is worth starting next."""
+"""B1, B2, B3: which tasks are ready, and in which order they start."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def names(tasks):
     return [task.id for task in tasks]
 
 
-# --- whatever is done to it ---
+# --- invariants ---
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))
@@ -82,7 +82,7 @@ def test_a_board_that_was_changed_is_another_and_the_old_one_stays(seed, steps):
         assert best(board) == (board[order[0]] if order else None)
 
 
-# --- each term of the sum ---
+# --- the terms of the score ---
 
 
 def test_b3_a_task_counts_ten_for_each_task_that_directly_needs_it():
@@ -137,7 +137,7 @@ def test_b3_twenty_where_more_than_half_of_the_operation_is_done(done, bonus):
     ],
 )
 def test_b3_the_children_of_an_operation_are_all_that_were_not_taken_off_the_board(other, bonus):
-    """B3: done is done, not skipped; what `rm` or `reject` cancelled is nobody's child any more."""
+    """B3: only done tasks count as done; tasks cancelled by `rm` or `reject` don't count at all."""
     board = board_of(*(new(name, operation="o") for name in "abcd"))
     for name in "ab":
         board = having(board, name, status=Status.DONE)
@@ -194,7 +194,7 @@ def test_b3_all_terms_add_up():
     )
 
 
-# --- who comes first ---
+# --- order ---
 
 
 def test_b3_the_highest_score_is_first():
@@ -272,7 +272,7 @@ def test_what_a_person_ended_is_not_ready():
     assert best(having(board, "a", held=False)).id == "a"
 
 
-# --- what waits for what ---
+# --- dependencies ---
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -361,7 +361,7 @@ def test_b1_an_edit_changes_only_what_was_said():
     assert score(board, task).total == 0
 
 
-# --- the way from one to another ---
+# --- paths ---
 
 
 def test_b1_a_path_of_needs_is_told_step_by_step():
@@ -392,7 +392,7 @@ def test_b1_a_path_is_found_wherever_there_is_one(seed, steps):
 
 
 class Listening:
-    """Nodes that remember which of them were looked at."""
+    """Nodes that record which of them were read."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -404,7 +404,7 @@ class Listening:
 
 
 def test_q7_those_that_came_before_or_later_are_not_looked_through():
-    """As long as no task needs one that came after it, it is enough to look between the two."""
+    """If no task needs a younger one, the search stays between the two in age."""
     chain = [new("t0"), *(new(f"t{n}", needs=(f"t{n - 1}",)) for n in range(1, 1000))]
     board = board_of(*chain)
     near, wrong = Listening(board.nodes), Listening(board.nodes)
@@ -422,12 +422,12 @@ def test_b1_a_path_through_a_need_that_came_later_is_found():
     board = board_of(new("a"), new("b"), new("c", needs=("a",)))
     board = graph.edit(board, board["a"], Changes(needs=("b",)))
 
-    assert board.upward == 1
+    assert board.needs_younger == 1
     assert path_between(board, "c", "b") == ["c", "a", "b"]
 
     board = graph.edit(board, board["a"], Changes(needs=()))
 
-    assert board.upward == 0
+    assert board.needs_younger == 0
     assert path_between(board, "c", "b") is None
 
 

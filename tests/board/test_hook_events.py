@@ -1,18 +1,18 @@
-"""B22: which hook an event on a board calls for, and what it is told."""
+"""B22: which hook an event triggers, and its variables."""
 
 from datetime import UTC, datetime
 
 import pytest
 
 from allstop.board.hook_events import (
-    LONGEST,
+    MAX_FACT_CHARS,
     Facts,
-    Ground,
     Hook,
-    Watch,
+    HookContext,
+    HookState,
     evolve,
-    fired,
-    paused,
+    hook_facts,
+    pause_facts,
     variable_names,
     variables,
 )
@@ -38,8 +38,8 @@ TASK = Task(
 )
 
 
-def ground(task=TASK):
-    return Ground(
+def context(task=TASK):
+    return HookContext(
         board=BOARD,
         target="main",
         task={task.id: task}.get,
@@ -61,13 +61,13 @@ def closed(outcome, ref="t1.2", note="", **facts):
 
 
 def hook_at_the_end(kind, outcome, **spec):
-    watch = evolve(Watch(), spawned(kind, **spec))
-    facts = fired(watch, closed(outcome), ground())
+    state = evolve(HookState(), spawned(kind, **spec))
+    facts = hook_facts(state, closed(outcome), context())
     return facts.hook if facts else None
 
 
 def test_b22_before_a_task_starts():
-    assert fired(Watch(), spawned("task"), ground()) == Facts(
+    assert hook_facts(HookState(), spawned("task"), context()) == Facts(
         hook=Hook.PRE_START,
         task="t1",
         title="Greet people",
@@ -81,9 +81,9 @@ def test_b22_before_a_task_starts():
 
 
 def test_b22_after_a_task_is_verified():
-    watch = evolve(Watch(), spawned("task"))
+    state = evolve(HookState(), spawned("task"))
 
-    assert fired(watch, closed(Outcome.DONE, note="fine"), ground()) == Facts(
+    assert hook_facts(state, closed(Outcome.DONE, note="fine"), context()) == Facts(
         hook=Hook.POST_COMPLETE,
         task="t1",
         title="Greet people",
@@ -102,9 +102,9 @@ def test_b22_after_a_task_is_verified():
 
 
 def test_b22_after_a_merge_the_commit_is_told():
-    watch = evolve(Watch(), spawned("merge", ref="t1.merge1"))
+    state = evolve(HookState(), spawned("merge", ref="t1.merge1"))
 
-    facts = fired(watch, closed(Outcome.DONE, ref="t1.merge1", commit="abc"), ground())
+    facts = hook_facts(state, closed(Outcome.DONE, ref="t1.merge1", commit="abc"), context())
 
     assert (facts.hook, facts.commit, facts.attempt) == (Hook.POST_MERGE, "abc", 2)
 
@@ -131,43 +131,43 @@ def test_b22_how_a_run_of_the_board_ends(kind, outcome, hook):
 
 
 def test_b22_a_merge_has_a_hook_before_it_and_taking_one_out_has_not():
-    assert fired(Watch(), spawned("merge"), ground()).hook is Hook.PRE_MERGE
-    assert fired(Watch(), spawned("merge", revert="abc"), ground()) is None
+    assert hook_facts(HookState(), spawned("merge"), context()).hook is Hook.PRE_MERGE
+    assert hook_facts(HookState(), spawned("merge", revert="abc"), context()) is None
     assert hook_at_the_end("merge", Outcome.DONE, revert="abc") is None
     assert hook_at_the_end("merge", Outcome.FAILED, revert="abc") is Hook.ON_ERROR
 
 
 def test_b22_a_pause_has_a_hook_and_an_allstop_has_not():
     def said(command):
-        return fired(Watch(), Commanded(at=AT, command=command, by="ada"), ground())
+        return hook_facts(HookState(), Commanded(at=AT, command=command, by="ada"), context())
 
     assert said(Pause()) == Facts(hook=Hook.ON_PAUSE, run="board", target="main", note="by ada")
     assert [said(Allstop()), said(Resume())] == [None, None]
 
 
 def test_b12_a_board_that_pauses_by_itself_can_say_why():
-    facts = paused(ground(), "3 tasks failed in a row")
+    facts = pause_facts(context(), "3 tasks failed in a row")
 
     assert (facts.hook, facts.note) == (Hook.ON_PAUSE, "3 tasks failed in a row")
 
 
 def test_a_child_is_forgotten_when_it_has_ended():
-    watch = evolve(Watch(), spawned("task"))
+    state = evolve(HookState(), spawned("task"))
     turn = TakeTurn(agent="a", prompt=prompt("go"))
 
-    assert evolve(watch, MoveStarted(at=AT, id=MoveId(2), move=turn)) is watch
-    assert evolve(watch, closed(Outcome.DONE)) == Watch()
-    assert fired(Watch(), closed(Outcome.DONE), ground()) is None
+    assert evolve(state, MoveStarted(at=AT, id=MoveId(2), move=turn)) is state
+    assert evolve(state, closed(Outcome.DONE)) == HookState()
+    assert hook_facts(HookState(), closed(Outcome.DONE), context()) is None
 
 
 def test_an_attempt_the_task_does_not_know_yet_is_its_next_one():
     fresh = Task(id="t1", title="x", number=1)
 
-    assert fired(Watch(), spawned("task", ref="t1.1"), ground(fresh)).attempt == 1
+    assert hook_facts(HookState(), spawned("task", ref="t1.1"), context(fresh)).attempt == 1
 
 
 def test_a_task_nobody_knows_is_told_by_its_id():
-    facts = fired(Watch(), spawned("task"), Ground(BOARD, "main", {}.get))
+    facts = hook_facts(HookState(), spawned("task"), HookContext(BOARD, "main", {}.get))
 
     assert (facts.task, facts.title, facts.status) == ("t1", "", "")
 
@@ -193,7 +193,7 @@ def test_b22_every_fact_is_a_variable():
         ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
         ("\x1b]0;owned\x07red", "red"),
         ("\ud800", "?"),
-        ("x" * 10_000, "x" * LONGEST),
+        ("x" * 10_000, "x" * MAX_FACT_CHARS),
     ],
 )
 def test_b22_what_an_agent_says_is_plain_and_short(title, told):

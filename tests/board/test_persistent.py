@@ -1,10 +1,10 @@
-"""B3, Q7: collections that are never changed behave like the plain ones, whatever is done to them."""
+"""B3, Q7: persistent collections behave like dict and sorted set."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.board.persistent import Row, Shelf
+from allstop.board.persistent import PersistentMap, SortedSet
 
 KEYS = st.one_of(
     st.integers(-100, 100), st.text(max_size=3), st.sampled_from([1 << 12, 2 << 12, 3 << 12])
@@ -15,7 +15,7 @@ CHANGES = st.lists(st.tuples(st.booleans(), st.integers(0, 400)), max_size=150)
 
 
 class Unlucky:
-    """Everybody has the same hash."""
+    """All keys have the same hash."""
 
     def __init__(self, name):
         self.name = name
@@ -29,7 +29,7 @@ class Unlucky:
 
 @given(ENTRIES)
 def test_a_shelf_is_a_dict_and_every_older_one_stays_as_it_was(steps):
-    shelf, plain = Shelf(), {}
+    shelf, plain = PersistentMap(), {}
     versions = [(shelf, {})]
     for entries in steps:
         shelf = shelf.plus(entries)
@@ -46,7 +46,7 @@ def test_a_shelf_is_a_dict_and_every_older_one_stays_as_it_was(steps):
 
 
 def test_keys_of_the_same_hash_do_not_disturb_each_other():
-    shelf = Shelf().plus({Unlucky(name): name for name in "abc"})
+    shelf = PersistentMap().plus({Unlucky(name): name for name in "abc"})
 
     assert [shelf[Unlucky(name)] for name in "abc"] == ["a", "b", "c"]
     assert Unlucky("d") not in shelf
@@ -54,23 +54,23 @@ def test_keys_of_the_same_hash_do_not_disturb_each_other():
 
 
 def test_a_shelf_with_nothing_more_is_the_same_shelf():
-    shelf = Shelf().plus({"a": 1})
+    shelf = PersistentMap().plus({"a": 1})
 
     assert shelf.plus({}) is shelf
 
 
 def test_what_is_not_there_is_an_error_as_in_a_dict():
     with pytest.raises(KeyError, match="nobody"):
-        Shelf()["nobody"]
+        PersistentMap()["nobody"]
 
 
 def test_shelves_and_rows_with_the_same_in_them_are_equal_however_they_came_to_it():
-    shelf = Shelf().plus({"a": 1}).plus({"b": 2})
-    some, others = Row(), Row()
+    shelf = PersistentMap().plus({"a": 1}).plus({"b": 2})
+    some, others = SortedSet(), SortedSet()
     for number in range(300):
         some, others = some.plus(number), others.plus(299 - number)
 
-    assert shelf == Shelf().plus({"b": 1, "a": 1}).plus({"b": 2})
+    assert shelf == PersistentMap().plus({"b": 1, "a": 1}).plus({"b": 2})
     assert shelf != shelf.plus({"b": 3})
     assert some == others
     assert some != others.minus(7)
@@ -79,7 +79,7 @@ def test_shelves_and_rows_with_the_same_in_them_are_equal_however_they_came_to_i
 
 @given(CHANGES)
 def test_a_row_is_a_sorted_set_and_every_older_one_stays_as_it_was(steps):
-    row, plain = Row(), set()
+    row, plain = SortedSet(), set()
     versions = [(row, [])]
     for is_more, value in steps:
         row = row.plus(value) if is_more else row.minus(value)
@@ -96,7 +96,7 @@ def test_a_row_is_a_sorted_set_and_every_older_one_stays_as_it_was(steps):
 
 @given(st.permutations(range(300)), st.permutations(range(300)))
 def test_a_row_of_several_chunks_is_in_order_while_it_grows_and_while_it_shrinks(come, go):
-    row = Row()
+    row = SortedSet()
     for value in come:
         row = row.plus(value)
 
@@ -112,12 +112,12 @@ def test_a_row_of_several_chunks_is_in_order_while_it_grows_and_while_it_shrinks
 
 
 def test_a_value_that_is_there_or_is_not_there_changes_nothing():
-    row = Row().plus(1).plus(3)
+    row = SortedSet().plus(1).plus(3)
 
     assert row.plus(3) is row
     assert row.minus(2) is row
     assert row.minus(9) is row
-    assert Row().minus(1).first is None
+    assert SortedSet().minus(1).first is None
 
 
 @given(
@@ -126,7 +126,7 @@ def test_a_value_that_is_there_or_is_not_there_changes_nothing():
     st.sets(st.integers(0, 400), max_size=150),
 )
 def test_a_row_is_changed_at_once_as_it_is_one_by_one(before, gone, come):
-    row = Row()
+    row = SortedSet()
     for value in before:
         row = row.plus(value)
 

@@ -1,4 +1,4 @@
-"""B19: what helps a task that can't go on depends on why it ended."""
+"""B19: the remedies for a task depend on the failure that ended it."""
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ def closed(kind, note="", outcome=Outcome.FAILED):
 
 def ended(kind, **known):
     task = Task(id="T1", title="x", number=1, attempts=(Attempt(run=RUN, began_at=EPOCH),))
-    return replace(attempt.ended(task, closed(kind)), **{"status": Status.FAILED, **known})
+    return replace(attempt.end_attempt(task, closed(kind)), **{"status": Status.FAILED, **known})
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def ended(kind, **known):
         (FailureKind.AUTH, "retry", "allstop agents login claude", "login claude`"),
         (FailureKind.NETWORK, "retry", "allstop retry T1", "could not be reached"),
         (FailureKind.USAGE_LIMITED, "retry", "allstop retry T1", "retry later"),
-        (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "would end like this again"),
+        (FailureKind.BAD_REQUEST, "edit", "allstop edit T1", "would fail in the same way"),
         (FailureKind.UNAVAILABLE, "retry", "allstop agents test claude", "can't be started"),
-        (FailureKind.CONTEXT, "split", "allstop retry T1", "split it"),
-        (FailureKind.EXITED, "retry", "allstop retry T1", "Its log says"),
+        (FailureKind.CONTEXT, "split", "allstop retry T1", "split the task"),
+        (FailureKind.EXITED, "retry", "allstop retry T1", "Its log shows"),
         (FailureKind.UNSAFE, "retry", "allstop doctor", "no sandbox"),
     ],
 )

@@ -1,4 +1,4 @@
-"""B17, B18, B19, B21: what a board does with work that is verified, and what people do with it."""
+"""B17, B18, B19, B21: review, approval and merging of verified work."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ from allstop.core.moves import (
 )
 from allstop.core.tasks import NewTask, Status
 from allstop.views.inbox import what_helps
-from support.pilot_steps import BoardFlight, Flight
+from support.pilot_steps import BoardSteps, PilotSteps
 from support.strategies import NOW
 
 NO_MERGE = {"merge": False}
@@ -67,7 +67,7 @@ CLEAN = {"clean": "yes"}
     ],
 )
 def test_b21_who_looks_at_verified_work(mode, facts, status):
-    board = BoardFlight(review=mode)
+    board = BoardSteps(review=mode)
     board.add("a")
     board.ends("a.1", tree="tree", **facts)
 
@@ -87,7 +87,7 @@ def test_b21_who_looks_at_verified_work(mode, facts, status):
 )
 def test_b21_of_all_rules_for_its_tags_the_strictest_wins(general, rules, tags, status):
     rules = [{"tag": tag, "mode": mode} for tag, mode in rules.items()]
-    board = BoardFlight(review=general, review_rules=rules)
+    board = BoardSteps(review=general, review_rules=rules)
     board.add(need("a", tags=tags))
     board.ends("a.1", **CLEAN)
 
@@ -100,7 +100,7 @@ def test_b21_the_modes_stand_from_the_laxest_to_the_strictest():
 
 def test_b21_a_task_that_was_blocked_before_is_not_approved_by_itself():
     """B21: no BLOCKED, PENDING or finding, in no attempt."""
-    board = BoardFlight(review="auto")
+    board = BoardSteps(review="auto")
     board.add("a")
     board.ends("a.1", Outcome.BLOCKED)
     board.tell(Retry(task="a"))
@@ -117,8 +117,8 @@ EXITED = Failed(kind=FailureKind.EXITED, message="exit code 1")
 
 
 def attempted(board, ref, *results):
-    """The task pilot's own end of an attempt, with all that came back to it."""
-    flight = Flight(TaskPilot(), {**board.spec_of(ref), "backoff": {"retries": 0}})
+    """The end of an attempt as the task pilot reports it."""
+    flight = PilotSteps(TaskPilot(), {**board.spec_of(ref), "backoff": {"retries": 0}})
     flight.back(WorkspaceOpen(base="c0"))
     for result in results:
         move = flight.next()
@@ -152,7 +152,7 @@ DONE = [*said(COMPLETE), PASSED]
 )
 def test_b21_what_earlier_attempts_were_like_counts(first, status):
     """B21: at most 3 iterations, no PENDING and no finding, in all attempts together."""
-    board = BoardFlight(review="auto", gate=GATE, errors=9, iterations=10)
+    board = BoardSteps(review="auto", gate=GATE, errors=9, iterations=10)
     board.add("a")
     attempted(board, "a.1", *first)
     board.tell(Retry(task="a"))
@@ -162,7 +162,7 @@ def test_b21_what_earlier_attempts_were_like_counts(first, status):
 
 
 def test_b21_what_an_attempt_was_like_is_known_two_attempts_later():
-    board = BoardFlight(review="auto", gate=GATE, errors=9)
+    board = BoardSteps(review="auto", gate=GATE, errors=9)
     board.add("a")
     attempted(board, "a.1", *said(LOUD), EXITED)
     board.tell(Retry(task="a"))
@@ -176,7 +176,7 @@ def test_b21_what_an_attempt_was_like_is_known_two_attempts_later():
 @pytest.mark.parametrize(("turns", "status"), [(0, "merging"), (1, "review")])
 def test_b21_an_attempt_that_could_not_say_how_it_went_counts_against_it(turns, status):
     """B21: ended by a person or by a limit, it may have asked or found something."""
-    board = BoardFlight(review="auto", gate=GATE)
+    board = BoardSteps(review="auto", gate=GATE)
     board.add("a")
     board.ends("a.1", Outcome.ABORTED, turns=turns)
     board.tell(Assign(task="a"))
@@ -186,7 +186,7 @@ def test_b21_an_attempt_that_could_not_say_how_it_went_counts_against_it(turns, 
 
 
 def test_b21_work_that_was_sent_back_still_has_its_past():
-    board = BoardFlight(review="auto", gate=GATE)
+    board = BoardSteps(review="auto", gate=GATE)
     board.add("a")
     attempted(board, "a.1", *said(LOUD), *DONE)
     board.tell(Redo(task="a", text="shorter"))
@@ -196,8 +196,8 @@ def test_b21_work_that_was_sent_back_still_has_its_past():
 
 
 def test_b21_a_board_from_before_attempts_were_remembered_folds_as_it_did():
-    """B21: what an older version let through is still through."""
-    board = BoardFlight(review="auto")
+    """B21: work that an older version accepted stays accepted."""
+    board = BoardSteps(review="auto")
     board.add("a")
     board.ends("a.1", Outcome.TIMED_OUT, turns=10)
     board.tell(Retry(task="a"))
@@ -206,7 +206,7 @@ def test_b21_a_board_from_before_attempts_were_remembered_folds_as_it_did():
 
 
 def test_b21_review_frees_the_slot_and_the_person_decides():
-    board = BoardFlight(slots=1, review="batch")
+    board = BoardSteps(slots=1, review="batch")
     board.add("a", "b", "c", "d")
     assert board.ends("a.1") == ["b.1"]
     assert board.ends("b.1") == ["c.1"]
@@ -228,7 +228,7 @@ def merge_spec(board, ref):
 
 
 def test_b17_merges_go_one_at_a_time_the_oldest_first():
-    board = BoardFlight(slots=3)
+    board = BoardSteps(slots=3)
     board.add("a", "b", "c")
     assert board.ends("b.1", tree="tree b") == ["b.merge1"]
     assert board.ends("c.1") == []
@@ -245,7 +245,7 @@ def test_b17_merges_go_one_at_a_time_the_oldest_first():
 
 def test_b17_a_merge_has_the_gate_and_knows_what_has_passed_it():
     gate = {"checks": [{"name": "T", "run": "t"}]}
-    board = BoardFlight(gate=gate)
+    board = BoardSteps(gate=gate)
     board.add(need("a", body="b"))
     board.ends("a.1", tree="tree a")
 
@@ -257,7 +257,7 @@ def test_b17_a_merge_has_the_gate_and_knows_what_has_passed_it():
 
 
 def test_b17_a_conflict_goes_back_to_the_agent_at_once():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b", "c")
     board.ends("a.1", tree="tree a")
     assert board.status("b") == ["active"]
@@ -271,7 +271,7 @@ def test_b17_a_conflict_goes_back_to_the_agent_at_once():
 
 
 def test_b17_a_conflict_that_was_resolved_is_merged_and_counted():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     board.ends("a.1")
     board.ends("a.merge1", Outcome.CONFLICT, news="n")
@@ -284,7 +284,7 @@ def test_b17_a_conflict_that_was_resolved_is_merged_and_counted():
 
 
 def test_b17_after_so_many_conflicts_it_goes_to_the_person():
-    board = BoardFlight(conflicts=2)
+    board = BoardSteps(conflicts=2)
     board.add("a")
     for attempt in (1, 2):
         board.ends(f"a.{attempt}")
@@ -303,7 +303,7 @@ def test_b17_after_so_many_conflicts_it_goes_to_the_person():
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ABORTED])
 def test_b17_a_merge_that_did_not_work_is_for_the_person_and_the_next_one_goes_on(outcome):
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a", "b")
     board.ends("a.1")
     board.ends("b.1")
@@ -314,7 +314,7 @@ def test_b17_a_merge_that_did_not_work_is_for_the_person_and_the_next_one_goes_o
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ABORTED])
 def test_b17_a_merge_that_did_not_work_is_tried_again_without_the_agent(outcome):
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     board.ends("a.1", tree="tree a")
     board.ends("a.merge1", outcome, "git: no")
@@ -328,7 +328,7 @@ def test_b17_a_merge_that_did_not_work_is_tried_again_without_the_agent(outcome)
 
 
 def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a", "b")
     board.ends("a.1")
     board.waits("a.merge1", "changes in /repo")
@@ -341,8 +341,8 @@ def test_b17_a_merge_that_waits_for_a_clean_tree_says_so_and_stays_a_merge():
 
 
 def test_b17_work_goes_back_to_the_branch_that_it_began_from():
-    """Elsewhere it would arrive with all that the other branch lacks of the first."""
-    board = BoardFlight(slots=1)
+    """On another branch the merge would bring in unrelated commits."""
+    board = BoardSteps(slots=1)
     board.add("a", "b")
     other = Equip(spec=BoardSpec(target="other", agents=("cli",), review=ReviewMode.SKIP, slots=1))
     board.tell(other)
@@ -367,7 +367,7 @@ def test_b17_work_goes_back_to_the_branch_that_it_began_from():
 
 
 def merged(**spec):
-    board = BoardFlight(**spec)
+    board = BoardSteps(**spec)
     board.add("a", need("b", "a"))
     board.ends("a.1", tree="tree")
     board.ends("a.merge1", commit="m1")
@@ -408,12 +408,12 @@ def test_b18_those_who_need_what_was_rolled_back_wait_again():
     assert board.status("a", "b") == ["pending", "pending"]
 
 
-# --- stepping in ---
+# --- retries and takeovers ---
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.BLOCKED])
 def test_b19_retry_is_a_new_attempt_at_once_in_either_mode(outcome):
-    board = BoardFlight(mode="semi")
+    board = BoardSteps(mode="semi")
     board.add("a")
     board.tell(Assign(task="a"))
     board.ends("a.1", outcome)
@@ -424,8 +424,8 @@ def test_b19_retry_is_a_new_attempt_at_once_in_either_mode(outcome):
 
 
 def test_b3_a_retried_task_waits_its_turn_where_the_loop_picks():
-    """B3: its score counts, 15 less for each retry; where people pick, it is what they picked."""
-    board = BoardFlight(slots=1, errors=9, retries_first=False)
+    """B3: its score counts, 15 less for each retry; in semi mode a retry counts as chosen."""
+    board = BoardSteps(slots=1, errors=9, retries_first=False)
     board.add("a", "b", "c")
     board.ends("a.1", Outcome.FAILED)
 
@@ -437,7 +437,7 @@ def test_b3_a_retried_task_waits_its_turn_where_the_loop_picks():
 
 
 def test_b3_a_retried_task_is_what_people_picked_where_they_do():
-    board = BoardFlight(mode="semi", retries_first=False)
+    board = BoardSteps(mode="semi", retries_first=False)
     board.add("a", "b")
     board.tell(Assign(task="a"))
     board.ends("a.1", Outcome.FAILED)
@@ -446,7 +446,7 @@ def test_b3_a_retried_task_is_what_people_picked_where_they_do():
 
 
 def test_b19_skip_lets_those_go_on_that_waited():
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a", need("b", "a"))
     board.ends("a.1", Outcome.FAILED)
 
@@ -454,8 +454,8 @@ def test_b19_skip_lets_those_go_on_that_waited():
 
 
 def test_b20_a_task_that_rests_is_taken_over_and_its_next_attempt_is_told_what_was_given():
-    """B8, B20: a crash leaves it pending; nobody starts it while a person has it."""
-    board = BoardFlight(slots=1, errors=9)
+    """B8, B20: a crash leaves it pending; the board doesn't start it while a person works on it."""
+    board = BoardSteps(slots=1, errors=9)
     board.add("a", "b")
     board.tell(SetMode(mode=Mode.SEMI))
     board.ends("a.1", Outcome.CRASHED, "signal 9")
@@ -474,7 +474,7 @@ def test_b20_a_task_that_rests_is_taken_over_and_its_next_attempt_is_told_what_w
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.BLOCKED])
 def test_b19_b20_what_ended_badly_can_be_taken_over_and_stays_what_it_is(outcome):
-    board = BoardFlight()
+    board = BoardSteps()
     board.add("a")
     board.ends("a.1", outcome)
     before = board.task("a")
@@ -486,7 +486,7 @@ def test_b19_b20_what_ended_badly_can_be_taken_over_and_stays_what_it_is(outcome
 
 
 def test_b20_what_is_at_work_or_was_never_begun_is_not_taken_from_the_board():
-    board = BoardFlight(slots=1)
+    board = BoardSteps(slots=1)
     board.add("a", "b")
 
     for task in ("a", "b"):

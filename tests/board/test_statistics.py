@@ -1,4 +1,4 @@
-"""B5, B17: the numbers at the end of a run, from what its tasks are and have used."""
+"""B5, B17: the statistics at the end of a run."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -69,7 +69,7 @@ FAILURES = ("failed", "timed_out", "blocked", "crashed")
     ],
 )
 def test_b5_tasks_are_counted_by_what_they_are_now(status, outcome, counted):
-    """B5: also where an attempt before the last was verified, or failed."""
+    """B5: also if an earlier attempt was verified, or failed."""
     for first in (Outcome.DONE, Outcome.FAILED):
         attempts = attempt("a", turns=1, outcome=first), attempt("b", turns=1, outcome=outcome)
         found = numbers(task(1, status, *attempts))

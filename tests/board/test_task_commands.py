@@ -1,4 +1,4 @@
-"""B1, B2, B19: what people may tell a board of its tasks, what is refused and why, what becomes of it."""
+"""B1, B2, B19: commands on tasks: refusals, hints, and changes of the board."""
 
 import math
 
@@ -29,10 +29,10 @@ from board import random_boards
 from support.cases import for_each
 from support.strategies import NOW
 
-END_FIRST = "`allstop abort a` ends it first"
-GO_ON = f"{END_FIRST}, `allstop resume a` goes on if it is held"
-ANSWER = 'it asks something: `allstop answer a "…"`, or `allstop abort a`'
-ONLY_VERIFIED = "only verified work waits for review"
+END_FIRST = "end it first with `allstop abort a`"
+GO_ON = "end it with `allstop abort a`, or resume it with `allstop resume a`"
+ANSWER = 'its agent asks: `allstop answer a "…"`, or `allstop abort a`'
+ONLY_VERIFIED = "only verified work can be reviewed"
 
 
 def new(name, needs=(), **more):
@@ -66,7 +66,7 @@ def edit(name="a", **changes):
 def test_b1_an_id_that_can_not_be_a_name_of_a_branch_is_refused(name):
     assert refusal(Board(), add(NewTask(id=name, title="t"))) == Refusal(
         f"{name!r} can't be the id of a task",
-        "letters, digits, '.', '_' and '-', at most 64, the first a letter or digit",
+        "use at most 64 letters, digits, '.', '_' and '-'; begin with a letter or digit",
     )
 
 
@@ -78,19 +78,19 @@ def test_b1_an_id_of_letters_digits_and_some_signs_is_taken(name):
 @pytest.mark.parametrize("title", ["", "  \n"])
 def test_b1_a_task_says_what_is_to_be_done(title):
     assert refusal(Board(), add(NewTask(id="a", title=title))) == Refusal(
-        "task a has no title", "say what is to be done"
+        "task a has no title", "give it a title"
     )
 
 
 def test_b1_an_id_that_is_there_already_is_refused():
-    expected = Refusal("there is a task 'a' already", "see `allstop show a`")
+    expected = Refusal("task 'a' exists already", "`allstop show a` shows it")
 
     assert refusal(board_of(new("a")), add(new("a"))) == expected
     assert refusal(Board(), add(new("a"), new("b"), new("a"))) == expected
 
 
 def test_b1_a_need_that_does_not_exist_is_refused():
-    hint = "add what is needed first; `allstop list` shows what there is"
+    hint = "add the needed tasks first; `allstop list` shows the board"
 
     assert refusal(Board(), add(new("a", ["x"]))) == Refusal(
         "a needs x, which is not on the board", hint
@@ -124,7 +124,7 @@ def test_b1_a_cycle_is_refused_and_named(needs, path):
     board = board_of(new("a"), new("b", ["a"]), new("c", ["b"]), new("x"))
 
     assert refusal(board, edit(needs=tuple(needs))) == Refusal(
-        f"these need each other: {path}", "take one of the needs away"
+        f"tasks need each other: {path}", "remove one of the needs"
     )
 
 
@@ -149,10 +149,10 @@ def test_b4_a_cycle_in_a_file_is_named():
     tasks = [new("x", ["a"]), new("a", ["b"]), new("b", ["c"]), new("c", ["a"])]
 
     assert in_order(tasks) == Refusal(
-        "these need each other: a → b → c → a", "take one of the needs away"
+        "tasks need each other: a → b → c → a", "remove one of the needs"
     )
     assert in_order([new("a", ["a"])]) == Refusal(
-        "these need each other: a → a", "take one of the needs away"
+        "tasks need each other: a → a", "remove one of the needs"
     )
 
 
@@ -182,25 +182,25 @@ def test_q7_a_long_chain_in_the_wrong_order_is_put_in_order_quickly():
     assert in_order(chain)[0].id == "t30000"
 
 
-# --- what is said of one task ---
+# --- commands on one task ---
 
 
 @pytest.mark.parametrize(
     ("said", "shown", "hint"),
     [
-        ({"iterations": 0}, "0", "from 1 to 1,000,000,000,000"),
-        ({"iterations": 10**400}, "such a number", "from 1 to 1,000,000,000,000"),
-        ({"stuck_after": -3}, "-3", "from 1 to 1,000,000,000,000"),
-        ({"minutes": 0.0}, "0.0", "from 0.01 to 525,600"),
-        ({"minutes": 525_601.0}, "525,601.0", "from 0.01 to 525,600"),
-        ({"minutes": 1e308}, "such a number", "from 0.01 to 525,600"),
-        ({"minutes": math.nan}, "such a number", "from 0.01 to 525,600"),
-        ({"minutes": math.inf}, "such a number", "from 0.01 to 525,600"),
-        ({"priority": 10**9 + 1}, "1,000,000,001", "from -1,000,000,000 to 1,000,000,000"),
+        ({"iterations": 0}, "0", "use 1 to 1,000,000,000,000"),
+        ({"iterations": 10**400}, "such a number", "use 1 to 1,000,000,000,000"),
+        ({"stuck_after": -3}, "-3", "use 1 to 1,000,000,000,000"),
+        ({"minutes": 0.0}, "0.0", "use 0.01 to 525,600"),
+        ({"minutes": 525_601.0}, "525,601.0", "use 0.01 to 525,600"),
+        ({"minutes": 1e308}, "such a number", "use 0.01 to 525,600"),
+        ({"minutes": math.nan}, "such a number", "use 0.01 to 525,600"),
+        ({"minutes": math.inf}, "such a number", "use 0.01 to 525,600"),
+        ({"priority": 10**9 + 1}, "1,000,000,001", "use -1,000,000,000 to 1,000,000,000"),
     ],
 )
 def test_b1_numbers_that_make_no_sense_are_refused_new_or_changed(said, shown, hint):
-    """B1: from whatever client they come."""
+    """B1: from any client."""
     (name,) = said
     refused = Refusal(f"{name} of a can't be {shown}", hint)
 
@@ -212,14 +212,14 @@ def test_b1_numbers_that_make_no_sense_are_refused_new_or_changed(said, shown, h
 @pytest.mark.parametrize("name", ["auto1", "guidance12"])
 def test_b1_the_name_of_a_thread_is_no_id_of_a_new_task(name):
     """B1, B6: its workspace and its refs would be those of the thread."""
-    refused = Refusal(f"{name!r} can't be the id of a task", "runs are called so")
+    refused = Refusal(f"{name!r} can't be the id of a task", "runs have such names")
 
     assert out_of_bounds(add(new("b"), new(name))) == refused
     assert out_of_bounds(add(new("auto"), new("auto-1"), new("my-auto1"))) is None
 
 
 def test_b1_what_was_recorded_before_there_were_bounds_still_holds():
-    """B1: the fold of an old record is what it was."""
+    """B1: an old journal still folds to the same board."""
     board = carried_out(Board(), add(new("a", minutes=1e308)), NOW, merge=False)
 
     assert board["a"].minutes == 1e308
@@ -241,7 +241,7 @@ def test_a_task_that_is_not_there_is_refused(command):
         "there is no task 'x'", 'the board is empty: allstop add "TITLE"'
     )
     assert refusal(board_of(new("a")), command) == Refusal(
-        "there is no task 'x'", "`allstop list` shows what there is"
+        "there is no task 'x'", "`allstop list` shows the tasks"
     )
 
 
@@ -280,7 +280,7 @@ DONE_TO_IT = {
 @for_each("status", list(Status))
 @for_each("command", ALLOWED, ids=lambda command: type(command).__name__)
 def test_b2_every_illegal_change_is_refused_and_changes_nothing(command, status):
-    """B2: of a task that nobody works on (one that is active has a run)."""
+    """B2: for a task without an open run (an active one has a run)."""
     board = board_with(status)
     refused = refusal(board, command)
 
@@ -319,16 +319,20 @@ def test_b21_only_verified_work_is_reviewed(command):
 def test_b5_a_task_whose_needs_are_not_met_can_not_be_started():
     board = board_of(new("a"), new("b"), new("c", ["a", "b"]))
 
-    assert refusal(board, Assign(task="c")) == Refusal("c waits for a, b", "those come first")
+    assert refusal(board, Assign(task="c")) == Refusal(
+        "c waits for a, b", "those tasks must be done first"
+    )
     assert refusal(having(board, "a", status=Status.DONE), Assign(task="c")) == Refusal(
-        "c waits for b", "those come first"
+        "c waits for b", "those tasks must be done first"
     )
 
 
 def test_b1_an_edit_keeps_a_title_and_knows_its_needs():
     board = board_of(new("a"))
 
-    assert refusal(board, edit(title=" ")) == Refusal("task a would have no title")
+    assert refusal(board, edit(title=" ")) == Refusal(
+        "task a would have no title", "give it a title"
+    )
     assert refusal(board, edit(needs=("x",))).message == "a needs x, which is not on the board"
     assert refusal(board, edit(needs=())) is None
 
@@ -340,7 +344,7 @@ def test_b18_what_is_done_without_any_work_can_not_be_rolled_back():
     assert refusal(board_with(Status.DONE, merged="m1"), RollBack(task="a")) is None
 
 
-# --- what becomes of it ---
+# --- changes of the board ---
 
 
 def told(board, command, merge=True):
@@ -359,7 +363,6 @@ def test_b19_retry_puts_a_task_back_at_once_with_a_further_retry(status):
 
 
 def test_b19_retry_starts_a_fresh_count_of_conflicts():
-    """Its agent has as many goes as at first."""
     task = told(board_with(Status.WAITING, conflicts=2), Retry(task="a"))["a"]
 
     assert task.conflicts == 0
@@ -461,4 +464,4 @@ def test_b1_a_task_can_not_have_the_name_of_a_run():
         refused = refusal(Board(), AddTasks(tasks=(NewTask(id=name, title="x"),)))
 
         assert refused is not None
-        assert "is the name of a run" in refused.hint
+        assert "a run has this name" in refused.hint

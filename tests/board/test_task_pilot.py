@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from allstop.board.task_pilot import AGAIN, TaskPilot
+from allstop.board.task_pilot import RETRIED, TaskPilot
 from allstop.core import work_prompts
 from allstop.core.board_specs import EDITION
 from allstop.core.commands import Answer, Retry, Say, Skip
@@ -13,7 +13,7 @@ from allstop.core.gate import Check
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
+    RESUMABLE,
     Change,
     CheckResult,
     ChecksDone,
@@ -33,22 +33,22 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import prompt
 from allstop.core.review_comments import Remark
-from allstop.core.signals import Said, Signal
-from support.pilot_steps import Flight
+from allstop.core.signals import Signal, SignalClaim
+from support.pilot_steps import PilotSteps
 from support.strategies import NOW
 
 COMPLETE = "<promise>COMPLETE</promise>"
 WORK = Change(head="c1", commits=1, files=2)
 NO_WORK = Change(head="c0")
 TESTS = {"name": "Tests", "run": "pytest -q"}
-DONE = Finish(outcome=Outcome.DONE)  # without a repository there is nothing more to say
+DONE = Finish(outcome=Outcome.DONE)  # without a repository there are no facts
 VERIFIED = Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
 FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 
 def fly(**spec):
     given = {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT}
-    return Flight(TaskPilot(), {**given, "edition": EDITION, **spec})
+    return PilotSteps(TaskPilot(), {**given, "edition": EDITION, **spec})
 
 
 def fly_in_a_workspace(**spec):
@@ -69,7 +69,7 @@ def after(seconds):
     return NOW + timedelta(seconds=seconds)
 
 
-# --- the way of a task ---
+# --- the moves of a task ---
 
 
 def test_the_first_turn_has_the_goal_and_the_rules_for_signals():
@@ -121,7 +121,7 @@ def test_a_turn_goes_on_in_the_same_conversation():
 
 
 def test_a_conversation_that_was_opened_is_taken_up_again_after_a_crash():
-    """P7: at the point it had reached."""
+    """P7: in the same conversation."""
     flight = fly()
     flight.start()
     flight.opens("t-7")
@@ -136,7 +136,7 @@ def test_b7_without_a_final_signal_it_is_asked_to_go_on(text):
     assert move.prompt == prompt(work_prompts.again("Fix it", work_prompts.NO_SIGNAL))
 
 
-# --- complete, and yet not ---
+# --- COMPLETE that does not count ---
 
 
 def test_b17_commits_that_would_be_lost_are_not_complete():
@@ -217,7 +217,7 @@ def test_the_failure_is_told_once_and_not_in_the_turn_after_it():
     assert "pytest" not in flight.back(said("hm", WORK)).prompt.text
 
 
-# --- what else an agent may say ---
+# --- other signals and messages ---
 
 
 def test_b7_blocked_ends_with_the_reason():
@@ -227,18 +227,18 @@ def test_b7_blocked_ends_with_the_reason():
 
 
 def test_b7_a_signal_by_a_tool_counts_like_the_line():
-    """B7: and the gate decides, as ever."""
+    """B7: the gate still decides."""
     by_line, by_tool = fly(), fly()
-    claim = TurnDone(text="It is done.", signals=(Said(signal=Signal.COMPLETE),))
+    claim = TurnDone(text="It is done.", signals=(SignalClaim(signal=Signal.COMPLETE),))
 
     assert by_tool.back(claim) == by_line.back(said("It is done.\n<promise>COMPLETE</promise>"))
 
 
 def test_b7_signals_that_differ_wait_for_a_person():
-    """B7: a claim that is taken back is no claim."""
+    """B7: a withdrawn claim does not count."""
     claim = TurnDone(
         text="It is done.\n<promise>COMPLETE</promise>",
-        signals=(Said(signal=Signal.BLOCKED, text="no access"),),
+        signals=(SignalClaim(signal=Signal.BLOCKED, text="no access"),),
     )
 
     move = fly().back(claim)
@@ -295,16 +295,16 @@ def test_what_people_say_during_a_turn_is_kept_for_the_next():
 
 
 def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
-    """B20: told once; what came after it waits, in its order."""
+    """B20: each message is delivered once, in order."""
     flight = fly()
     flight.told(Say(text="early"))
     flight.start()
-    assert flight.unheard == ()
+    assert flight.undelivered == ()
     flight.told(Say(text="now"))
     flight.told(Say(text="later"))
-    assert flight.unheard == ("A person says: now", "A person says: later")
+    assert flight.undelivered == ("A person says: now", "A person says: later")
     flight.reaches()
-    assert flight.unheard == ("A person says: later",)
+    assert flight.undelivered == ("A person says: later",)
     text = flight.end(said("ok")).prompt.text
 
     assert [word in text for word in ("early", "now", "later")] == [False, False, True]
@@ -312,7 +312,7 @@ def test_b20_what_reached_the_agent_at_once_is_in_no_later_prompt():
 
 @pytest.mark.parametrize("signal", ["COMPLETE", "BLOCKED: no key"])
 def test_b20_it_is_not_over_before_the_agent_has_heard_what_was_said(signal):
-    """B20: a word that came too late for the turn is not lost."""
+    """B20: a message that came too late for the turn is not lost."""
     flight = fly()
     flight.start()
     flight.told(Say(text="and the tests"))
@@ -392,7 +392,7 @@ def test_failed_checks_after_the_last_iteration_are_the_end():
     assert flight.back(ChecksDone(results=(bad,))).outcome is Outcome.TIMED_OUT
 
 
-@pytest.mark.parametrize("kind", sorted(OURS | AGAIN | LIMITED))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE | RETRIED | LIMITED))
 def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
     flight = fly(iterations=1)
     flight.back(failed(kind))
@@ -400,7 +400,7 @@ def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
     assert isinstance(flight.wait(10**4).next(), TakeTurn)
 
 
-# --- every way to fail ---
+# --- failures ---
 
 ENDS = {
     FailureKind.AUTH: Outcome.FAILED,
@@ -416,7 +416,7 @@ ENDS = {
 
 
 def test_every_kind_of_failure_has_its_place():
-    places = [set(ENDS), OURS, LIMITED, AGAIN, BRAKED, {FailureKind.CAPPED}]
+    places = [set(ENDS), RESUMABLE, LIMITED, RETRIED, BRAKED, {FailureKind.CAPPED}]
 
     assert set().union(*places) == set(FailureKind)
     assert sum(map(len, places)) == len(FailureKind)
@@ -429,7 +429,7 @@ def test_a_failure_that_waiting_would_not_mend_ends_the_task_and_says_why(kind, 
     assert move == Finish(outcome=outcome, note=f"{kind}: because of this", failure=kind)
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_a_turn_that_was_cut_off_by_us_is_taken_again_at_once(kind):
     flight = fly()
     first = flight.next()
@@ -438,7 +438,7 @@ def test_a_turn_that_was_cut_off_by_us_is_taken_again_at_once(kind):
         assert flight.back(failed(kind)) == first
 
 
-@pytest.mark.parametrize("kind", sorted(AGAIN))
+@pytest.mark.parametrize("kind", sorted(RETRIED))
 def test_a_turn_that_failed_by_chance_is_tried_again_twice_with_longer_waits(kind):
     flight = fly()
 
@@ -502,7 +502,7 @@ def test_k13_a_limited_agent_that_gives_no_time_is_left_alone_longer_and_longer(
 
 
 def _limited_for(flight, hours, **how):
-    """How it goes on, tried again and again for so long."""
+    """The next move after retries for this long."""
     move, end = None, flight.now + timedelta(hours=hours)
     while flight.now < end and not isinstance(move, Finish):
         move = flight.back(failed(FailureKind.USAGE_LIMITED, message="no more", **how))
@@ -511,7 +511,7 @@ def _limited_for(flight, hours, **how):
 
 
 def test_b8_a_limit_that_names_no_time_is_not_waited_for_without_end():
-    """B8, P5: it is tried for as long as the settings say, then a person has to look."""
+    """B8, P5: it is retried for as long as configured, then it waits for a person."""
     flight = fly(limit_s=7200.0)
 
     assert isinstance(_limited_for(flight, 1.5), Wait)
@@ -546,7 +546,7 @@ def test_b8_the_attempts_of_old_records_wait_as_they_did():
 
 @pytest.mark.parametrize("retry_at", [after(-3600), NOW])
 def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at):
-    """Clocks differ: a time that has passed is no time to come back at once, for ever."""
+    """Clocks differ: a retry time in the past must not cause endless immediate retries."""
     flight = fly()
     move = flight.back(failed(FailureKind.RATE_LIMITED, retry_at=retry_at))
 
@@ -555,7 +555,7 @@ def test_q19_a_limit_that_is_said_to_be_over_already_is_not_hammered_at(retry_at
 
 
 def test_b8_what_only_seems_to_be_a_limit_is_tried_again_so_often_and_no_more():
-    """B8, P5: each try is a whole turn of the agent's."""
+    """B8, P5: each try is a whole turn."""
     flight = fly(limit_retries=2)
     guess = failed(FailureKind.RATE_LIMITED, guessed=True, message="429")
     waits = []
@@ -704,7 +704,7 @@ def test_a_spec_that_makes_no_sense_is_refused(spec):
 
 
 def test_k5_a_turn_that_came_to_its_cap_counts_and_the_next_goes_on():
-    """K5: its work is kept, its words are not asked for again."""
+    """K5: its work is kept, and the prompt is not repeated."""
     flight = fly_in_a_workspace(iterations=2)
     flight.back(failed(FailureKind.CAPPED, change=WORK))
 
@@ -722,7 +722,7 @@ def test_k5_after_a_cap_the_agent_is_told_why():
 
 
 def test_b8_k5_a_turn_cut_off_at_its_cap_after_the_gate_is_gone_on_with_and_checked_again():
-    """B8: what passed was the work before it; what a person said is said again, not lost."""
+    """B8: the earlier check doesn't count, and a person's message is sent again."""
     flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t")
     flight.back(said(COMPLETE, WORK))
     flight.start()
@@ -732,7 +732,7 @@ def test_b8_k5_a_turn_cut_off_at_its_cap_after_the_gate_is_gone_on_with_and_chec
     half = Change(head="c2", commits=2, files=3)
     move = flight.back(failed(FailureKind.CAPPED, change=half))
     assert move.prompt.text == work_prompts.again(
-        "Fix it", f"{work_prompts.CAPPED}\n\n{work_prompts.told('also fix the docs')}"
+        "Fix it", f"{work_prompts.CAPPED}\n\n{work_prompts.from_person('also fix the docs')}"
     )
     assert isinstance(flight.back(said(COMPLETE, half)), RunChecks)
     assert isinstance(flight.back(ChecksDone()), Deliver)
@@ -750,7 +750,7 @@ def test_b8_a_turn_that_was_the_last_and_came_to_its_cap_delivers_nothing():
 
 
 def test_k6_a_night_in_which_nobody_drove_it_is_no_time_at_work():
-    """K6: counters survive a restart; what is counted is the time up to the last sign of life."""
+    """K6: counters survive a restart; time counts up to the last activity."""
     flight = fly(attempt_s=1800.0)
     flight.start()
     flight.wait(600)

@@ -1,6 +1,6 @@
-"""What can't be read because it goes on beyond the window's edge."""
+"""Text that can't be read because it is cut at the window's edge."""
 
-# The page's own frame hides what is wider than it, so the width of the document tells nothing.
+# The page's frame hides wider content, so the width of the document is no measure.
 _CLIPPED = r"""() => {
   const isReachable = (it) => {
     const { overflowX, textOverflow, clipPath, webkitLineClamp } = getComputedStyle(it)
@@ -29,5 +29,5 @@ _CLIPPED = r"""() => {
 
 
 def clipped(page):
-    """The beginnings of all such words; what scrolls by itself, or ends in three dots, is none."""
+    """The starts of all cut texts. Elements that scroll, or that end in an ellipsis, don't count."""
     return page.evaluate(_CLIPPED)

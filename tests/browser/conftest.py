@@ -1,4 +1,4 @@
-"""A real browser before the real control room."""
+"""Fixtures: a real browser and a real server."""
 
 import os
 
@@ -14,7 +14,7 @@ PHONE = {"width": 390, "height": 800}
 
 @pytest.fixture(scope="module")
 def browser():
-    """For one module: while Playwright is there, its thread can run no event loop of another's."""
+    """Scoped to a module: while Playwright runs, its thread can't run another event loop."""
     found = chromium.find()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
@@ -26,14 +26,14 @@ def browser():
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    """A repository with tasks in every state, two of them at work; its control room is open."""
+    """A repository with tasks in every state, two of them active, and a running server."""
     scene = at_work(tmp_path_factory.mktemp("scene"))
     yield scene
     scene.person.close()
 
 
 class Visit:
-    """One browser with its own cookies, let in."""
+    """A browser with its own cookies, signed in."""
 
     def __init__(self, browser, scene, **options):
         self.context = browser.new_context(**{"viewport": DESKTOP, **options})
@@ -80,5 +80,5 @@ def visit(browser, scene):
 
 
 def pytest_configure(config):
-    # Playwright's own variable would send it to a browser of its own.
+    # Playwright's own variable would make it use another browser.
     os.environ.pop("PLAYWRIGHT_BROWSERS_PATH", None)

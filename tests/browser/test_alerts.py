@@ -1,10 +1,10 @@
-"""Sounds and notifications in a real browser: by a click only, and by one tab of many."""
+"""Sounds and notifications in a real browser: only after a click, and only from one tab."""
 
 import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 ASKS = r"""
 [[turn]]
@@ -18,7 +18,7 @@ steps = [
 steps = [{ sleep = 1 }, { signal = "PENDING: An hour, or a day?" }]
 """
 
-# A browser without a window shows nothing that could be looked at: who calls is written down.
+# A headless browser shows no notifications, so this script records the calls.
 EARS = """
 window.heard = { tones: 0, shown: [], bodies: [] }
 const make = AudioContext.prototype.createOscillator
@@ -42,7 +42,7 @@ Object.defineProperty(document, 'hidden', { get: () => window.isElsewhere ?? fal
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("alerts")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("alerts")))
     scene.prepare()
     scene.person.write("script.toml", ASKS)
     scene.person.allstop("trust", "--yes")
@@ -79,7 +79,7 @@ def ask(scene, title):
     wait_for(lambda: title in scene.titles("waiting"), "a question", 60)
 
 
-def test_u4_p11_nothing_is_heard_or_shown_until_a_person_wants_it(scene, tabs):
+def test_u4_p11_alerts_are_off_until_a_person_turns_them_on(scene, tabs):
     for page in tabs:
         look_elsewhere(page)
 
@@ -91,7 +91,7 @@ def test_u4_p11_nothing_is_heard_or_shown_until_a_person_wants_it(scene, tabs):
     assert shown(tabs) == []
 
 
-def test_u4_p11_one_tab_of_many_tells_what_needs_a_person(scene, tabs):
+def test_u4_p11_one_tab_of_many_makes_the_alert(scene, tabs):
     first = tabs[0]
     first.get_by_role("checkbox", name="Sounds").check()
     first.get_by_role("checkbox", name="Notifications").check()
@@ -108,7 +108,7 @@ def test_u4_p11_one_tab_of_many_tells_what_needs_a_person(scene, tabs):
     assert tones(tabs)[0] > 1
 
 
-def test_k22_a_notification_hides_nothing_that_an_agent_wrote(scene, tabs):
+def test_k22_a_notification_shows_hidden_characters(scene, tabs):
     first = tabs[0]
     first.get_by_role("checkbox", name="Notifications").check()
     for page in tabs:
@@ -122,7 +122,7 @@ def test_k22_a_notification_hides_nothing_that_an_agent_wrote(scene, tabs):
     assert bodies == ["<img src=x> ⟨U+202E⟩which?"]
 
 
-def test_u4_somebody_who_looks_is_not_notified_and_a_mute_is_quiet(scene, tabs):
+def test_u4_no_notification_while_a_tab_is_visible_or_alerts_are_muted(scene, tabs):
     first = tabs[0]
     first.get_by_role("checkbox", name="Sounds").check()
     first.get_by_role("checkbox", name="Notifications").check()

@@ -1,4 +1,4 @@
-"""Full auto in a real browser: what a person sees of a thread, and can do over its head."""
+"""Full auto in a real browser: what a person sees of a thread and can do with it."""
 
 import re
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 SCRIPT = r"""
 [[turn]]
@@ -81,7 +81,7 @@ def scene(tmp_path_factory):
     person.script(SCRIPT.replace("MANY", MANY), SETTINGS)
     person.commit()
     person.allstop("trust", "--yes")
-    scene = Scene(person)
+    scene = SampleBoard(person)
     scene.open()
     yield scene
     person.close()
@@ -101,7 +101,7 @@ def asks(scene, run):
 
 @pytest.fixture(scope="module")
 def parser(scene):
-    """A thread that has taken a turn, and asks before it goes on."""
+    """A thread that has taken a turn and waits for an answer."""
     run = thread(scene, "Write a parser")
     wait_for(lambda: asks(scene, run), "it asks", 30)
     return run
@@ -109,20 +109,20 @@ def parser(scene):
 
 @pytest.fixture(scope="module")
 def circles(scene):
-    """A thread that was paused because it goes nowhere."""
+    """A thread that was paused because it makes no progress."""
     run = thread(scene, "Go in circles")
     wait_for(lambda: detail(scene, run)["auto"]["paused"], "a soft stop", 30)
     return run
 
 
-def test_f10_a_thread_is_begun_told_something_and_switched_off_and_on(scene, visit):
-    """F10, F4: the switch is the user's own stop; off, nothing goes on by itself."""
+def test_f10_a_thread_is_started_gets_a_message_and_is_switched_off_and_on(scene, visit):
+    """F10, F4: the switch is the person's own stop; while it is off, no turn starts."""
     page = visit().page("auto")
     page.get_by_role("button", name="New thread").click()
     form = page.get_by_role("dialog", name="New thread")
     form.get_by_label("Goal").fill("Take your time")
     form.get_by_label("Agent").select_option("demo")
-    form.get_by_label("When it asks").select_option("ask")
+    form.get_by_label("Approvals").select_option("ask")
     form.get_by_role("button", name="Start").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Take your time")
@@ -130,13 +130,13 @@ def test_f10_a_thread_is_begun_told_something_and_switched_off_and_on(scene, vis
     expect(switch).to_be_checked()
     expect(page.get_by_role("log")).to_contain_text("demo takes a turn")
     run = page.url.rpartition("/")[2]
-    page.get_by_label("Tell it something").fill("Look at the tests as well.")
-    page.get_by_role("button", name="Tell", exact=True).click()
+    page.get_by_label("Message to the agent").fill("Look at the tests as well.")
+    page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_role("log")).to_contain_text("the control room: Look at the tests as well.")
 
     switch.click()
     expect(switch).not_to_be_checked()
-    expect(page.get_by_text("Going off after this turn")).to_be_visible()
+    expect(page.get_by_text("Turning off after this turn")).to_be_visible()
     page.get_by_role("button", name="Stop now").click()
     expect(page.get_by_text("Off: stopped")).to_be_visible()
     assert detail(scene, run)["run"]["status"] == "stopped"
@@ -146,29 +146,29 @@ def test_f10_a_thread_is_begun_told_something_and_switched_off_and_on(scene, vis
     wait_for(lambda: detail(scene, run)["run"]["status"] == "running", "it goes on")
 
     page.get_by_role("button", name="Abort").click()
-    page.get_by_role("button", name="Abort it").click()
-    expect(page.get_by_text("Over: aborted")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Abort").click()
+    expect(page.get_by_text("Ended: aborted")).to_be_visible()
     expect(switch).to_have_count(0)
 
 
-def test_f10_what_is_asked_is_shown_exactly_and_answered_by_keyboard(scene, visit, parser):
-    """F10, F5, U5: no control character is obeyed and none is hidden; then no, with a word."""
+def test_f10_a_request_is_shown_exactly_and_answered_by_keyboard(scene, visit, parser):
+    """F10, F5, U5: control characters are visible and have no effect; then Deny with a reason."""
     page = visit().page(f"auto/{parser}")
-    card = page.get_by_role("region", name="May it run this?")
-    words = card.get_by_role("list", name="The words of the command").get_by_role("listitem")
+    card = page.get_by_role("region", name="Allow this command?")
+    words = card.get_by_role("list", name="Arguments of the command").get_by_role("listitem")
 
     expect(words).to_have_text(["rm", "-r", "build\\x1b[2K⟨U+202E⟩"])
-    expect(card.get_by_role("region", name="As it was written")).to_have_text(
+    expect(card.get_by_role("region", name="Original text")).to_have_text(
         "rm␣␣-r build\\x1b[2K⟨U+202E⟩"
     )
-    expect(card).to_contain_text("in its own clone of project · asked because: ")
-    expect(card).to_contain_text("the answer is no")
-    field = card.get_by_label("A word for the agent")
+    expect(card).to_contain_text("in its own clone of project · rule: ")
+    expect(card).to_contain_text("denied automatically")
+    field = card.get_by_label("Reason for Deny")
     field.focus()
     page.keyboard.type("Keep the build.")
     page.keyboard.press("Enter")
 
-    question = page.get_by_role("region", name="It wants to know something")
+    question = page.get_by_role("region", name="The agent has a question")
     question.get_by_role("button", name="Values").focus()
     page.keyboard.press("Enter")
     expect(question.get_by_label("Answer to: Which style?")).to_have_value("Values")
@@ -182,14 +182,14 @@ def test_f10_what_is_asked_is_shown_exactly_and_answered_by_keyboard(scene, visi
     assert page.evaluate("window.hacked") is None
 
 
-def test_f10_the_decision_its_reason_the_stop_condition_and_the_budget_are_in_sight(visit, circles):
+def test_f10_decision_reason_stop_condition_and_budget_are_shown(visit, circles):
     """F10, F3, F4, K5."""
     page = visit().page(f"auto/{circles}")
 
     latest = page.get_by_role("region", name="Latest decision")
     expect(latest).to_contain_text("pause")
     expect(latest).to_contain_text("90% sure · by rules")
-    expect(latest).to_contain_text("It was continue, overridden by soft stop: no progress")
+    expect(latest).to_contain_text("Decided continue, overridden by soft stop: no progress")
     expect(latest).to_contain_text("3 of 3")
     budget = page.get_by_role("region", name="Budget")
     expect(budget).to_contain_text("3 of 20")
@@ -201,10 +201,10 @@ def test_f10_the_decision_its_reason_the_stop_condition_and_the_budget_are_in_si
     expect(page.get_by_role("switch", name="Full auto")).not_to_be_checked()
 
 
-def test_f10_decisions_have_receipts_and_a_slider_that_goes_back(visit, circles):
+def test_f10_decisions_have_receipts_and_a_slider(visit, circles):
     """F10, F7."""
     page = visit().page(f"auto/{circles}?tab=decisions")
-    then = page.get_by_role("region", name="How it stood")
+    then = page.get_by_role("region", name="State at this event")
     expect(then).to_contain_text("waiting")
     expect(then).to_contain_text("3 turns")
 
@@ -217,7 +217,7 @@ def test_f10_decisions_have_receipts_and_a_slider_that_goes_back(visit, circles)
     expect(then).to_contain_text("1 turn ")
     receipt = page.get_by_role("region", name="Receipt of decision")
     expect(receipt).to_contain_text("it has not said that it is done")
-    expect(receipt).to_contain_text("The end of its message")
+    expect(receipt).to_contain_text("End of its message")
     page.get_by_role("button", name=re.compile("turn 3: pause")).click()
     expect(receipt).to_contain_text("overridden by soft stop")
 
@@ -229,25 +229,25 @@ def test_f10_the_diff_of_its_work_is_shown(visit, parser):
     expect(page.get_by_role("tabpanel")).to_contain_text("return text.split()")
 
 
-def test_f3_what_is_unsafe_is_looked_at_and_goes_on_as_decided(scene, visit):
-    """F3, F10: why, a way to the changes, and the switch that says that somebody looked."""
+def test_f3_after_a_safety_pause_a_person_checks_and_switches_it_on(scene, visit):
+    """F3, F10: the page shows the reason and the changes; the switch confirms the check."""
     run = thread(scene, "Write some notes")
     wait_for(lambda: detail(scene, run)["auto"]["paused"], "a pause", 30)
     page = visit().page(f"auto/{run}")
     latest = page.get_by_role("region", name="Latest decision")
     expect(latest).to_contain_text("unsafe: the work changes AGENTS.md, which steers agents")
-    expect(page.get_by_role("status").filter(has_text="Off: wants your look")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Off: check its changes")).to_be_visible()
 
     latest.get_by_role("link", name="its changes").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("AGENTS.md")
     page.get_by_role("switch", name="Full auto").click()
 
-    expect(page.get_by_text("Over: done")).to_be_visible()
+    expect(page.get_by_text("Ended: done")).to_be_visible()
     expect(latest).to_contain_text("by rules, after a look by the control room")
 
 
-def test_u3_a_long_log_is_windowed_and_stays_where_it_is_read(scene, visit):
-    """U3: new lines move nothing while somebody reads further up."""
+def test_u3_a_long_log_is_virtual_and_keeps_its_scroll_position(scene, visit):
+    """U3: new lines don't move the view while the person reads further up."""
     run = thread(scene, "Write a lot")
     wait_for(lambda: detail(scene, run)["seq"] > 5, "it writes", 30)
     last = f"wrote file{LINES - 1}.txt"
@@ -260,9 +260,9 @@ def test_u3_a_long_log_is_windowed_and_stays_where_it_is_read(scene, visit):
     log.evaluate("box => { box.scrollTop = 400 }")
     expect(log).not_to_contain_text(last)
     top = rows.first.inner_text()
-    page.get_by_label("Tell it something").fill("Enough.")
+    page.get_by_label("Message to the agent").fill("Enough.")
     page.keyboard.press("Enter")
-    newest = page.get_by_role("button", name="↓ newest")
+    newest = page.get_by_role("button", name="↓ Newest")
     expect(newest).to_be_visible()
     wait_for(lambda: "Enough." in str(scene.ask(f"/runs/{run}/events?limit=1000")), "it is told")
 
@@ -272,8 +272,8 @@ def test_u3_a_long_log_is_windowed_and_stays_where_it_is_read(scene, visit):
     expect(log).to_contain_text("Enough.")
 
 
-def test_u2_history_finds_a_run_and_goes_through_its_past(scene, visit, circles):
-    """U2, F7: how it stood at each moment, and that everything is decided the same again."""
+def test_u2_history_finds_a_run_and_replays_it(scene, visit, circles):
+    """U2, F7: the state at each event, and a replay that decides the same."""
     page = visit().page("history")
     page.get_by_label("Kind").select_option("auto")
     page.get_by_role("searchbox", name="Find a run").fill("circles go")
@@ -281,9 +281,9 @@ def test_u2_history_finds_a_run_and_goes_through_its_past(scene, visit, circles)
     expect(runs.get_by_role("listitem")).to_have_count(1)
     runs.get_by_role("link", name=re.compile("Go in circles")).click()
 
-    then = page.get_by_role("region", name="How it stood")
+    then = page.get_by_role("region", name="State at this event")
     expect(then).to_contain_text("soft stop: no progress")
-    slider = page.get_by_role("slider", name="Moment of the run")
+    slider = page.get_by_role("slider", name="Event")
     slider.focus()
     page.keyboard.press("Home")
     expect(then).to_contain_text("0 turns")
@@ -293,9 +293,9 @@ def test_u2_history_finds_a_run_and_goes_through_its_past(scene, visit, circles)
     expect(then).to_contain_text("soft stop: no progress")
 
     page.get_by_role("tab", name="Receipts").click()
-    page.get_by_role("button", name="Decide everything again").click()
+    page.get_by_role("button", name="Replay all decisions").click()
     decided = scene.ask(f"/runs/{circles}/replay")["decisions"]
-    expect(page.get_by_text(f"{decided} of {decided} decisions come out the same.")).to_be_visible()
+    expect(page.get_by_text(f"{decided} of {decided} decisions are the same.")).to_be_visible()
     expect(page.get_by_role("list", name="Receipts")).to_contain_text("demo takes a turn")
 
 

@@ -11,7 +11,7 @@ from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import model_server
 from support.agent_programs import program
 from support.person import alive, at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 AGENT = """
 [agents.codex]
@@ -29,7 +29,7 @@ MARK = f"5{os.getpid()}.25"
 
 
 def answer(asked):
-    """What a model would do: what it was told to do, then say what came of it."""
+    """A scripted model: runs the given command, then reports its result."""
     found = launch_codex.outputs(asked)
     if "Wait for it" in asked.user:
         return launch_codex.run(f"sleep {MARK}")
@@ -52,7 +52,7 @@ def scene(tmp_path_factory):
         portal.wrap_async_context_manager(model_server(answer)) as server,
     ):
         file.write_text(AGENT.format(url=server.openai_url))
-        scene = Scene(person)
+        scene = SampleBoard(person)
         scene.open()
         yield scene
         person.close()
@@ -65,20 +65,20 @@ def begun(scene, page, goal):
 
 
 def asked(page):
-    card = page.get_by_role("region", name="May it run this?")
-    words = card.get_by_role("list", name="The words of the command").get_by_role("listitem")
+    card = page.get_by_role("region", name="Allow this command?")
+    words = card.get_by_role("list", name="Arguments of the command").get_by_role("listitem")
     expect(words).to_have_text(["rm", "-rf", "old"], timeout=40_000)
-    expect(card).to_contain_text("asked because: rm: not on the list")
+    expect(card).to_contain_text("rule: rm: not on the list")
     return card
 
 
-def test_f10_what_is_denied_in_the_page_is_not_run_by_codex(scene, visit):
-    """F10, F5: the command does not run; the no and its word are on record."""
+def test_f10_codex_does_not_run_a_denied_command(scene, visit):
+    """F10, F5: the command doesn't run; the denial and its reason are recorded."""
     page = visit().page("auto")
     run = begun(scene, page, "Tidy up, or not")
     card = asked(page)
 
-    card.get_by_label("A word for the agent").fill("Those are my notes.")
+    card.get_by_label("Reason for Deny").fill("Those are my notes.")
     card.get_by_role("button", name="Deny").click()
 
     expect(page.get_by_text("Over: done")).to_be_visible(timeout=40_000)
@@ -87,7 +87,7 @@ def test_f10_what_is_denied_in_the_page_is_not_run_by_codex(scene, visit):
     assert "Those are my notes." in log
 
 
-def test_f10_what_is_allowed_in_the_page_is_run_by_codex(scene, visit):
+def test_f10_codex_runs_an_allowed_command(scene, visit):
     """F10, F5: allowed once, it is done, verified and merged."""
     page = visit().page("auto")
     begun(scene, page, "Tidy up")
@@ -101,16 +101,16 @@ def test_f10_what_is_allowed_in_the_page_is_run_by_codex(scene, visit):
 
 
 def test_u1_allstop_in_the_page_ends_a_command_of_codex_at_once(scene, visit):
-    """U1, K2, K4: nothing of it is alive, and the receipt is in the run's history."""
+    """U1, K2, K4: no process is left, and the receipt is in the run's history."""
     page = visit().page("auto")
     run = begun(scene, page, "Wait for it")
-    card = page.get_by_role("region", name="May it run this?")
+    card = page.get_by_role("region", name="Allow this command?")
     card.get_by_role("button", name="Allow", exact=True).click(timeout=40_000)
     wait_for(lambda: alive(f"sleep {MARK}"), "codex runs its command", 40)
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
-    expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Stopped in \d+ ms$"))).to_be_visible()
     wait_for(lambda: not alive(f"sleep {MARK}"), "its end", 2)
     expect(page.get_by_text("everything is stopped").first).to_be_visible()
     expect(page.get_by_role("switch", name="Full auto")).to_be_disabled()

@@ -1,4 +1,4 @@
-"""U2, U5: what a drag across columns means, what it does not, and the keys of a card."""
+"""U2, U5: drags between columns, and the keys of a card."""
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +12,7 @@ RUNNING = "Paginate the audit log"
 
 
 def carry(page, title, column):
-    """Press on a card and bring it over a column, without letting go."""
+    """Presses on a card and moves it over a column, without releasing it."""
     page.mouse.move(*middle(card(page, title)))
     page.mouse.down()
     x, y = middle(page.locator(f"[data-column={column}]"))
@@ -27,7 +27,7 @@ def board(visit):
     return page
 
 
-def test_u2_escape_puts_a_card_back_that_is_being_dragged(scene, board):
+def test_u2_escape_cancels_a_drag(scene, board):
     title = titles(board).first.inner_text()
     carry(board, title, "running")
     expect(board.locator(".ghost")).to_have_text(title)
@@ -41,7 +41,7 @@ def test_u2_escape_puts_a_card_back_that_is_being_dragged(scene, board):
     assert not scene.ask(f"/tasks/{scene.id_of(title)}")["assigned"]
 
 
-def test_u2_a_card_that_is_let_go_where_it_means_nothing_stays(scene, board):
+def test_u2_a_card_dropped_in_an_unsuitable_column_stays(scene, board):
     carry(board, RUNNING, "done")
     board.mouse.up()
 
@@ -50,16 +50,16 @@ def test_u2_a_card_that_is_let_go_where_it_means_nothing_stays(scene, board):
     assert scene.ask(f"/tasks/{scene.id_of(RUNNING)}")["status"] == "active"
 
 
-def test_u2_a_finger_scrolls_and_drags_nothing(scene, visit):
+def test_u2_touch_scrolls_and_does_not_drag(scene, visit):
     page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
     page.get_by_role("button", name="To do").tap()
 
     titles(page).first.tap()
 
-    expect(page.get_by_role("tablist", name="Of this task")).to_be_visible()
+    expect(page.get_by_role("tablist", name="Parts of this task")).to_be_visible()
 
 
-def test_u5_keys_pin_and_start_a_task_and_speak_to_its_agent(scene, board):
+def test_u5_keys_pin_and_start_a_task_and_message_its_agent(scene, board):
     task = scene.id_of(titles(board).last.inner_text())
     board.locator(f"#card-{task}").focus()
 
@@ -73,7 +73,7 @@ def test_u5_keys_pin_and_start_a_task_and_speak_to_its_agent(scene, board):
 
     card(board, RUNNING).focus()
     board.keyboard.press("t")
-    box = board.get_by_role("dialog", name=f"Tell: {RUNNING}")
+    box = board.get_by_role("dialog", name=f"Tell agent: {RUNNING}")
     box.get_by_role("textbox").fill("Page by cursor.")
     board.keyboard.press("Control+Enter")
     expect(box).to_have_count(0)

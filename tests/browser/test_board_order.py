@@ -1,4 +1,4 @@
-"""U2: people order the cards of a column, by pointer and by keys, and it stays so."""
+"""U2: people order the cards of a column by pointer and by keys, and the order is kept."""
 
 from playwright.sync_api import expect
 
@@ -64,7 +64,7 @@ def test_u5_a_card_is_moved_with_keys_alone(scene, visit):
     expect(titles(page).nth(3).locator("xpath=..")).to_have_id(f"card-{last}")
 
 
-def test_u2_what_needs_you_is_ordered_too_and_a_drag_to_running_still_starts(scene, visit):
+def test_u2_needs_you_can_be_ordered_and_a_drag_to_running_starts(scene, visit):
     page = visit().page("board")
     column = "Needs you"
     expect(titles(page, column)).to_have_count(3)
@@ -78,7 +78,7 @@ def test_u2_what_needs_you_is_ordered_too_and_a_drag_to_running_still_starts(sce
     wait_for(lambda: scene.ask(f"/tasks/{scene.id_of(title)}")["assigned"], "it to be started")
 
 
-def test_u3_news_of_the_board_cost_no_further_request(scene, visit):
+def test_u3_stream_updates_of_the_board_need_no_request(scene, visit):
     page = visit().page("board")
     asked = []
     page.on("request", lambda request: asked.append(request.url))

@@ -1,4 +1,4 @@
-"""Allstop in the page: with ten tabs, with a broken stream, and until it is heard."""
+"""Allstop in the page: with ten tabs, with a broken stream, and with retries."""
 
 import re
 
@@ -8,12 +8,12 @@ from playwright.sync_api import expect
 from browser.conftest import DESKTOP, PHONE
 from support.person import wait_for
 
-STOPPED = re.compile(r"^stopped in \d+ ms$")
+STOPPED = re.compile(r"^Stopped in \d+ ms$")
 
 
 @pytest.fixture
 def at_work(scene):
-    """Everything goes on again, whatever a test before this one did."""
+    """Resumes everything, whatever an earlier test did."""
     if scene.ask("/hold")["hold"] != "running":
         scene.tell("all", "resume")
         scene.work()
@@ -25,7 +25,7 @@ def is_stopped(scene):
 
 
 def test_u1_one_click_stops_everything_with_ten_tabs_open(at_work, visit):
-    """U1: one stream for all tabs; a click in the last one is heard and shown in all."""
+    """U1: one stream for all tabs; a click in the last one is shown in all."""
     here = visit()
     tabs = [here.page("board") for _ in range(10)]
     for tab in tabs:
@@ -41,7 +41,7 @@ def test_u1_one_click_stops_everything_with_ten_tabs_open(at_work, visit):
     assert at_work.titles("active") == set()
 
 
-def test_u1_the_shortcut_stops_even_while_somebody_types(at_work, visit):
+def test_u1_the_shortcut_stops_even_while_a_person_types(at_work, visit):
     page = visit().page("board")
     page.get_by_role("searchbox", name="Filter cards").fill("pag")
 
@@ -51,13 +51,13 @@ def test_u1_the_shortcut_stops_even_while_somebody_types(at_work, visit):
     assert is_stopped(at_work)
 
 
-def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_work, visit):
-    """The page is alone, without shared workers, and its stream can't be had."""
+def test_u1_allstop_works_without_a_stream_and_the_page_says_it_is_broken(at_work, visit):
+    """Without shared workers and without a stream."""
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")
     here.context.route("**/api/v1/stream", lambda route: route.abort())
     page = here.page("home")
-    expect(page.get_by_text("No news for")).to_contain_text("ALLSTOP still works")
+    expect(page.get_by_text("No updates for")).to_contain_text("ALLSTOP still works")
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
@@ -66,7 +66,7 @@ def test_u1_allstop_works_without_a_stream_and_says_that_news_are_missing(at_wor
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_u1_one_click_stops_while_a_box_is_open(at_work, visit, size):
+def test_u1_one_click_stops_while_a_dialog_is_open(at_work, visit, size):
     page = visit(viewport=size).page("board")
     button = page.get_by_role("button", name="ALLSTOP", exact=True).bounding_box()
     page.get_by_role("button", name="New task").click()
@@ -78,8 +78,8 @@ def test_u1_one_click_stops_while_a_box_is_open(at_work, visit, size):
     expect(page.get_by_label("Title")).to_have_value("Not to be lost")
 
 
-def test_u1_without_news_the_button_is_there_although_it_was_pressed_before(at_work, visit):
-    """Somebody may have resumed since: the page can't know."""
+def test_u1_without_a_stream_the_button_stays_after_a_stop(at_work, visit):
+    """Another person may have resumed since; the page can't know."""
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")
     here.context.route("**/api/v1/stream", lambda route: route.abort())
@@ -94,16 +94,16 @@ def test_u1_without_news_the_button_is_there_although_it_was_pressed_before(at_w
     wait_for(lambda: is_stopped(at_work), "the second stop")
 
 
-def test_u1_on_a_phone_what_the_button_says_can_be_read(at_work, visit):
+def test_u1_on_a_phone_the_text_of_the_button_is_readable(at_work, visit):
     here = visit(viewport={"width": 320, "height": 600}, is_mobile=True, has_touch=True)
     page = here.page("home")
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 running")
     button = page.get_by_role("button", name="ALLSTOP", exact=True)
     assert button.bounding_box()["y"] < 20  # in the first row, however narrow it is
     page.route("**/api/v1/allstop", lambda route: route.abort())
     button.tap()
 
-    said = page.get_by_text("run `allstop stop` in a terminal")
+    said = page.get_by_text("Run allstop stop in a terminal")
     expect(said).to_be_visible()
     box, around = said.bounding_box(), page.get_by_role("banner").bounding_box()
     assert around["y"] <= box["y"]
@@ -112,7 +112,7 @@ def test_u1_on_a_phone_what_the_button_says_can_be_read(at_work, visit):
     wait_for(lambda: is_stopped(at_work), "the stop")
 
 
-def test_u1_allstop_is_said_until_it_is_heard(at_work, visit):
+def test_u1_allstop_is_repeated_until_the_server_accepts_it(at_work, visit):
     here = visit()
     lost = []
 
@@ -132,21 +132,21 @@ def test_u1_allstop_is_said_until_it_is_heard(at_work, visit):
     assert is_stopped(at_work)
 
 
-def test_k3_a_browser_that_is_signed_out_is_told_what_stops_everything(at_work, visit):
+def test_k3_a_browser_that_is_signed_out_shows_the_stop_command(at_work, visit):
     here = visit()
     here.ours.append("status of 401")
     page = here.page("home")
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 runs")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("2 running")
     here.context.clear_cookies()
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
-    expect(page.get_by_text("signed out: run `allstop stop` in a terminal")).to_be_visible()
+    expect(page.get_by_text("Signed out. Run allstop stop in a terminal")).to_be_visible()
     assert not is_stopped(at_work)
 
 
-def test_k3_only_who_is_not_known_is_told_that_they_are_signed_out(at_work, visit):
-    """A 403 is of a proxy or of a request gone wrong: it is tried again, and no lie is told."""
+def test_k3_only_status_401_means_signed_out(at_work, visit):
+    """A 403 may come from a proxy: the request is repeated, and the page doesn't say signed out."""
     here = visit()
     here.ours.append("status of 403")
     here.context.add_init_script("delete window.SharedWorker")
@@ -162,8 +162,8 @@ def test_k3_only_who_is_not_known_is_told_that_they_are_signed_out(at_work, visi
             route.continue_()
 
     page.route("**/api/v1/allstop", refuse_two)
-    news = page.get_by_text("No news for")
-    expect(news).to_contain_text("the server answers 403")
+    news = page.get_by_text("No updates for")
+    expect(news).to_contain_text("the server answered with status 403")
     expect(news).to_contain_text("ALLSTOP still works")
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
@@ -172,12 +172,12 @@ def test_k3_only_who_is_not_known_is_told_that_they_are_signed_out(at_work, visi
     assert is_stopped(at_work)
 
 
-def test_k3_nobody_is_told_that_allstop_works_while_no_server_answers(at_work, visit):
+def test_k3_the_page_does_not_promise_allstop_while_no_server_answers(at_work, visit):
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")
     here.context.route("**/api/v1/stream", lambda route: route.abort())
     page = here.page("home")
-    news = page.get_by_text("No news for")
+    news = page.get_by_text("No updates for")
     expect(news).to_contain_text("ALLSTOP still works")
 
     page.route("**/api/v1/healthz", lambda route: route.abort())
@@ -186,7 +186,7 @@ def test_k3_nobody_is_told_that_allstop_works_while_no_server_answers(at_work, v
     expect(news).not_to_contain_text("ALLSTOP still works")
 
 
-def test_u1_resume_takes_the_place_of_the_button_and_lifts_the_stop(at_work, visit):
+def test_u1_resume_replaces_the_button_and_lifts_the_stop(at_work, visit):
     page = visit().page("home")
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
@@ -211,18 +211,18 @@ def test_u1_a_stop_empties_the_running_column_and_resume_fills_it_again(at_work,
         expect(tab.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
 
 
-def test_u2_dragging_is_offered_only_where_there_is_something_to_drag_with(at_work, visit):
+def test_u2_dragging_is_offered_only_with_a_mouse(at_work, visit):
     finger = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
     mouse = visit().page("board")
 
     mouse.get_by_role("button", name="ALLSTOP").click()
 
     expect(mouse.get_by_text("Drop a task here to start it")).to_be_visible()
-    expect(finger.get_by_text("Nothing runs")).to_be_visible()
+    expect(finger.get_by_text("Nothing is running")).to_be_visible()
     expect(finger.get_by_text("Drop a task here to start it")).to_be_hidden()
 
 
-def test_u3_a_tab_without_a_worker_lets_go_of_its_stream_while_nobody_looks(at_work, visit):
+def test_u3_a_hidden_tab_without_a_worker_closes_its_stream(at_work, visit):
     here = visit()
     here.context.add_init_script("delete window.SharedWorker")
     page = here.page("board")
@@ -236,8 +236,8 @@ def test_u3_a_tab_without_a_worker_lets_go_of_its_stream_while_nobody_looks(at_w
     wait_for(lambda: at_work.listeners() == 1, "one stream again")
 
 
-def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
-    """A stream that broke off is taken up again, with what happened meanwhile."""
+def test_u5_the_page_reconnects_when_the_server_is_back(at_work, visit):
+    """A broken stream is resumed, with the events since."""
     here = visit()
     page = here.page("board")
     expect(page.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
@@ -250,8 +250,8 @@ def test_u5_the_page_goes_on_when_the_server_comes_back(at_work, visit):
     here.complaints.clear()
 
 
-def test_u5_what_could_not_be_fetched_is_fetched_again_by_itself(at_work, visit):
-    """Also while the stream is open: what it says comes on top of what was fetched."""
+def test_u5_a_failed_fetch_is_repeated_automatically(at_work, visit):
+    """Also while the stream is open: its updates apply to the fetched state."""
     here = visit()
     lost = []
 
@@ -264,14 +264,14 @@ def test_u5_what_could_not_be_fetched_is_fetched_again_by_itself(at_work, visit)
 
     here.context.route("**/api/v1/board", lose_two)
     page = here.page("board")
-    expect(page.get_by_role("alert")).to_contain_text("not reachable")
+    expect(page.get_by_role("alert")).to_contain_text("can’t be reached")
 
     expect(page.get_by_role("region", name="Running").get_by_role("link")).to_have_count(2)
     assert len(lost) == 2
     here.complaints.clear()
 
 
-def test_u5_a_page_that_can_not_be_loaded_says_so_and_comes_once_the_server_answers(at_work, visit):
+def test_u5_a_page_that_could_not_be_loaded_says_so_and_reloads_later(at_work, visit):
     here = visit()
     page = here.page("home")
     away = re.compile(r"/assets/|/healthz")
@@ -281,7 +281,7 @@ def test_u5_a_page_that_can_not_be_loaded_says_so_and_comes_once_the_server_answ
     expect(trouble).to_contain_text("This page could not be loaded.")
 
     trouble.get_by_role("button", name="Try again").click()
-    expect(page.get_by_text("The server is not reachable.")).to_be_visible()
+    expect(page.get_by_text("The server can’t be reached.")).to_be_visible()
     expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_visible()
     here.context.unroute(away)
     trouble.get_by_role("button", name="Try again").click()
@@ -290,7 +290,7 @@ def test_u5_a_page_that_can_not_be_loaded_says_so_and_comes_once_the_server_answ
     here.complaints.clear()
 
 
-def test_u5_a_cut_stream_that_tabs_share_is_taken_up_again_for_all_of_them(at_work, visit):
+def test_u5_a_shared_stream_that_breaks_is_resumed_for_all_tabs(at_work, visit):
     here = visit()
     tabs = [here.page("board") for _ in range(3)]
     for tab in tabs:

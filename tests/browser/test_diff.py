@@ -1,4 +1,4 @@
-"""What an agent changed, and comments on its lines that go back to it."""
+"""The changes of an agent, and comments on their lines."""
 
 from playwright.sync_api import expect
 
@@ -16,17 +16,17 @@ def changes_of(here, scene, title):
 def remark(page, line, words):
     page.get_by_role("button", name=f"Comment on line {line}", exact=True).click()
     page.get_by_role("textbox", name=f"Comment on line {line} of").fill(words)
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Done", exact=True).click()
 
 
 def told(scene, run):
-    """The words that people sent with remarks, as the record has them."""
+    """The texts that people sent with remarks, from the events."""
     events = scene.ask(f"/runs/{run}/events?limit=1000")["events"]
     commands = [event["event"].get("command", {}) for event in events]
     return [command for command in commands if command.get("remarks")]
 
 
-def test_u2_changes_are_side_by_side_where_there_is_room(scene, visit):
+def test_u2_changes_are_side_by_side_in_a_wide_window(scene, visit):
     page = changes_of(visit(), scene, REVIEWED)
     expect(page.get_by_role("radio", name="side by side")).to_be_checked()
 
@@ -39,8 +39,8 @@ def test_u2_changes_are_side_by_side_where_there_is_room(scene, visit):
     expect(narrow.get_by_role("radio")).to_have_count(0)
 
 
-def test_u2_comments_on_lines_reach_an_agent_at_work_although_the_answer_is_lost(scene, visit):
-    """B20: what was sent is known by its name, so it is neither lost nor sent twice."""
+def test_u2_comments_reach_a_working_agent_although_the_response_is_lost(scene, visit):
+    """B20: a sent remark is known by its id, so it is neither lost nor sent twice."""
     page = changes_of(visit(), scene, AT_WORK)
     remark(page, 1, "Fifty is too many.")
 
@@ -68,11 +68,11 @@ def test_u2_comments_survive_a_reload_and_a_broken_connection_and_send_work_back
     expect(page.get_by_role("button", name="Comment on line 2", exact=True)).to_be_focused()
     remark(page, 1, "A better title.")
     remark(page, 3, "Which minute?")
-    page.get_by_role("textbox", name="Said of the whole").fill("Nearly there.")
+    page.get_by_role("textbox", name="General comment").fill("Nearly there.")
     page.reload()
     page.route("**/commands", lambda route: route.abort())
     page.get_by_role("button", name="Send back").click()
-    expect(page.get_by_text("The server is not reachable.")).to_be_visible()
+    expect(page.get_by_text("The server can’t be reached.")).to_be_visible()
     expect(page.get_by_text("2 comments not sent yet")).to_be_visible()
     page.unroute("**/commands")
     page.get_by_role("button", name="Send back").click()
@@ -89,4 +89,4 @@ def test_u2_comments_survive_a_reload_and_a_broken_connection_and_send_work_back
     ]
     page.reload()
     expect(page.get_by_text("Which minute?")).to_be_visible()
-    expect(page.get_by_role("region", name="Said before")).to_contain_text("Nearly there.")
+    expect(page.get_by_role("region", name="Earlier comments")).to_contain_text("Nearly there.")

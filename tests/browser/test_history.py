@@ -1,4 +1,4 @@
-"""U2, U5: who goes into something and comes back is where they were."""
+"""U2, U5: going back restores the last selection and filter."""
 
 import re
 
@@ -20,7 +20,7 @@ def board(visit):
     return page
 
 
-def test_u5_who_goes_back_to_the_board_is_at_the_card_they_left(board):
+def test_u5_back_on_the_board_the_last_card_is_selected(board):
     card(board, LATER).focus()
     board.keyboard.press("Enter")
     expect(board.get_by_role("heading", level=1, name=LATER)).to_be_focused()
@@ -30,13 +30,13 @@ def test_u5_who_goes_back_to_the_board_is_at_the_card_they_left(board):
     expect(card(board, LATER)).to_be_focused()
 
 
-def test_u5_a_tab_is_named_after_what_it_shows(board):
+def test_u5_the_tab_title_names_the_page(board):
     card(board, LATER).click()
 
     expect(board).to_have_title(re.compile(rf"^\(\d+\) {LATER} · Task · allstop$"))
 
 
-def test_u2_the_way_back_to_the_board_keeps_its_filter(scene, board):
+def test_u2_the_link_back_to_the_board_keeps_its_filter(scene, board):
     board.get_by_role("searchbox", name="Filter cards").fill("trial")
     expect(titles(board)).to_have_text([LATER])
     card(board, LATER).click()
@@ -48,18 +48,18 @@ def test_u2_the_way_back_to_the_board_keeps_its_filter(scene, board):
     expect(titles(board)).to_have_text([LATER])
 
 
-def test_u2_a_filter_says_what_it_leaves_and_can_be_cleared(scene, board):
+def test_u2_a_filter_shows_its_count_and_can_be_cleared(scene, board):
     everything = len(scene.tasks())
     board.get_by_role("searchbox", name="Filter cards").fill("no such thing")
 
-    expect(board.get_by_text("Nothing matches")).to_have_count(6)
+    expect(board.get_by_text("No matches")).to_have_count(6)
     expect(board.get_by_text(f"0 of {everything}")).to_be_visible()
     board.get_by_role("button", name="Clear").click()
     expect(card(board, LATER)).to_be_visible()
     expect(board).to_have_url(f"{scene.url}/#/board")
 
 
-def test_u2_on_a_phone_the_way_back_leads_to_the_same_column(visit):
+def test_u2_on_a_phone_the_link_back_leads_to_the_same_column(visit):
     page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("board")
     page.get_by_role("button", name="To do").tap()
     card(page, LATER).tap()
@@ -71,7 +71,7 @@ def test_u2_on_a_phone_the_way_back_leads_to_the_same_column(visit):
     expect(card(page, RUNNING)).to_be_hidden()
 
 
-def test_u5_a_long_word_in_a_title_can_be_read_to_its_end(scene, visit):
+def test_u5_a_long_word_in_a_title_is_not_cut(scene, visit):
     scene.add((LONG, "ui", "audit"))
     page = visit(viewport=PHONE).page(f"task/{scene.id_of(LONG)}")
     heading = page.get_by_role("heading", level=1, name=LONG)

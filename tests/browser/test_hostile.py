@@ -1,4 +1,4 @@
-"""What agents and files say is text, wherever the page shows it; and a flood of it stops nothing."""
+"""Text of agents and files is harmless everywhere on the page, even in floods."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 IMAGE = "<img src=x onerror=window.hacked=1>"
 BIDI = "\u202e"
@@ -75,7 +75,7 @@ CHECK = (
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("hostile")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("hostile")))
     scene.person.write("check.sh", CHECK)
     scene.person.write("judge.toml", JUDGE)
     scene.person.script(HOSTILE, SETTINGS)
@@ -114,7 +114,7 @@ def places(scene):
     )
 
 
-def test_k22_nothing_that_an_agent_writes_does_anything_on_any_page(scene, visit):
+def test_k22_text_of_agents_is_harmless_on_every_page(scene, visit):
     page = visit().page("inbox")
     expect(page.get_by_role("article")).to_contain_text("⟨U+202E⟩which?")
     for where in places(scene):
@@ -130,7 +130,7 @@ def test_k22_nothing_that_an_agent_writes_does_anything_on_any_page(scene, visit
     assert page.evaluate("window.hacked") is None
 
 
-def test_k22_what_a_decision_was_made_from_is_text_with_nothing_hidden(scene, visit):
+def test_k22_inputs_of_a_decision_are_text_with_visible_characters(scene, visit):
     page = visit().page(f"auto/{scene.thread}?tab=decisions")
     receipt = page.get_by_role("region", name="Receipt of decision")
     page.get_by_role("button", name="turn 1: continue").click()
@@ -145,7 +145,7 @@ def test_k22_what_a_decision_was_made_from_is_text_with_nothing_hidden(scene, vi
     assert page.evaluate("window.hacked") is None
 
 
-def test_k22_output_of_a_check_and_the_whole_of_a_message_are_text(scene, visit):
+def test_k22_output_of_a_check_and_full_messages_are_text(scene, visit):
     page = visit().page(f"task/{scene.tasks()[0]['id']}")
     gate = page.get_by_role("region", name="Verification", exact=True)
     expect(gate).to_contain_text("<b>Unit</b> tests")
@@ -160,13 +160,13 @@ def test_k22_output_of_a_check_and_the_whole_of_a_message_are_text(scene, visit)
     assert page.evaluate("window.hacked") is None
 
 
-def test_u1_allstop_is_heard_during_a_flood(scene, visit):
+def test_u1_allstop_works_during_a_flood_of_output(scene, visit):
     scene.add(("Flood the page", "ui", "audit"))
     wait_for(lambda: "Flood the page" in scene.titles("active"), "the flood", 60)
     page = visit().page(f"task/{scene.id_of('Flood the page')}")
-    expect(page.get_by_role("region", name="What its agent is saying")).to_contain_text("xxxx")
+    expect(page.get_by_role("region", name="Text of the agent")).to_contain_text("xxxx")
 
     page.get_by_role("button", name="ALLSTOP", exact=True).click()
 
-    expect(page.get_by_text(re.compile(r"^stopped in \d+ ms$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Stopped in \d+ ms$"))).to_be_visible()
     assert scene.ask("/hold")["hold"] == "stopped"

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browser.conftest import Visit
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 ASKS = """
 [[turn]]
@@ -20,7 +20,7 @@ steps = [{ sleep = 600 }]
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("inbox")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("inbox")))
     scene.prepare()
     scene.person.write("script.toml", ASKS)
     scene.person.allstop("trust", "--yes")
@@ -32,7 +32,7 @@ def scene(tmp_path_factory):
     scene.person.close()
 
 
-def test_u4_a_question_is_answered_where_it_is_shown_and_the_title_counts_what_waits(scene, visit):
+def test_u4_a_question_is_answered_in_the_inbox_and_the_title_has_the_count(scene, visit):
     page = visit().page("inbox")
     expect(page).to_have_title("(1) Inbox · allstop")
     item = page.get_by_role("article", name="Move sessions")
@@ -40,25 +40,25 @@ def test_u4_a_question_is_answered_where_it_is_shown_and_the_title_counts_what_w
     item.get_by_label("An hour, or a day?").fill("A day.")
     item.get_by_role("button", name="Answer").click()
 
-    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(page.get_by_text("You’re all caught up.")).to_be_visible()
     expect(page).to_have_title("Inbox · allstop")
     wait_for(lambda: scene.titles("active") == {"Move sessions"}, "it goes on")
 
 
-def test_u2_a_run_can_be_looked_at_moment_by_moment(scene, visit):
+def test_u2_a_run_can_be_replayed_event_by_event(scene, visit):
     page = visit().page("history")
 
     page.get_by_role("searchbox", name="Find a run").fill("sessions")
     page.get_by_role("link", name=re.compile("Move sessions")).click()
     record = page.get_by_role("log")
     expect(record).to_contain_text("PENDING: An hour, or a day?")
-    page.get_by_role("slider", name="Moment of the run").fill("1")
+    page.get_by_role("slider", name="Event").fill("1")
 
     expect(record).to_contain_text("task opened: Move sessions")
     expect(record).not_to_contain_text("PENDING")
 
 
-def test_u2_every_setting_is_shown_with_what_it_does(visit):
+def test_u2_every_setting_is_shown_with_its_description(visit):
     page = visit().page("settings")
 
     page.get_by_role("searchbox", name="Find a setting").fill("max_parallel")
@@ -70,8 +70,8 @@ def test_u2_every_setting_is_shown_with_what_it_does(visit):
 
 @pytest.fixture(scope="module")
 def decisions(tmp_path_factory):
-    """Three things wait, of three kinds."""
-    scene = Scene(at_home(tmp_path_factory.mktemp("decisions")))
+    """Three inbox items of three kinds."""
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("decisions")))
     scene.prepare()
     scene.open()
     scene.add(
@@ -85,7 +85,7 @@ def decisions(tmp_path_factory):
     scene.person.close()
 
 
-def test_u4_one_key_a_decision_and_the_next_one_is_chosen(browser, decisions):
+def test_u4_one_key_answers_an_item_and_the_next_one_is_selected(browser, decisions):
     visit = Visit(browser, decisions)
     page = visit.page("inbox")
     expect(page).to_have_title("(3) Inbox · allstop")
@@ -103,7 +103,7 @@ def test_u4_one_key_a_decision_and_the_next_one_is_chosen(browser, decisions):
     page.keyboard.press("x")
     wait_for(lambda: decisions.titles("skipped") == {"Drop Python 3.9"}, "skipped")
     expect(page).to_have_title("(2) Inbox · allstop")
-    expect(page.get_by_text("2 things waiting")).to_have_count(1)
+    expect(page.get_by_text("2 items waiting")).to_have_count(1)
 
     go_to("Move sessions to Redis")
     page.keyboard.press("a")

@@ -1,4 +1,4 @@
-"""Words that people type: at once, not lost on the way, and kept where they were refused."""
+"""Text that people type: focus, drafts, and refused messages."""
 
 import pytest
 from playwright.sync_api import expect
@@ -17,7 +17,7 @@ def board(visit):
     return page
 
 
-def test_u5_a_box_takes_words_at_once_and_gives_the_focus_back(scene, board):
+def test_u5_a_dialog_focuses_its_field_and_returns_the_focus(scene, board):
     board.keyboard.press("n")
     board.keyboard.type("Written with keys alone")
     board.keyboard.press("Enter")
@@ -32,7 +32,7 @@ def test_u5_a_box_takes_words_at_once_and_gives_the_focus_back(scene, board):
     expect(card(board, RUNNING)).to_be_focused()
 
 
-def test_u5_a_selection_that_ends_outside_a_box_does_not_close_it(board):
+def test_u5_a_selection_that_ends_outside_a_dialog_does_not_close_it(board):
     board.keyboard.press("n")
     box = board.get_by_role("dialog", name="New task")
     title = box.get_by_label("Title").bounding_box()
@@ -47,9 +47,9 @@ def test_u5_a_selection_that_ends_outside_a_box_does_not_close_it(board):
     expect(box).to_have_count(0)
 
 
-def test_u4_what_was_typed_outlives_a_look_at_another_page_and_a_reload(scene, board):
+def test_u4_drafts_survive_another_page_and_a_reload(scene, board):
     board.keyboard.press("n")
-    board.get_by_label("What is to be done").fill("Half a thought")
+    board.get_by_label("Description").fill("Half a thought")
     board.keyboard.press("Escape")
     board.goto(f"{scene.url}/#/rooms")
     board.get_by_label("Goal").fill("Half a goal")
@@ -64,27 +64,27 @@ def test_u4_what_was_typed_outlives_a_look_at_another_page_and_a_reload(scene, b
     expect(board.get_by_label("Goal")).to_have_value("Half a goal")
     board.goto(f"{scene.url}/#/board")
     board.get_by_role("button", name="New task").click()
-    expect(board.get_by_label("What is to be done")).to_have_value("Half a thought")
+    expect(board.get_by_label("Description")).to_have_value("Half a thought")
 
 
-def test_u4_words_that_were_not_heard_stay_in_their_box_which_says_why(scene, board):
+def test_u4_a_message_that_could_not_be_sent_stays_in_its_dialog(scene, board):
     board.route("**/commands", lambda route: route.abort())
     card(board, RUNNING).focus()
     board.keyboard.press("t")
-    box = board.get_by_role("dialog", name=f"Tell: {RUNNING}")
+    box = board.get_by_role("dialog", name=f"Tell agent: {RUNNING}")
     box.get_by_role("textbox").fill("Not to be lost")
     board.keyboard.press("Control+Enter")
-    expect(box.get_by_role("alert")).to_contain_text("not reachable")
+    expect(box.get_by_role("alert")).to_contain_text("can’t be reached")
 
     board.unroute("**/commands")
-    box.get_by_role("button", name="Tell").click()
+    box.get_by_role("button", name="Tell agent").click()
 
     expect(box).to_have_count(0)
     run = scene.ask(f"/tasks/{scene.id_of(RUNNING)}")["run"]
     wait_for(lambda: "Not to be lost" in str(scene.ask(f"/runs/{run}/events?limit=1000")), "it")
 
 
-def test_u4_a_new_task_that_was_refused_stays_in_its_box_which_says_why(scene, board):
+def test_u4_a_refused_new_task_stays_in_its_form(scene, board):
     board.keyboard.press("n")
     box = board.get_by_role("dialog", name="New task")
     box.get_by_label("Title").fill("Needs what is not there")
@@ -95,9 +95,7 @@ def test_u4_a_new_task_that_was_refused_stays_in_its_box_which_says_why(scene, b
     expect(box.get_by_label("Title")).to_have_value("Needs what is not there")
 
 
-def test_b19_a_task_is_given_to_another_agent_where_it_is_written_and_where_it_is_edited(
-    scene, board
-):
+def test_b19_the_agent_of_a_task_is_set_in_the_form(scene, board):
     board.keyboard.press("n")
     box = board.get_by_role("dialog", name="New task")
     box.get_by_label("Title").fill("For one of them")

@@ -1,4 +1,4 @@
-"""The page beside many runs: the old one that is still open, and all between."""
+"""The page with many runs: an old one that is still open, and all later ones."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 PAGE = 200
 LATER = PAGE + 60
@@ -22,8 +22,8 @@ steps = [{ say = "Well." }]
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    """A thread that waits, and after it more talks than a page of runs has."""
-    scene = Scene(at_home(tmp_path_factory.mktemp("many")))
+    """A waiting thread, and after it more sessions than one page of runs holds."""
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("many")))
     scene.person.script(SCRIPT)
     scene.person.commit()
     scene.person.allstop("trust", "--yes")
@@ -37,13 +37,13 @@ def scene(tmp_path_factory):
     scene.person.close()
 
 
-def test_u1_a_run_older_than_two_hundred_others_is_in_sight_after_a_reload(scene, visit):
+def test_u1_an_open_run_older_than_two_hundred_others_is_shown_after_a_reload(scene, visit):
     page = visit().page("home")
 
     expect(page.get_by_role("main")).to_contain_text("A long-lived goal")
 
 
-def test_u2_history_leaves_no_run_out(scene, visit):
+def test_u2_history_lists_every_run(scene, visit):
     page = visit().page("history")
 
     page.get_by_role("searchbox", name="Find a run").fill("t30")

@@ -1,4 +1,4 @@
-"""Every page in a real browser: both themes, a phone, the keyboard, and what axe says."""
+"""Every page in a real browser: both themes, a phone, the keyboard, and axe."""
 
 import re
 
@@ -10,10 +10,12 @@ from browser.clipped_text import clipped
 from browser.conftest import PHONE
 from project import project_files
 
-PAGES = re.findall(
-    r"name: '([\w-]+)'",
-    project_files.text(project_files.ROOT / "web" / "src" / "pages" / "index.ts"),
-)
+SOURCES = project_files.ROOT / "web" / "src"
+PAGES = [
+    name
+    for file in (SOURCES / "pages" / "index.ts", *sorted((SOURCES / "kinds").glob("*.ts")))
+    for name in re.findall(r"(?:\{ |^ +)name: '([\w-]+)'", project_files.text(file), re.MULTILINE)
+]
 TASK_TABS = ("log", "changes", "attempts", "about")
 
 
@@ -26,7 +28,7 @@ def addresses(scene):
 
 
 def turn_to(page, where):
-    """Until nothing says that it is loading, and it is not fading in either."""
+    """Opens a page and waits until it is loaded and has faded in."""
     page.evaluate("where => { location.hash = `#/${where}` }", where)
     expect(page.get_by_text(re.compile(r"^Loading "))).to_have_count(0)
     page.wait_for_timeout(300)
@@ -57,18 +59,18 @@ def test_u5_no_page_is_wider_than_a_phone(scene, visit):
         expect(ways.nth(number)).to_be_in_viewport(ratio=1)
 
 
-def test_u1_what_runs_what_waits_and_what_was_used_are_in_sight(visit):
+def test_u1_the_header_shows_runs_inbox_and_usage(visit):
     page = visit().page()
     glance = page.get_by_role("list", name="At a glance")
 
-    expect(glance).to_contain_text("2 runs")
+    expect(glance).to_contain_text("2 running")
     expect(glance).to_contain_text(re.compile(r"\$0\.\d\d\sof\s\$5\.00"))
     expect(page.get_by_role("banner")).to_contain_text("project")
 
 
-def test_k7_where_tokens_and_money_went_is_shown_by_agent_and_by_task(visit):
+def test_k7_usage_is_shown_by_agent_and_by_task(visit):
     page = visit().page()
-    page.get_by_role("link", name="Where it went").click()
+    page.get_by_role("link", name="Usage details").click()
 
     def line(name):
         return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
@@ -77,12 +79,12 @@ def test_k7_where_tokens_and_money_went_is_shown_by_agent_and_by_task(visit):
     page.get_by_role("combobox", name="By").select_option("task")
     expect(line("Answer 404")).to_contain_text("$0.18")
     expect(line("total")).to_contain_text("$0.")
-    expect(page.get_by_role("main")).to_contain_text("1 task merged: $0.18 a task")
+    expect(page.get_by_role("main")).to_contain_text("1 task merged: $0.18 per task")
     page.get_by_role("link", name="Answer 404").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Answer 404 for unknown users")
 
 
-def test_u2_the_board_has_a_column_for_each_stage_and_cards_that_say_how_it_goes(visit):
+def test_u2_the_board_has_a_column_for_each_stage_and_cards_with_facts(visit):
     page = visit().page("board")
 
     def column(name):
@@ -97,7 +99,7 @@ def test_u2_the_board_has_a_column_for_each_stage_and_cards_that_say_how_it_goes
     expect(running).to_contain_text("$0.23")
 
 
-def test_u5_the_board_can_be_walked_with_keys_alone(visit):
+def test_u5_the_board_can_be_used_with_keys_alone(visit):
     page = visit().page("board")
     expect(page.get_by_role("region", name="To do").get_by_role("link")).to_have_count(4)
 
@@ -120,14 +122,14 @@ def test_u5_keys_go_from_page_to_page_and_are_listed(visit):
     expect(page.get_by_role("heading", level=1)).to_have_text("Board")
     page.keyboard.press("?")
 
-    keys = page.get_by_role("dialog", name="Keys")
-    expect(keys).to_contain_text("ALLSTOP: end everything now")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(keys).to_contain_text("ALLSTOP: stop everything now")
     expect(keys).to_contain_text("Roll back")
     page.keyboard.press("Escape")
     expect(keys).to_have_count(0)
 
 
-def test_a_filter_leaves_what_it_names_and_is_kept_in_the_address(visit):
+def test_a_filter_shows_matching_cards_and_is_kept_in_the_address(visit):
     page = visit().page("board")
     box = page.get_by_role("searchbox", name="Filter cards")
     expect(page.locator(".card")).to_have_count(11)
@@ -159,7 +161,7 @@ def test_u2_a_task_shows_its_log_its_gate_and_its_diff(scene, visit):
 
 def test_u2_home_names_tasks_by_their_titles(visit):
     page = visit().page()
-    feed = page.get_by_role("log", name="What happens, in all runs")
+    feed = page.get_by_role("log", name="Log of all runs")
 
     expect(feed).to_contain_text("Move sessions to Redis")
     expect(feed).to_contain_text("waits: asks: How long")

@@ -1,4 +1,4 @@
-"""B19: what helps a task that failed, by the keys of the board and by the buttons of its page."""
+"""B19: remedies for a failed task, by the keys of the board and the buttons of its page."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ BLOCKED = "Drop Python 3.9"
 
 @pytest.fixture
 def at_card(scene, visit):
-    """The board, with the card of this task chosen."""
+    """The board, with the card of this task selected."""
 
     def go(title):
         page = visit().page("board")
@@ -27,16 +27,16 @@ def confirm(page, label):
     expect(dialog).to_have_count(0)
 
 
-def test_b19_what_helps_depends_on_why_it_failed(scene, visit):
-    """The model refused the request: no limit helps, and to try the same again neither."""
+def test_b19_remedies_depend_on_the_failure(scene, visit):
+    """The model refused the request: neither a higher limit nor a retry helps."""
     page = visit().page("inbox")
     failed = page.get_by_role("article", name=FAILED)
 
-    expect(failed).to_contain_text("It would end like this again")
+    expect(failed).to_contain_text("A retry would fail in the same way")
     for label, count in (("Edit", 1), ("Retry", 1), ("Raise the limit", 0)):
         expect(failed.get_by_role("button", name=f"{label}: {FAILED}")).to_have_count(count)
     page.evaluate("where => { location.hash = where }", f"#/task/{scene.id_of(FAILED)}")
-    tools = page.get_by_role("toolbar", name="What to do with it")
+    tools = page.get_by_role("toolbar", name="Actions")
     expect(tools.locator(".first")).to_contain_text("Edit")
     expect(tools.get_by_role("button", name="Raise the limit")).to_have_count(0)
 
@@ -50,7 +50,7 @@ def test_b19_limits_are_raised_and_the_workspace_is_cleaned_up_by_keys(scene, at
     page.keyboard.press("+")
     wait_for(lambda: scene.ask(f"/tasks/{task}")["iterations"] == 75, "more iterations")
     page.keyboard.press("X")
-    expect(page.get_by_role("dialog")).to_contain_text("kept by a ref")
+    expect(page.get_by_role("dialog")).to_contain_text("a git ref keeps")
     assert workspace.is_dir(), "it asks first"
     confirm(page, "Clean up")
 
@@ -73,14 +73,14 @@ def test_b19_a_task_is_rolled_back_and_then_skipped_by_keys(scene, at_card):
     wait_for(lambda: scene.ask(f"/tasks/{task}")["status"] == "skipped", "it to be skipped")
 
 
-def test_b19_a_task_is_edited_and_tried_again_and_split_by_keys(scene, at_card):
-    """There is no slot for it now: it waits with its new words, and can be split."""
+def test_b19_a_task_is_edited_and_retried_and_split_by_keys(scene, at_card):
+    """There is no free slot: the task waits with its new text and can be split."""
     task = scene.id_of(FAILED)
     page = at_card(FAILED)
 
     page.keyboard.press("e")
     dialog = page.get_by_role("dialog", name=f"Edit {task}")
-    dialog.get_by_label("What is to be done").fill("Only the small ones.")
+    dialog.get_by_label("Description").fill("Only the small ones.")
     dialog.get_by_role("button", name="Save and retry").click()
     wait_for(lambda: scene.ask(f"/tasks/{task}")["status"] == "pending", "it to be tried again")
     found = scene.ask(f"/tasks/{task}")
@@ -99,6 +99,6 @@ def test_b19_a_task_page_has_the_same_keys(scene, visit):
 
     page.keyboard.press("?")
 
-    keys = page.get_by_role("dialog", name="Keys")
-    for does in ("Clean its workspace up", "Raise its limits by half", "Skip or reject"):
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    for does in ("Clean up its workspace", "Raise its limits by half", "Skip or reject"):
         expect(keys).to_contain_text(does)

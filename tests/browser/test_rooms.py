@@ -1,4 +1,4 @@
-"""The page of a room in a real browser: what agents can't do with it, and what breaks nothing. R19."""
+"""The page of a room in a real browser: hostile text, broken streams, keys. R19."""
 
 import re
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from browser.conftest import PHONE
 from support.control_room import ControlRoom
 from support.person import wait_for
 from support.room_models import BEGUN, STOPPED, endless, says, to
-from support.room_page import Salon, Tab
+from support.room_page import RoomBrowser, Tab
 
 THINKS = "{ sleep = 0.3 }, "
 FOREVER = "{ sleep = 600 }, "
@@ -26,13 +26,13 @@ HOSTILE = (
 
 @pytest.fixture
 def salon(tmp_path, browser):
-    salon = Salon(tmp_path, browser)
+    salon = RoomBrowser(tmp_path, browser)
     yield salon
     salon.close()
 
 
-def talking(salon, **more):
-    """Two who go on and on, each after a moment."""
+def turn_with_talk(salon, **more):
+    """Two agents that reply without end, each after a short time."""
     return salon.opens_with(
         gpt=[THINKS + says("a line", **to("claude", "Go on."))],
         claude=[THINKS + says("another line", **to("gpt", "Go on."))],
@@ -40,8 +40,8 @@ def talking(salon, **more):
     )
 
 
-def test_what_agents_write_can_do_nothing(salon):
-    """R19: Markdown is rendered safely; nothing of a terminal's commands is left."""
+def test_text_of_agents_is_harmless(salon):
+    """R19: Markdown is rendered safely, without terminal codes."""
     salon.opens_with(
         gpt=[says(HOSTILE, **to("claude", HOSTILE))], claude=[says("**bold**", final=True)]
     )
@@ -63,7 +63,7 @@ def test_what_agents_write_can_do_nothing(salon):
 
 def test_a_thread_with_a_hostile_name_is_only_a_name(salon):
     """What stands in an address is shown as text, and refused in words."""
-    talking(salon)
+    turn_with_talk(salon)
     name = "<img src=x onerror=alert(1)>"
     visit = salon.visit()
     page = visit.page(f"rooms/{quote(name, safe='')}")
@@ -81,7 +81,7 @@ def test_a_thread_with_a_hostile_name_is_only_a_name(salon):
 
 def test_two_tabs_see_the_same(salon):
     """U1: whoever looks, sees the same session, and can stop it."""
-    one = talking(salon).tab()
+    one = turn_with_talk(salon).tab()
     two = salon.tab()
 
     one.begin("Talk.", "Autopilot")
@@ -100,7 +100,7 @@ def reopened(salon):
     salon.room = ControlRoom(salon.person, "--port", str(salon.room.port))
 
 
-def test_a_stream_that_was_cut_shows_everything_once(salon):
+def test_after_a_broken_stream_every_message_is_shown_once(salon):
     """R19: what was said meanwhile is there after it, in order, and nothing twice."""
     salon.opens_with(
         gpt=[says("a line", **to("claude", "Go on."))], claude=[says("the end", final=True)]
@@ -161,9 +161,9 @@ def test_r17_an_agent_that_fails_is_a_notice_with_the_reason(salon):
     expect(tab.summary).to_contain_text("agent failed")
 
 
-def test_a_start_that_is_refused_says_why_and_keeps_the_words(salon):
+def test_a_refused_start_shows_the_reason_and_keeps_the_text(salon):
     """A room needs two; and the words are not lost."""
-    visit = talking(salon).visit()
+    visit = turn_with_talk(salon).visit()
     page = visit.page("rooms")
     page.get_by_role("checkbox", name="claude").uncheck()
 
@@ -176,19 +176,19 @@ def test_a_start_that_is_refused_says_why_and_keeps_the_words(salon):
     visit.ours.append("status of 4")
 
 
-def test_u4_without_agents_it_says_what_to_do(salon):
+def test_u4_without_agents_the_page_says_how_to_add_some(salon):
     page = salon.opens_with().visit().page("rooms")
 
-    expect(page.get_by_text("There are no agents yet.")).to_be_visible()
+    expect(page.get_by_text("No agents yet.")).to_be_visible()
     expect(page.get_by_text("[agents.gpt]")).to_be_visible()
     expect(page.get_by_role("textbox")).to_have_count(0)
     page.set_viewport_size(PHONE)
     assert clipped(page) == []
 
 
-def test_u5_a_session_is_begun_and_stopped_with_keys_alone(salon):
+def test_u5_a_session_is_started_and_stopped_with_keys_alone(salon):
     """R19, U5: no mouse; and the words in flight are not read out, finished messages are."""
-    tab = talking(salon).tab()
+    tab = turn_with_talk(salon).tab()
     page = tab.page
     goal = page.get_by_label("Goal")
     for _ in range(40):
@@ -207,7 +207,7 @@ def test_u5_a_session_is_begun_and_stopped_with_keys_alone(salon):
     tab.shows(STOPPED)
 
 
-def test_u3_nothing_jumps_while_somebody_reads(salon):
+def test_u3_new_messages_do_not_move_the_text_that_is_read(salon):
     """U3: who has scrolled up stays there; a button goes back to the newest."""
     salon.opens_with(
         gpt=[THINKS + says("a long line\n\n" * 30, **to("claude", "Go on."))],
@@ -235,9 +235,9 @@ def test_u3_nothing_jumps_while_somebody_reads(salon):
     tab.shows(STOPPED)
 
 
-def test_threads_are_listed_and_a_new_one_is_begun_by_its_name(salon):
+def test_threads_are_listed_and_a_new_one_is_started_by_its_name(salon):
     """R20."""
-    tab = talking(salon).tab()
+    tab = turn_with_talk(salon).tab()
     tab.begin("Talk.", "Collaborate", max_rounds=1)
     tab.ends()
     threads = tab.page.get_by_role("navigation", name="Threads")
@@ -248,7 +248,7 @@ def test_threads_are_listed_and_a_new_one_is_begun_by_its_name(salon):
     tab.page.keyboard.press("Enter")
 
     expect(tab.page.get_by_role("heading", level=1)).to_have_text("ideas")
-    tab.page.get_by_text("Nothing has been said here yet.").wait_for()
+    tab.page.get_by_text("No messages yet.").wait_for()
     tab.begin("@claude Hello?", "Single")
     expect(threads.get_by_role("link", name=re.compile("ideas"))).to_contain_text("Single")
     assert tab.ends()[0] == ("claude", "another line")
@@ -298,7 +298,7 @@ def test_u5_a_room_fits_a_phone_at_any_time(salon):
     assert lost == [[]] * 3
 
 
-def test_r19_who_comes_in_the_middle_of_a_reply_reads_it_from_its_beginning(salon):
+def test_r19_a_page_opened_during_a_reply_shows_it_from_its_start(salon):
     """A tab that shares the stream of another, and one that has its own."""
     salon.opens(lambda it: endless())
     visit = salon.visit()

@@ -1,9 +1,9 @@
-"""A task's page in a real browser: what its agent says, did and asks."""
+"""A task's page in a real browser: its live text."""
 
 import pytest
 from playwright.sync_api import expect
 
-from allstop.adapters.live_text import Mouth
+from allstop.adapters.live_text import LiveTextSender
 from allstop.app.live_text import EARS
 from allstop.core.ids import RunId
 from allstop.ports import Live
@@ -11,21 +11,21 @@ from allstop.ports import Live
 
 @pytest.fixture
 def agent(scene):
-    """Speaks as the agent of a task does whose run another process drives."""
-    mouth = Mouth(scene.person.repository / ".allstop" / EARS)
-    assert mouth.is_heard
+    """Sends live text like an agent whose run another process drives."""
+    sender = LiveTextSender(scene.person.repository / ".allstop" / EARS)
+    assert sender.has_receivers
     task = next(each for each in scene.tasks() if each["title"].startswith("Retry webhooks"))
 
     def say(kind, text):
-        mouth.say(RunId(task["run"]), Live(kind, text), "")
+        sender.send(RunId(task["run"]), Live(kind, text), "")
 
     yield say
-    mouth.close()
+    sender.close()
 
 
-def test_u3_words_go_on_after_an_agents_first_tool_call(scene, agent, visit):
+def test_u3_live_text_continues_after_the_first_tool_call(scene, agent, visit):
     page = visit().page(f"task/{scene.id_of('Retry webhooks that were not delivered')}")
-    words = page.get_by_role("region", name="What its agent is saying")
+    words = page.get_by_role("region", name="Text of the agent")
     expect(words).to_contain_text("Reading how deliveries are stored.")
 
     for kind, text in (
@@ -38,7 +38,7 @@ def test_u3_words_go_on_after_an_agents_first_tool_call(scene, agent, visit):
         agent(kind, text)
 
     expect(words).to_contain_text("stored. They are rows of one table.")
-    expect(page.get_by_role("region", name="What its agent thinks")).to_have_text(
+    expect(page.get_by_role("region", name="Reasoning of the agent")).to_have_text(
         "Which table is it?"
     )
     expect(page.get_by_text("Read hooks.py")).to_be_visible()

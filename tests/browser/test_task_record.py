@@ -1,4 +1,4 @@
-"""The page of a task whose agent said much, failed its gate, and asks."""
+"""The page of a task with a long log, a failed gate and a question."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.person import at_home, wait_for
-from support.sample_board import Scene
+from support.sample_board import SampleBoard
 
 SCRIPT = """
 [[turn]]
@@ -41,7 +41,7 @@ CHECK = "echo 'first of many lines'; echo 'E  assert 1 == 2'; exit 3\n"
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    scene = Scene(at_home(tmp_path_factory.mktemp("record")))
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("record")))
     scene.person.write("check.sh", CHECK)
     scene.person.script(SCRIPT, SETTINGS)
     scene.person.commit()
@@ -54,7 +54,7 @@ def scene(tmp_path_factory):
     scene.person.close()
 
 
-def test_u2_a_line_of_the_log_opens_to_all_that_was_said(scene, visit):
+def test_u2_a_log_line_opens_its_full_text(scene, visit):
     page = visit().page(f"task/{scene.id_of('Index the store')}")
 
     page.get_by_role("log").get_by_role("button", name=re.compile("COMPLETE")).first.click()
@@ -66,7 +66,7 @@ def test_u2_a_line_of_the_log_opens_to_all_that_was_said(scene, visit):
     expect(whole).to_have_count(0)
 
 
-def test_u5_the_log_is_one_stop_of_tab_and_its_lines_open_with_keys(scene, visit):
+def test_u5_tab_reaches_the_log_and_arrows_its_lines(scene, visit):
     page = visit().page(f"task/{scene.id_of('Index the store')}")
     log = page.get_by_role("log").first
     expect(log.get_by_role("button")).not_to_have_count(0)
@@ -84,7 +84,7 @@ def test_u5_the_log_is_one_stop_of_tab_and_its_lines_open_with_keys(scene, visit
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
-def test_u2_why_a_check_failed_is_on_the_tasks_page(scene, visit):
+def test_u2_the_output_of_a_failed_check_is_on_the_tasks_page(scene, visit):
     page = visit().page(f"task/{scene.id_of('Index the store')}")
     gate = page.get_by_role("region", name="Verification", exact=True)
 
@@ -104,12 +104,12 @@ def test_b9_a_task_that_commits_nothing_is_marked_on_its_page_and_its_card(scene
     expect(card.get_by_role("img", name="no commit for 1 iteration")).to_be_visible()
 
 
-def test_u2_what_a_task_asks_is_answered_on_its_own_page(scene, visit):
+def test_u2_a_question_of_a_task_is_answered_on_its_page(scene, visit):
     page = visit().page(f"task/{scene.id_of('Index the store')}")
-    expect(page.get_by_role("status", name="What its agent says of it")).to_contain_text(
+    expect(page.get_by_role("status", name="Signal from the agent")).to_contain_text(
         re.compile(r"PROGRESS\s+40 %\s+the index is there")
     )
-    asks = page.get_by_role("list", name="What it asks")
+    asks = page.get_by_role("list", name="Questions")
     expect(asks).to_contain_text("Which store is it?")
 
     asks.get_by_role("button", name="SQLite").click()

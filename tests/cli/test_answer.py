@@ -109,7 +109,7 @@ def test_f5_the_inbox_knows_it_by_a_name_that_answers_it(person, asks):
 def test_f5_what_is_no_answer_is_refused(person, asks):
     running = asks(QUESTION)
 
-    assert "questions that were asked: 1, answers: 2" in person.refuses("answer", "T1", "1", "2")
+    assert "1 question asked, 2 answers given" in person.refuses("answer", "T1", "1", "2")
     assert "an answer is empty" in person.refuses("answer", "T1", " ")
     assert "this is a question" in person.refuses("allow", "T1")
     assert "has no question 'other'" in person.refuses("answer", "T1:other", "x")

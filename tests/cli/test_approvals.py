@@ -35,9 +35,9 @@ def test_k18_many_commands_are_judged_a_line_each(person):
         {
             "command": "echo \ud800",
             "decision": "ask",
-            "rule": "a character that isn't seen: U+D800",
+            "rule": "an invisible character: U+D800",
         },
-        {"command": "ls\x00", "decision": "ask", "rule": "a character that isn't seen: U+0000"},
+        {"command": "ls\x00", "decision": "ask", "rule": "an invisible character: U+0000"},
     ]
 
 
@@ -89,7 +89,7 @@ def test_k18_a_rule_that_could_allow_nothing_is_a_mistake(person):
     assert done.returncode == 2
     assert done.stderr == (
         "error: allstop.toml:2: approvals.rules[0].allow:"
-        " can't be allowed by a rule: it can start other programs\n"
+        " a rule can't allow this command: it can start other programs\n"
     )
     person.write("rules.toml", "[[rules]]\nallow = 'npm'\n")
     assert "allow npm" in check(person, "--rules", "rules.toml", "npm audit")

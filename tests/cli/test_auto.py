@@ -247,7 +247,7 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
 
     process.send_signal(signal.SIGINT)
     lines = iter(process.stdout.readline, "")
-    assert any("another process keeps the store locked" in line for line in lines)
+    assert any("another process keeps the journal locked" in line for line in lines)
     other.execute("rollback")
     other.close()
     wait_for(lambda: person.runs() == {"auto1": "pausing"}, "the pause")
@@ -308,7 +308,7 @@ steps = [{ signal = "COMPLETE" }]
 
     said, code = person.at_terminal("auto", "Write a parser", keys=[("allow it?", "y\n")])
 
-    assert "asked because: make: unasked only with --version" in said
+    assert "asked because: make: allowed unasked only with --version" in said
     assert code == 0, said
     assert "allows ask-0" in said
     assert "make install: allowed" in person.allstop("log", "auto1")

@@ -32,7 +32,7 @@ def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
     (task,) = crashed.json("status")["board"]["needs_you"]
 
     assert "? T1       pending: crashed: signal 9   → allstop run T1" in said
-    assert "`allstop diff T1` shows it, `allstop take T1` lends it to you" in said
+    assert "`allstop diff T1` shows it, `allstop take T1` hands it to you" in said
     assert (task["status"], task["do"]) == ("pending", "allstop run T1")
     assert "`allstop diff T1`" in task["hint"]
 
@@ -106,7 +106,7 @@ def test_b19_b20_a_task_that_failed_can_be_taken_over_too(person):
     person.allstop("run", "do it", code=1)
     person.allstop("take", "T1")
     assert person.tasks() == {"T1": "failed"}
-    assert "is no clone" in person.refuses("give", "T1", "--at", str(person.home / "nothing"))
+    assert "isn't a clone" in person.refuses("give", "T1", "--at", str(person.home / "nothing"))
 
     person.allstop("give", "T1")
 

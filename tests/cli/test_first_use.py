@@ -153,7 +153,7 @@ def test_k19_who_is_not_found_in_a_file_that_does_not_count_yet_is_told_so(perso
     person.commit()
     person.agent(WORKS)
 
-    told = "allstop.toml has changes that are not on main: they don't count yet."
+    told = "allstop.toml has changes that aren't on main: they don't apply yet."
 
     assert f"error: no agent is configured\nhint: {told}\n" in person.refuses("run", "add a line")
     assert f"hint: configured: none; {told}\n" in person.refuses("run", "a", "--agent", "mine")
@@ -213,7 +213,7 @@ def test_b8_the_doctor_finds_a_program_of_the_repository_that_no_clone_would_hav
     person.commit()
 
     assert "→ it is not on main, and work begins from there: commit it" in missing
-    assert "there is no program ./tools/agent.sh: it is a file of the repository, which" in failed
+    assert "program ./tools/agent.sh was not found: commit it first" in failed
     assert "→ on main it is not executable: chmod +x it, and commit that" in plain
     assert "✓ agent mine     ./tools/agent.sh\n" in person.allstop("doctor", "--quick")
 

@@ -14,7 +14,7 @@ from allstop.core.events import Commanded
 from allstop.core.ids import BOARD
 from support.control_room import ControlRoom
 from support.person import MERGE_AT_ONCE, wait_for
-from support.room_models import says, talker, writes
+from support.room_models import person_with_models, says, writes
 
 WORKS = """
 echo more >>b.txt
@@ -248,14 +248,14 @@ def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):
 
 
 @pytest.fixture
-def talking(tmp_path):
-    person = talker(tmp_path)
+def turn_with_talk(tmp_path):
+    person = person_with_models(tmp_path)
     yield person
     person.close()
 
 
-def test_full_auto_and_rooms_work_in_their_own_process_beside_the_control_room(talking):
-    person = talking
+def test_full_auto_and_rooms_work_in_their_own_process_beside_the_control_room(turn_with_talk):
+    person = turn_with_talk
     settings = '[auto]\ncooldown_s = 0\nreview = "never"\n'
     person.scripts(settings, gpt=[says("hello")], claude=[says("hi")], coder=[writes("w.txt")])
     person.commit()

@@ -119,9 +119,7 @@ def test_b23_after_init_the_checkouts_file_counts_until_it_is_committed(person):
 
     commit(person)
 
-    assert before == [
-        "allstop.toml is not on main yet: the one in your checkout counts until you commit it."
-    ]
+    assert before == ["allstop.toml isn't committed on main: the one in your checkout applies."]
     assert config(person)["notes"] == []
 
 
@@ -133,7 +131,7 @@ def test_k19_what_is_not_on_the_target_branch_does_not_count_yet(person):
 
     assert value(person, "loop.max_iterations") == 5
     assert config(person)["notes"] == [
-        "allstop.toml has changes that are not on main: they don't count yet."
+        "allstop.toml has changes that aren't on main: they don't apply yet."
     ]
     assert value(person, "loop.max_iterations", "--set", "loop.max_iterations=7") == 7
 

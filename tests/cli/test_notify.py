@@ -77,7 +77,7 @@ def test_p11_notify_test_says_what_came_of_it(person, listener):
     assert shown.splitlines() == [
         "✓ desktop",
         "✓ http://127.0.0.1",
-        "✗ nosuch://***: apprise does not understand the address",
+        "✗ nosuch://***: apprise doesn't support this address",
     ]
     assert [got["title"] for _, got in listener.got] == ["Allstop can reach you"]
     assert "Allstop can reach you" in (person.home / "said").read_text()

@@ -4,6 +4,7 @@ import pytest
 
 from support.person import MERGE_AT_ONCE, alive, wait_for
 
+FOR_TASKS = "this command is for tasks of the board"
 WORKS = """
 cat >/dev/null
 echo more >>b.txt
@@ -159,7 +160,7 @@ def test_b18_a_branch_with_commits_of_a_person_is_not_reset(person):
     theirs = person.git("commit-tree", "-p", "allstop/T1", "-m", "mine", "allstop/T1^{tree}")
     person.git("update-ref", "refs/heads/allstop/T1", theirs)
 
-    assert "allstop/T1 has other commits" in person.refuses("rollback", "T1")
+    assert "allstop/T1 has commits that Allstop didn't make" in person.refuses("rollback", "T1")
 
     assert (person.tasks(), person.git("rev-parse", "allstop/T1")) == ({"T1": "done"}, theirs)
 
@@ -250,9 +251,9 @@ def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_targe
     ("name", "hint"),
     [
         ("t1", "did you mean T1?"),
-        ("T9", "`allstop list` shows what there is"),
-        ("auto1", "this is for tasks of the board; for others there is `allstop resume auto1`"),
-        ("room:x", "this is for tasks of the board; for others there is `allstop resume room:x`"),
+        ("T9", "`allstop list` shows the tasks"),
+        ("auto1", f"{FOR_TASKS}; `allstop resume auto1` resumes that run"),
+        ("room:x", f"{FOR_TASKS}; `allstop resume room:x` resumes that run"),
     ],
 )
 @pytest.mark.parametrize("command", ["retry", "rollback", "take"])

@@ -18,14 +18,14 @@ import unicodedata
 import pytest
 
 from support.person import wait_for
-from support.room_models import STOPPED, says, talker, to
+from support.room_models import STOPPED, person_with_models, says, to
 
 HANGS = "{ say = 'LATE-ZEBRA' }, { hang = true }"
 
 
 @pytest.fixture
 def person(tmp_path):
-    person = talker(tmp_path)
+    person = person_with_models(tmp_path)
     yield person
     person.close()
 
@@ -61,7 +61,7 @@ def begun(person, *arguments):
         (says("hello", **to("claude")), "collaborate", "[room]\nmax_rounds = 1\n", 0, "cap reached"),
         ("{ say = 'no JSON' }", "collaborate", "", 1, "Collaboration ended: malformed"),
         ("{ fail = 'bad_request', message = 'no' }", "autopilot", "", 1, "gpt failed: bad request: no"),
-        (says("same"), "autopilot", "[room]\npause_in_circles = true\n", 3, "goes in circles"),
+        (says("same"), "autopilot", "[room]\npause_in_circles = true\n", 3, "repeat themselves"),
         (says("hello"), "autopilot", "[room]\nmax_turns = 2\n", 4, "max_turns_emergency = 2"),
     ],
 )  # fmt: skip
@@ -85,7 +85,7 @@ def test_r17_a_room_at_a_limit_that_names_no_time_waits_for_a_person_in_the_end(
 
     waiting = "claude: usage limited: no more; still so after 0 h"
     assert done.returncode == 3
-    assert f"{waiting}; whatever you say has it tried again" in done.stdout
+    assert f"{waiting}; send any message to try again" in done.stdout
     assert waiting in person.allstop("status")
     again = person.try_allstop("room", "--resume")
     assert (again.returncode, again.stdout.count(waiting)) == (3, 1)

@@ -12,14 +12,14 @@ from allstop.app.agents.registry import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.app.branch_settings import Branches
 from allstop.app.project import Project
-from allstop.core.board_specs import BoardSpec, Mode, ReviewMode, ReviewRule, Terms
+from allstop.core.board_specs import AgentTerms, BoardSpec, Mode, ReviewMode, ReviewRule
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
 from allstop.settings import Environment
-from allstop.settings.model.work import PROTECTED
+from allstop.settings.model.tasks import PROTECTED
 
 AGENT = '[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n'
 CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'
@@ -43,7 +43,7 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(project):
         target="main",
         agents=(AgentName("a"),),
         fallbacks=(),
-        terms={AgentName("a"): Terms()},
+        terms={AgentName("a"): AgentTerms()},
         mode=Mode.AUTOPILOT,
         slots=2,
         gate=Gate(checks=(Check(name="Tests", run="make test"),), protected=PROTECTED),
@@ -130,10 +130,10 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(project):
         agents=(AgentName("b"),),
         fallbacks=(),
         terms={
-            AgentName("a"): Terms(
+            AgentName("a"): AgentTerms(
                 done="exit", turn_s=300.0, idle_s=60.0, max_tokens=9000, attempt_s=300.0
             ),
-            AgentName("b"): Terms(turn_s=600.0, idle_s=600.0),
+            AgentName("b"): AgentTerms(turn_s=600.0, idle_s=600.0),
         },
         mode=Mode.SEMI,
         slots=4,
@@ -184,7 +184,7 @@ def test_k19_the_gate_is_the_target_branchs(project, person):
 
     assert [check.run for check in target_gate.gate(home.settings).checks] == ["make test"]
     assert board_spec.notes(home) == [
-        "allstop.toml has changes that are not on main: they don't count yet."
+        "allstop.toml has changes that aren't on main: they don't apply yet."
     ]
 
 
@@ -201,7 +201,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
         return [check.run for check in (await file.gate("main")).checks]
 
     found = [await runs(), await runs()]
-    fittings = await file.fittings("main")
+    clone_setup = await file.clone_setup("main")
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
     found.append(await runs())
     person.git("commit", "-q", "-am", "another gate")
@@ -212,7 +212,7 @@ async def test_k19_b22_the_targets_file_is_read_again_only_where_it_is_another(
     repository.close()
 
     assert found == [["make test"], ["make test"], ["make test"], ["true"], []]
-    assert (fittings.setup, notes) == ("", [])
+    assert (clone_setup.setup, notes) == ("", [])
     assert reads == ["main", "main"]
 
 

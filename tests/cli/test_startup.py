@@ -111,7 +111,7 @@ def test_q8_what_is_wrong_is_said_by_a_glance_as_by_the_command_line(person):
     long = person.try_allstop("-C", ".", "status")
 
     assert (short.returncode, short.stdout, short.stderr) == (2, "", long.stderr)
-    assert "the store can't be read" in short.stderr
+    assert "the journal can't be read" in short.stderr
 
 
 def test_q8_a_value_of_the_record_says_its_types_itself():

@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 
-from allstop.adapters.processes.memory.cgroups import our_groups
+from allstop.adapters.processes.memory.cgroups import own_cgroups
 from support.control_room import ControlRoom
 from support.person import wait_for
 
@@ -184,7 +184,7 @@ def test_k17_the_doctor_says_how_memory_is_bounded(person):
 
     said = person.allstop("doctor", "--quick")
 
-    how = "held by the kernel" if our_groups() else "looked at every 1 s"
+    how = "held by the kernel" if own_cgroups() else "looked at every 1 s"
     assert f"✓ memory         4,096 MB for a task's programs together, {how}" in said
 
 

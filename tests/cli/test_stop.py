@@ -182,7 +182,7 @@ def test_q19_ctrl_c_pauses_although_another_process_has_the_store(person):
 
     process.send_signal(signal.SIGINT)
     lines = iter(process.stdout.readline, "")
-    assert any("another process keeps the store locked" in line for line in lines)
+    assert any("another process keeps the journal locked" in line for line in lines)
     other.execute("rollback")
     other.close()
     wait_for(lambda: person.runs() == {"board/T1.1": "pausing"}, "the pause")
@@ -324,7 +324,7 @@ def test_b13_a_task_that_was_stopped_alone_is_pending_and_says_how_it_goes_on(pe
     )
     assert (status["phase"], status["counts"]) == ("waiting_user", {"pending": 1})
     assert "Next: `allstop resume T1`." in person.allstop("status")
-    assert "`allstop resume T1` goes on if it is held" in refused
+    assert "resume it with `allstop resume T1`" in refused
     person.agent("cat begun.txt >b.txt; echo '<promise>COMPLETE</promise>'")
     person.allstop("resume", "T1")
     assert person.merged() == ["T1"]

@@ -67,7 +67,7 @@ def test_b20_what_is_in_the_way_is_never_overwritten(working):
     clone_of(person).mkdir()
     (clone_of(person) / "mine.txt").write_text("mine")
 
-    assert "is there already" in person.refuses("take", "T1")
+    assert "exists already" in person.refuses("take", "T1")
     assert (clone_of(person) / "mine.txt").read_text() == "mine"
     other = person.home / "other"
     taking = person.start("take", "T1", "--at", str(other))

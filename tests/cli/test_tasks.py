@@ -58,11 +58,11 @@ def test_b1_what_cannot_be_is_refused_by_name_and_nothing_is_written(person):
     person.allstop("add", "three", "--needs", "T2")
     before = person.json("list")
     cases = [
-        (("edit", "T1", "--needs", "T3"), "these need each other: T1 → T3 → T2 → T1"),
-        (("edit", "T1", "--needs", "T1"), "these need each other: T1 → T1"),
+        (("edit", "T1", "--needs", "T3"), "tasks need each other: T1 → T3 → T2 → T1"),
+        (("edit", "T1", "--needs", "T1"), "tasks need each other: T1 → T1"),
         (("add", "x", "--needs", "T9", "--needs", "T8"), "T4 needs T9, T8, which are not on the"),
         (("edit", "T1", "--needs", "T9"), "T1 needs T9, which is not on the board"),
-        (("add", "x", "--id", "T2"), "there is a task 'T2' already"),
+        (("add", "x", "--id", "T2"), "task 'T2' exists already"),
         (("add", "x", "--id", "../x"), "'../x' can't be the id of a task"),
         (("add", "  "), "task T4 has no title"),
         (("edit", "T1", "--title", " "), "task T1 would have no title"),
@@ -238,7 +238,7 @@ def test_b4_tasks_can_be_piped_in(person):
         "- [ ] T1: a (needs: T2)\n- [ ] T2: b (needs: T1)\n": "standard input:1: ",
         "# Nothing here\n": "standard input",
         "": "standard input:1: expected tasks, found an empty file",
-        "SQLite format 3\0": "name its file instead",
+        "SQLite format 3\0": "pass the database's path",
     }
     for text, words in wrong.items():
         assert words in person.try_allstop("import", "-", stdin=text).stderr, text

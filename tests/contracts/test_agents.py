@@ -1,4 +1,4 @@
-"""K9, K10, K12: every driver keeps the contract of allstop.testing.agents, in the real box."""
+"""K9, K10, K12: every driver keeps the contract of allstop.testing.agent_contract, in the real box."""
 
 from contextlib import AsyncExitStack
 
@@ -11,7 +11,7 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.ports import Box
 from allstop.testing.agent_contract import AgentContract, Behaviour
-from allstop.testing.model_server import Fault, Refused, Say, model_server
+from allstop.testing.model_server import ErrorReply, Fault, Say, model_server
 from support.api_agents import CONNECTORS
 
 BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
@@ -104,7 +104,7 @@ class TestCommand(AgentContract):
             return CommandAgent(
                 ["/bin/sh", "-c", script, "sh"],
                 launcher=launcher,
-                room=Box(home=str(tmp_path / "home")),
+                fallback_box=Box(home=str(tmp_path / "home")),
                 clock=SystemClock(),
                 prompt=request.param,
                 env={"LC_ALL": "C.UTF-8"},
@@ -122,7 +122,7 @@ ANSWERS = {
     Behaviour.SAYS_WORD: "zebra",
     Behaviour.FAILS: Say(text="out of cheese", fault=Fault.REFUSAL),
     Behaviour.LIMITED: Fault.RATE_LIMITED,
-    Behaviour.LIMITED_FOR_HOURS: Say(refused=Refused(429, LIMIT_REACHED, {"retry-after": "7200"})),
+    Behaviour.LIMITED_FOR_HOURS: Say(error=ErrorReply(429, LIMIT_REACHED, {"retry-after": "7200"})),
     Behaviour.HANGS: Say(pieces=("begun", *("…",) * 1000), pause_s=0.05),
     Behaviour.FLOODS: FLOOD,
     Behaviour.GARBLES: Fault.BAD_UTF8,
@@ -162,24 +162,30 @@ def answer(behaviour, asked):
 
 async def test_k9_a_prompt_can_be_an_argument(launcher, place, tmp_path):
     """K9: stdin, argument or file."""
-    from allstop.testing.agent_contract import Onlooker, turn
+    from allstop.testing.agent_contract import RecordingWatch, turn
 
     agent = CommandAgent(
-        ["/bin/echo", "you said:"], launcher=launcher, room=place, clock=SystemClock(), prompt="arg"
+        ["/bin/echo", "you said:"],
+        launcher=launcher,
+        fallback_box=place,
+        clock=SystemClock(),
+        prompt="arg",
     )
 
-    result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), Onlooker())
+    result = await agent.take_turn(turn(place, "two words; $(rm -rf /)"), RecordingWatch())
 
     assert result.text == "you said: two words; $(rm -rf /)\n"
 
 
 async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
     from allstop.core.moves import FailureKind
-    from allstop.testing.agent_contract import Onlooker, turn
+    from allstop.testing.agent_contract import RecordingWatch, turn
 
-    agent = CommandAgent(["/no/such/program"], launcher=launcher, room=place, clock=SystemClock())
+    agent = CommandAgent(
+        ["/no/such/program"], launcher=launcher, fallback_box=place, clock=SystemClock()
+    )
 
-    result = await agent.take_turn(turn(place), Onlooker())
+    result = await agent.take_turn(turn(place), RecordingWatch())
 
     assert result.kind is FailureKind.UNAVAILABLE
     assert "/no/such/program" in result.message
@@ -187,13 +193,13 @@ async def test_a_program_that_is_not_there_is_a_clear_failure(launcher, place):
 
 async def test_b7_progress_in_the_middle_of_what_a_program_says_is_told(launcher, place):
     """B7: at any time, but not where it only echoes its prompt, and only as a whole line."""
-    from allstop.testing.agent_contract import Onlooker, turn
+    from allstop.testing.agent_contract import RecordingWatch, turn
 
     script = "cat; echo '<promise>PROGRESS: 40% half</promise>'; echo 'say <promise>PROGRESS: 9% x</promise>'; echo bye"
     agent = CommandAgent(
-        ["/bin/sh", "-c", script], launcher=launcher, room=place, clock=SystemClock()
+        ["/bin/sh", "-c", script], launcher=launcher, fallback_box=place, clock=SystemClock()
     )
-    onlooker = Onlooker()
+    onlooker = RecordingWatch()
 
     result = await agent.take_turn(
         turn(place, "do\n<promise>PROGRESS: 7% echoed</promise>\n"), onlooker
@@ -220,19 +226,19 @@ allstop mcp signal COMPLETE
 @pytest.mark.parametrize("mode", ["on", "off"])
 async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path, mode):
     """B7, F5: `allstop mcp` in its box, as a server and as a command; with no box as well."""
-    from allstop.adapters.agents.turn_socket import Doors
+    from allstop.adapters.agents.turn_socket import TurnSockets
     from allstop.core.moves import Item
-    from allstop.core.signals import Said, Signal
-    from allstop.testing.agent_contract import Onlooker, turn
+    from allstop.core.signals import Signal, SignalClaim
+    from allstop.testing.agent_contract import RecordingWatch, turn
 
     agent = CommandAgent(
         ["/bin/sh", "-c", TELLS],
         launcher=await make_launcher(mode, tmp_path / "live"),
-        room=place,
+        fallback_box=place,
         clock=SystemClock(),
-        doors=Doors(tmp_path / "desks"),
+        sockets=TurnSockets(tmp_path / "desks"),
     )
-    watch = Onlooker(allows=True, answers=("Blue",))
+    watch = RecordingWatch(allows=True, answers=("Blue",))
 
     result = await agent.take_turn(turn(place), watch)
     await agent.close()
@@ -242,7 +248,7 @@ async def test_b7_a_program_signals_tells_and_asks_by_a_command(place, tmp_path,
     assert rest[0].startswith("signal: Invalid enum value 'DONE'")
     assert rest[1:3] == ["code 1", "code 2"]
     assert rest[3].startswith('{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"signal"')
-    assert result.said == Said(signal=Signal.COMPLETE)
+    assert result.claim == SignalClaim(signal=Signal.COMPLETE)
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),
         Item(kind="signal", text="COMPLETE"),

@@ -43,18 +43,18 @@ class TestSqlite(JournalContract):
     async def test_to_hear_of_others_costs_no_more_with_a_long_record(self, journal, second):
         said = Entry(RunId("a"), Commanded(at=SystemClock().now(), command=Say(text="words")))
         await journal.append(said)
-        second._hear_others()
+        second._announce_others()
 
         async def steps():
             await journal.append(said)
             counted = []
             second._db.set_progress_handler(lambda: counted.append(1), 1)
-            second._hear_others()
+            second._announce_others()
             second._db.set_progress_handler(None, 0)
             return len(counted)
 
         short = await steps()
         await journal.append(*[said] * 5000)
-        second._hear_others()
+        second._announce_others()
 
         assert await steps() == short

@@ -1,4 +1,4 @@
-"""P11: where messages may go. Every way to write an address of this machine or a cloud's core."""
+"""P11: which addresses notifications may go to, in all notations of an address."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.address_policy import parse, real, refusal
+from allstop.core.address_policy import parse, refusal, unwrap_ipv4
 from support.cases import for_each
 
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1"]
@@ -69,9 +69,9 @@ def test_p11_the_name_of_an_interface_is_no_part_of_an_address():
 @given(st.ip_addresses(v=4))
 def test_p11_however_it_is_wrapped_it_is_judged_alike(address):
     if int(address) < 2**16:
-        return  # the lowest are IPv6's own, and refused as such
+        return  # low values are reserved IPv6 addresses, refused as such
 
     verdicts = {refusal(each) for each in wrapped(str(address))}
 
     assert verdicts == {refusal(address)}
-    assert {real(each) for each in wrapped(str(address))} == {address}
+    assert {unwrap_ipv4(each) for each in wrapped(str(address))} == {address}

@@ -1,11 +1,11 @@
-"""K18: whether an agent may do what it asks to do."""
+"""K18: permission requests, rules and answers."""
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.asks import Answer, Ask, Decision, Leave, Rule, judge, ruling
+from allstop.core.asks import Answer, Ask, Decision, Permission, Rule, answer_by_rules, judge
 
 WORDS = st.sampled_from(["git", "status", "push", "rm", "-rf", "/"])
 LINES = st.lists(WORDS, max_size=4).map(tuple)
@@ -90,7 +90,7 @@ def test_what_was_written_before_there_were_verdicts_is_still_understood():
 
 
 def test_f5_what_is_denied_names_the_rule_that_denies_it():
-    """F5: with approvals = never it is not the rule that would have allowed it."""
+    """F5: with approvals = never, no rule is named that would have allowed it."""
     never = Rule(prefix=(), decision=Decision.DENY, why="approvals = never")
     harmless = Ask(
         id="1",
@@ -100,9 +100,11 @@ def test_f5_what_is_denied_names_the_rule_that_denies_it():
         rule="built-in: git status",
     )
 
-    assert ruling((never,), harmless) == Answer(
-        leave=Leave.DENY,
+    assert answer_by_rules((never,), harmless) == Answer(
+        leave=Permission.DENY,
         by="approvals = never",
         message="A rule denies this: approvals = never.",
     )
-    assert ruling((), harmless) == Answer(leave=Leave.ALLOW, by="built-in: git status")
+    assert answer_by_rules((), harmless) == Answer(
+        leave=Permission.ALLOW, by="built-in: git status"
+    )

@@ -1,4 +1,4 @@
-"""K5, K6: limits, and what they say about going on."""
+"""K5, K6: limits, and whether one is near or reached."""
 
 from datetime import timedelta
 
@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from allstop.core.brakes import (
-    OFF,
     SOFT_SHARE,
-    Grip,
+    WITHIN_LIMITS,
+    BrakeLevel,
     Limits,
+    LimitStatus,
     Tally,
-    Verdict,
     check,
+    check_reservation,
+    elapsed_seconds,
     is_stuck,
-    room_for,
-    seconds_in,
     seconds_left,
 )
 from support.strategies import NOW, some
@@ -39,7 +39,7 @@ def test_k5_brakes_never_let_go_as_use_and_time_grow(limits, used, more, elapsed
     before = check(limits, used, NOW, after(elapsed_s))
     then = check(limits, used.plus(more), NOW, after(elapsed_s + later_s))
 
-    assert then.grip >= before.grip
+    assert then.level >= before.level
 
 
 @given(LIMITS, TALLIES, SMALL, st.sampled_from(["turns", "tokens", "cost_microusd", "time_s"]))
@@ -48,29 +48,29 @@ def test_k6_raising_a_limit_never_tightens_the_brakes(limits, used, elapsed_s, w
     raised = replace(limits, **{which: None if cap is None else cap * 2 + 1})
 
     before = check(limits, used, NOW, after(elapsed_s))
-    assert check(raised, used, NOW, after(elapsed_s)).grip <= before.grip
+    assert check(raised, used, NOW, after(elapsed_s)).level <= before.level
 
 
 @given(TALLIES, SMALL)
 def test_without_limits_nothing_brakes(used, elapsed_s):
-    assert check(Limits(), used, NOW, after(elapsed_s)) == OFF
-    assert room_for(Limits(), used, 10**9) == OFF
+    assert check(Limits(), used, NOW, after(elapsed_s)) == WITHIN_LIMITS
+    assert check_reservation(Limits(), used, 10**9) == WITHIN_LIMITS
     assert seconds_left(Limits(), used, NOW, after(elapsed_s)) is None
 
 
 @pytest.mark.parametrize(
     ("limits", "verdict"),
     [
-        (Limits(turns=11), OFF),
-        (Limits(turns=10), Verdict(Grip.SOFT, "turns: 8 of 10")),
-        (Limits(turns=8), Verdict(Grip.HARD, "turns: 8 of 8")),
-        (Limits(turns=0), Verdict(Grip.HARD, "turns: 8 of 0")),
-        (Limits(tokens=1200), Verdict(Grip.HARD, "tokens: 1,200 of 1,200")),
-        (Limits(tokens=1201), Verdict(Grip.SOFT, "tokens: 1,200 of 1,201")),
-        (Limits(cost_microusd=2_500_000), Verdict(Grip.HARD, "cost: $2.50 of $2.50")),
-        (Limits(time_s=60.0), Verdict(Grip.HARD, "seconds: 60 of 60")),
-        (Limits(busy_s=20.0), Verdict(Grip.HARD, "seconds of work: 20 of 20")),
-        (Limits(turns=10, busy_s=20.0), Verdict(Grip.HARD, "seconds of work: 20 of 20")),
+        (Limits(turns=11), WITHIN_LIMITS),
+        (Limits(turns=10), LimitStatus(BrakeLevel.SOFT, "turns: 8 of 10")),
+        (Limits(turns=8), LimitStatus(BrakeLevel.HARD, "turns: 8 of 8")),
+        (Limits(turns=0), LimitStatus(BrakeLevel.HARD, "turns: 8 of 0")),
+        (Limits(tokens=1200), LimitStatus(BrakeLevel.HARD, "tokens: 1,200 of 1,200")),
+        (Limits(tokens=1201), LimitStatus(BrakeLevel.SOFT, "tokens: 1,200 of 1,201")),
+        (Limits(cost_microusd=2_500_000), LimitStatus(BrakeLevel.HARD, "cost: $2.50 of $2.50")),
+        (Limits(time_s=60.0), LimitStatus(BrakeLevel.HARD, "seconds: 60 of 60")),
+        (Limits(busy_s=20.0), LimitStatus(BrakeLevel.HARD, "seconds of work: 20 of 20")),
+        (Limits(turns=10, busy_s=20.0), LimitStatus(BrakeLevel.HARD, "seconds of work: 20 of 20")),
     ],
 )
 def test_k6_a_note_from_four_fifths_on_and_an_end_at_the_limit(limits, verdict):
@@ -82,10 +82,10 @@ def test_k6_a_note_from_four_fifths_on_and_an_end_at_the_limit(limits, verdict):
 
 @given(CAPS, TALLIES, SMALL)
 def test_k5_a_turn_that_is_let_through_can_not_pass_the_limit(cap, used, max_tokens):
-    verdict = room_for(Limits(tokens=cap), used, max_tokens)
+    verdict = check_reservation(Limits(tokens=cap), used, max_tokens)
 
     fits = cap is None or used.tokens + max_tokens <= cap
-    assert verdict.grip is (Grip.OFF if fits else Grip.HARD)
+    assert verdict.level is (BrakeLevel.OFF if fits else BrakeLevel.HARD)
 
 
 @given(LIMITS, TALLIES, SMALL)
@@ -108,7 +108,7 @@ def test_tallies_add_up_in_any_order(one, two, three):
 
 @given(TALLIES, st.floats(-1e6, 1e6))
 def test_q19_a_clock_that_was_set_back_never_gives_time_back(used, seconds):
-    assert seconds_in(timedelta(seconds=seconds)) >= 0.0
+    assert elapsed_seconds(timedelta(seconds=seconds)) >= 0.0
 
 
 @given(some(tuple[str, ...]), st.integers(1, 4))

@@ -1,4 +1,4 @@
-"""K5: what is spent and what is reserved never pass the cap together."""
+"""K5: spent and reserved amounts together never exceed the cap."""
 
 import functools
 
@@ -19,7 +19,7 @@ AMOUNTS = st.builds(
 
 @given(st.lists(st.tuples(AMOUNTS, st.integers(0, 9), st.sampled_from([0, 0.5, 1])), max_size=40))
 def test_k5_calls_that_overlap_as_they_like_never_pass_the_cap(steps):
-    """Each call reserves first, and uses at most what it has reserved; any of them ends next."""
+    """Each call reserves an amount first and uses at most that; calls end in any order."""
     account, under_way = Account(cap=CAP), []
     for amount, which, share in steps:
         if refuse("day", account, amount) is None:

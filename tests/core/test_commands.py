@@ -1,4 +1,4 @@
-"""R7: the word itself stops; a sentence that contains it does not."""
+"""R7: the word Allstop stops; a sentence that contains it does not."""
 
 import pytest
 from hypothesis import given

@@ -1,29 +1,29 @@
-"""B7: signals by a tool and by the final message; those that differ are a question."""
+"""B7: signals of a tool and of the final message; a contradiction is a question."""
 
 import pytest
 
 from allstop.core.moves import TurnDone
-from allstop.core.signals import Said, Signal
+from allstop.core.signals import Signal, SignalClaim
 
-COMPLETE = Said(signal=Signal.COMPLETE)
-BLOCKED = Said(signal=Signal.BLOCKED, text="no access")
-QUESTION = Said(signal=Signal.PENDING, text="Which?")
+COMPLETE = SignalClaim(signal=Signal.COMPLETE)
+BLOCKED = SignalClaim(signal=Signal.BLOCKED, text="no access")
+QUESTION = SignalClaim(signal=Signal.PENDING, text="Which?")
 
 
 @pytest.mark.parametrize(
     ("text", "signals", "said"),
     [
-        ("Done.", (), Said(signal=Signal.NONE)),
+        ("Done.", (), SignalClaim(signal=Signal.NONE)),
         ("Done.", (COMPLETE,), COMPLETE),
         ("Done.\n<promise>COMPLETE</promise>", (COMPLETE,), COMPLETE),
         ("Half.\n<promise>PROGRESS: 50%</promise>", (COMPLETE,), COMPLETE),
-        ("Hm.\n<promise>BLOCKED: no key</promise>", (BLOCKED,), Said(signal=Signal.BLOCKED, text="no key")),
+        ("Hm.\n<promise>BLOCKED: no key</promise>", (BLOCKED,), SignalClaim(signal=Signal.BLOCKED, text="no key")),
         ("Hm.", (BLOCKED, BLOCKED), BLOCKED),
     ],
 )  # fmt: skip
 def test_b7_signals_that_agree_are_one(text, signals, said):
-    """B7: by whichever way it was given."""
-    assert TurnDone(text=text, signals=signals).said == said
+    """B7: from the tool or from the message."""
+    assert TurnDone(text=text, signals=signals).claim == said
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_b7_signals_that_agree_are_one(text, signals, said):
     ],
 )
 def test_b7_signals_that_differ_are_a_question_for_a_person(text, signals, names):
-    """B7: nothing is taken for done that was also said to be blocked."""
-    said = TurnDone(text=text, signals=signals).said
+    """B7: a task that is also reported as blocked is not done."""
+    said = TurnDone(text=text, signals=signals).claim
 
     assert said.signal is Signal.PENDING
     assert f"it said {names}; which one holds?" in said.text

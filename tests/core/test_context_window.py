@@ -1,12 +1,12 @@
-"""R5: how much of a talk is sent, and when its front is remembered."""
+"""R5: the context window of a conversation, and prompt caching."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core import context_window
-from allstop.core.context_window import Memory, Policy, Window, WindowSpec
-from allstop.core.prompt import Lifetime, part
+from allstop.core.context_window import CachePricing, Window, WindowPolicy, WindowSpec
+from allstop.core.prompt import CacheLifetime, part
 
 TEXTS = st.lists(st.text(alphabet="ab ", min_size=0, max_size=3000), max_size=60)
 SPECS = st.builds(
@@ -17,7 +17,7 @@ SPECS = st.builds(
         tokens=tokens,
         tokens_max=tokens + more_tokens,
     ),
-    st.sampled_from(Policy),
+    st.sampled_from(WindowPolicy),
     st.integers(1, 12),
     st.integers(0, 20),
     st.integers(50, 4000),
@@ -33,7 +33,7 @@ def filled(texts, spec, chars_a_token=4.0):
 
 
 def test_r5_strict_sends_exactly_the_last_eight():
-    spec = WindowSpec(policy=Policy.STRICT)
+    spec = WindowSpec(policy=WindowPolicy.STRICT)
     *_, window = filled([f"item {n}" for n in range(30)], spec)
 
     assert [part.text for part in window.parts] == [f"item {n}" for n in range(22, 30)]
@@ -49,9 +49,9 @@ def test_r5_elastic_grows_to_24_and_is_cut_back_to_8():
 
 @given(TEXTS, SPECS, st.floats(1.0, 8.0))
 def test_r5_the_budget_is_never_exceeded_and_the_newest_is_never_lost(texts, spec, chars):
-    """R5: for any items and any budget that holds the mark of a cut."""
+    """R5: for any items and any budget that has room for the note on a cut."""
     for text, window in zip(texts, filled(texts, spec, chars), strict=True):
-        most = spec.tokens if spec.policy is Policy.STRICT else spec.tokens_max
+        most = spec.tokens if spec.policy is WindowPolicy.STRICT else spec.tokens_max
         allowed = max(most * chars, 60)
         assert window.chars == sum(len(part.text) for part in window.parts)
         assert window.digests == "".join(part.digest for part in window.parts)
@@ -103,26 +103,32 @@ def test_r5_reports_calibrate_the_estimate():
 @pytest.mark.parametrize(
     ("minutes", "expected"),
     [
-        (None, Lifetime.MINUTES),
-        (1, Lifetime.MINUTES),
-        (3.9, Lifetime.MINUTES),
-        (4, Lifetime.HOUR),
-        (47, Lifetime.HOUR),
-        (48, Lifetime.NONE),
+        (None, CacheLifetime.MINUTES),
+        (1, CacheLifetime.MINUTES),
+        (3.9, CacheLifetime.MINUTES),
+        (4, CacheLifetime.HOUR),
+        (47, CacheLifetime.HOUR),
+        (48, CacheLifetime.NONE),
     ],
 )
 def test_r5_the_lifetime_is_chosen_by_the_gap_between_calls(minutes, expected):
     gap_s = None if minutes is None else minutes * 60
 
-    assert context_window.lifetime(Memory(), gap_s) is expected
+    assert context_window.lifetime(CachePricing(), gap_s) is expected
 
 
 def test_r5_a_small_room_with_a_long_least_front_is_not_remembered():
-    """R5: it would cost more than sending the last eight without."""
+    """R5: caching would cost more than sending the last eight items uncached."""
     spec = WindowSpec()
     small = {"front": 400, "item": 150, "step": 2.0}
 
-    assert context_window.is_worth(spec, Memory(least=1024), Lifetime.MINUTES, **small)
-    assert not context_window.is_worth(spec, Memory(least=4096), Lifetime.MINUTES, **small)
-    assert not context_window.is_worth(spec, Memory(), Lifetime.NONE, **small)
-    assert not context_window.is_worth(spec, context_window.FORGETFUL, Lifetime.MINUTES, **small)
+    assert context_window.is_growing_cheaper(
+        spec, CachePricing(least=1024), CacheLifetime.MINUTES, **small
+    )
+    assert not context_window.is_growing_cheaper(
+        spec, CachePricing(least=4096), CacheLifetime.MINUTES, **small
+    )
+    assert not context_window.is_growing_cheaper(spec, CachePricing(), CacheLifetime.NONE, **small)
+    assert not context_window.is_growing_cheaper(
+        spec, context_window.NO_CACHING, CacheLifetime.MINUTES, **small
+    )

@@ -1,4 +1,4 @@
-"""Events are written as JSON and must come back as they were."""
+"""Events survive a round trip through JSON."""
 
 import msgspec
 import pytest
@@ -9,7 +9,7 @@ from allstop.core import events
 from allstop.core.commands import Command
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted
 from allstop.core.ids import HELM, child_of, root_of
-from allstop.core.moves import Result, TakeTurn, Work, on_record
+from allstop.core.moves import Result, TakeTurn, Work, without_prompt_text
 from allstop.core.prompt import Prompt, prompt
 from support.strategies import EVENTS, NOW, some
 
@@ -106,7 +106,7 @@ def test_tags_are_distinct_and_never_change():
 def test_the_record_of_a_turn_keeps_the_prompts_digest_and_not_its_text(text):
     move = TakeTurn(agent="a", prompt=prompt(text))
 
-    kept = on_record(move).prompt
+    kept = without_prompt_text(move).prompt
     assert kept == Prompt(digest=move.prompt.digest, chars=len(text))
     assert prompt(text).digest == kept.digest
 

@@ -1,4 +1,4 @@
-"""Which agent speaks."""
+"""Which agent takes the next turn."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""K1, K2: what is said to all, and what lifts it."""
+"""K1, K2: holds of all runs, and the commands that set and end them."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from allstop.core import helm as helms
 from allstop.core.commands import Allstop, Answer, Freeze, Pause, Resume, Retry, Say, Thaw
 from allstop.core.events import Commanded
-from allstop.core.helm import Helm, Hold, held, steer
+from allstop.core.helm import Helm, Hold, hold_after, steer
 from support.strategies import COMMANDS, EVENTS, NOW, many_events
 
 HOLDS = st.sampled_from(Hold)
@@ -39,31 +39,31 @@ def said(command, seconds=0, by="user"):
     ],
 )
 def test_k1_what_each_brake_makes_of_what_held_before(before, command, after):
-    assert held(before, command) is after
+    assert hold_after(before, command) is after
 
 
 @given(HOLDS)
 def test_k1_allstop_stops_whatever_held_before_and_resume_lifts_everything(hold):
-    assert held(hold, Allstop()) is Hold.STOPPED
-    assert held(hold, Resume()) is Hold.NONE
+    assert hold_after(hold, Allstop()) is Hold.STOPPED
+    assert hold_after(hold, Resume()) is Hold.NONE
 
 
 @given(COMMANDS)
 def test_k2_only_resume_leaves_an_allstop(command):
-    after = held(Hold.STOPPED, command)
+    after = hold_after(Hold.STOPPED, command)
 
     assert (after is not Hold.STOPPED) == isinstance(command, Resume)
 
 
 @given(HOLDS)
 def test_k1_thaw_lifts_a_freeze_and_nothing_else(hold):
-    assert held(hold, Thaw()) is (Hold.NONE if hold is Hold.FROZEN else hold)
+    assert hold_after(hold, Thaw()) is (Hold.NONE if hold is Hold.FROZEN else hold)
 
 
 @given(HOLDS, COMMANDS)
 def test_only_a_brake_or_what_lifts_one_changes_the_hold(hold, command):
     if not isinstance(command, Allstop | Freeze | Pause | Resume | Thaw):
-        assert held(hold, command) is hold
+        assert hold_after(hold, command) is hold
 
 
 @given(many_events(20))

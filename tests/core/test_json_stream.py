@@ -1,4 +1,4 @@
-"""R1, R19: people are shown the words of a reply while it comes, not its JSON."""
+"""R1, R19: people see the message of a JSON reply while it is streamed."""
 
 import itertools
 import json
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 
 text = st.text(st.characters(codec="utf-8"), max_size=30)
 values = st.recursive(
@@ -23,7 +23,7 @@ envelopes = st.tuples(
 
 
 def shown(written, cuts):
-    words = MessageWords()
+    words = MessageExtractor()
     places = sorted({0, len(written), *(cut % (len(written) + 1) for cut in cuts)})
     pieces = [written[a:b] for a, b in itertools.pairwise(places)]
     return "".join(words.feed(piece) for piece in pieces)
@@ -36,7 +36,7 @@ def shown(written, cuts):
     st.lists(st.integers(0, 10_000), max_size=60),
 )
 def test_r1_however_it_is_cut_the_message_is_what_is_shown(envelope, ascii_, indent, cuts):
-    """R1: as json.loads reads it, surrogate pairs and escapes and all."""
+    """R1: like json.loads, including surrogate pairs and escapes."""
     written = json.dumps(envelope, ensure_ascii=ascii_, indent=indent)
 
     assert shown(written, cuts) == json.loads(written)["message"]
@@ -48,7 +48,7 @@ def test_r1_however_it_is_cut_the_message_is_what_is_shown(envelope, ascii_, ind
     st.lists(st.integers(0, 99)),
 )
 def test_r1_what_is_no_object_is_shown_as_it_is(words, cuts):
-    """R1: spaces alone may still become an object."""
+    """R1: after white space alone an object may follow."""
     expected = words if words.strip(" \t\r\n") else ""
 
     assert shown(words, cuts) == expected
@@ -56,7 +56,7 @@ def test_r1_what_is_no_object_is_shown_as_it_is(words, cuts):
 
 @given(st.text(alphabet='{}[]":,\\u0129ad message\n', max_size=60), st.lists(st.integers(0, 99)))
 def test_r1_anything_is_survived(written, cuts):
-    """R1, Q18: nonsense shows something or nothing, the same however it is cut."""
+    """R1, Q18: the result for invalid JSON does not depend on the pieces."""
     assert shown(written, cuts) == shown(written, [])
 
 
@@ -73,5 +73,5 @@ def test_r1_anything_is_survived(written, cuts):
     ],
 )
 def test_r1_the_corners(written, expected):
-    """R1: escapes, nesting, and keys that are values elsewhere."""
+    """R1: escapes, nesting, and keys that also occur as values."""
     assert shown(written, range(len(written))) == expected

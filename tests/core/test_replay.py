@@ -1,4 +1,4 @@
-"""F7, Q20: every decision is made again from the record, and compared with it."""
+"""F7, Q20: a replay makes each decision again and compares it with the journal."""
 
 import msgspec
 import pytest
@@ -23,7 +23,7 @@ from allstop.core.moves import (
 )
 from allstop.core.prompt import Prompt
 from allstop.core.replay import differences, receipts
-from support.pilot_steps import BoardFlight
+from support.pilot_steps import BoardSteps
 from support.random_runs import SCENARIOS
 from support.strategies import NOW, histories
 
@@ -87,11 +87,11 @@ def task_record(*events, **spec):
     record = [opened]
     pilot = SCENARIOS["task"].pilot
     from allstop.core import run
-    from allstop.core.moves import on_record
+    from allstop.core.moves import without_prompt_text
 
     for number, result in enumerate(events, start=1):
         move = run.choose(pilot, run.fold(pilot, record), NOW)
-        record.append(MoveStarted(at=NOW, id=number, move=on_record(move)))
+        record.append(MoveStarted(at=NOW, id=number, move=without_prompt_text(move)))
         record.append(MoveEnded(at=NOW, id=number, result=result))
     return record
 
@@ -194,7 +194,7 @@ def test_q20_a_record_from_before_work_was_stashed_decides_as_it_did():
 
 
 def test_q20_b21_a_board_from_before_attempts_were_stashed_or_remembered_decides_as_it_did():
-    flight = BoardFlight()
+    flight = BoardSteps()
     flight.add("a")
     flight.ends("a.1", Outcome.ABORTED)
     flight.tell(Assign(task="a"))

@@ -1,4 +1,4 @@
-"""When to try again."""
+"""Backoff, and retries of limited agents."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""U2: what a person says of lines of an agent's work, and how the agent reads it."""
+"""U2: comments on lines of an agent's work, and the message made from them."""
 
 from allstop.board import graph, task_commands
 from allstop.board.graph import Board
@@ -6,7 +6,7 @@ from allstop.core.commands import AddTasks, Redo, Retry, Say
 from allstop.core.events import Commanded
 from allstop.core.review_comments import Remark, Review, in_words
 from allstop.core.tasks import NewTask, Status
-from allstop.views.runs import lines
+from allstop.views.log import lines
 from support.strategies import NOW
 
 ON_NEW = Remark(id="1", file="src/a.py", line=12, quoted="    return 4", text="Why 4?")

@@ -1,4 +1,4 @@
-"""A run is the fold of its record; brakes come before the pilot."""
+"""The state of a run is the fold of its journal; limits are checked before the pilot decides."""
 
 import itertools
 from datetime import timedelta
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from allstop.core import helm as helms
 from allstop.core import run
-from allstop.core.asks import Answer, Ask, Leave
+from allstop.core.asks import Answer, Ask, Permission
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
 from allstop.core.events import (
@@ -25,7 +25,7 @@ from allstop.core.events import (
 )
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     Failed,
     FailureKind,
     Finish,
@@ -36,7 +36,7 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.prompt import prompt
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from support.cases import for_each
 from support.random_runs import SCENARIOS
 from support.strategies import NOW, RESULTS, histories, many_events, opening, some
@@ -47,7 +47,7 @@ LATER = replace(STARTED, helm_stops=1)
 
 
 class Eager:
-    """Always has a turn to take."""
+    """A pilot that always takes a turn."""
 
     kind = "eager"
     ends_when_stopped = False
@@ -61,7 +61,7 @@ class Eager:
     def evolve(self, state, event):
         return state + 1
 
-    def next_move(self, state, brief: Brief):
+    def next_move(self, state, context: PilotContext):
         return self._move
 
 
@@ -84,7 +84,7 @@ def folded(*events, limits=Limits(), pilot=None):  # noqa: B008 - it is frozen
 
 @given(histories())
 def test_any_history_folds_and_can_be_taken_up_at_any_point(events):
-    """Q16: the state is nothing but the fold, so a restart is a fold of what was kept."""
+    """Q16: the state is the fold of the journal, so a restart folds it again."""
     pilot = SCENARIOS[events[0].kind].pilot
     state = run.begin(pilot, events[0])
     for number, event in enumerate(events[1:], start=2):
@@ -211,10 +211,12 @@ def test_k6_raised_limits_take_the_place_of_the_old_ones():
 
 
 def test_k5_a_shared_budget_that_is_used_up_brakes_until_somebody_says_otherwise():
-    broke = Failed(kind=FailureKind.OUT_OF_BUDGET, message="day: tokens 9 + 1 of 9")
-    state = folded(STARTED, ended(broke))
+    limit_reached = Failed(kind=FailureKind.OUT_OF_BUDGET, message="day: tokens 9 + 1 of 9")
+    state = folded(STARTED, ended(limit_reached))
 
-    assert run.choose(Eager(), state, NOW) == Finish(outcome=Outcome.BRAKED, note=broke.message)
+    assert run.choose(Eager(), state, NOW) == Finish(
+        outcome=Outcome.BRAKED, note=limit_reached.message
+    )
     for command in (Raise(limits=Limits()), Resume()):
         again = run.evolve(Eager(), state, said(command))
         assert run.choose(Eager(), again, NOW) == TURN
@@ -251,18 +253,18 @@ def test_k2_nothing_that_came_back_after_a_stop_counts(result):
     under_way = folded(STARTED)
 
     for taken in (
-        run.accepted(stopped, Helm(), result),
-        run.accepted(aborted, Helm(), result),
-        run.accepted(under_way, Helm(stops=1), result),
+        run.accepted_result(stopped, Helm(), result),
+        run.accepted_result(aborted, Helm(), result),
+        run.accepted_result(under_way, Helm(stops=1), result),
     ):
         assert isinstance(taken, Failed)
-        assert taken.kind in OURS
-    assert run.accepted(folded(LATER), Helm(stops=1), result) == result
+        assert taken.kind in RESUMABLE
+    assert run.accepted_result(folded(LATER), Helm(stops=1), result) == result
 
 
 @given(RESULTS)
 def test_k2_what_a_discarded_reply_used_is_still_counted(result):
-    taken = run.accepted(folded(STARTED, said(Allstop())), Helm(), result)
+    taken = run.accepted_result(folded(STARTED, said(Allstop())), Helm(), result)
 
     assert taken.usage == getattr(result, "usage", Usage())
 
@@ -272,8 +274,8 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     """A reply from before the stop is refused after Resume too."""
     state = folded(STARTED, said(Allstop()), said(lift))
 
-    assert run.cut_by(state, Helm()) == "a stop of this run"
-    assert isinstance(run.accepted(state, Helm(), TurnDone(text="")), Failed)
+    assert run.cancelled_by(state, Helm()) == "a stop of this run"
+    assert isinstance(run.accepted_result(state, Helm(), TurnDone(text="")), Failed)
 
 
 @pytest.mark.parametrize(
@@ -292,12 +294,12 @@ def test_k2_an_epoch_is_over_for_good_even_when_the_stop_was_lifted(lift):
     ],
 )
 def test_k1_only_a_stop_and_an_end_cut_a_move_short(events, helm, brake):
-    assert run.cut_by(folded(*events), helm) == brake
+    assert run.cancelled_by(folded(*events), helm) == brake
 
 
 def test_k4_the_record_says_which_brake_cut_a_move_off():
-    by_all = run.accepted(folded(LATER), Helm(stops=2), Failed(kind=FailureKind.CRASHED))
-    by_itself = run.accepted(folded(STARTED, said(Abort())), Helm(), TurnDone(text="late"))
+    by_all = run.accepted_result(folded(LATER), Helm(stops=2), Failed(kind=FailureKind.CRASHED))
+    by_itself = run.accepted_result(folded(STARTED, said(Abort())), Helm(), TurnDone(text="late"))
 
     assert by_all == Failed(kind=FailureKind.CANCELLED, message="cut off by Allstop")
     assert by_itself == Failed(kind=FailureKind.DISCARDED, message="it came after an abort")
@@ -324,12 +326,15 @@ def test_an_answer_is_kept_until_the_move_ends():
     over = folded(STARTED, asked, said(Permit(ask="7", allow=True)), ended(TurnDone(text="")))
 
     assert (waiting.asks, waiting.permits) == ({"7": asked.ask}, {})
-    assert (answered.asks, answered.permits) == ({}, {"7": Answer(leave=Leave.ALLOW, by="user")})
+    assert (answered.asks, answered.permits) == (
+        {},
+        {"7": Answer(leave=Permission.ALLOW, by="user")},
+    )
     assert (over.asks, over.permits) == ({}, {})
 
 
 def test_k18_an_answer_does_not_count_for_a_second_question_of_the_same_name():
-    """An agent that was allowed one thing may not use that name for another."""
+    """A permission for one request does not apply to another with the same id."""
     harmless = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("ls",)))
     other = Asked(at=NOW, id=1, ask=Ask(id="7", argv=("rm", "-rf", "/")))
     state = folded(STARTED, harmless, said(Permit(ask="7", allow=True)), other)
@@ -364,12 +369,12 @@ def test_a_warning_reaches_the_pilot_when_a_limit_is_near():
     briefs = []
 
     class Told(Eager):
-        def next_move(self, state, brief):
-            briefs.append(brief)
+        def next_move(self, state, context):
+            briefs.append(context)
             return TURN
 
     state = folded(*[STARTED, ended(TurnDone(text=""))] * 4, limits=Limits(turns=5))
     run.choose(Told(), state, after(3))
 
-    assert [(brief.now, brief.warning) for brief in briefs] == [(after(3), "turns: 4 of 5")]
+    assert [(context.now, context.warning) for context in briefs] == [(after(3), "turns: 4 of 5")]
     assert (briefs[0].tally.turns, briefs[0].limits) == (4, Limits(turns=5))

@@ -1,4 +1,4 @@
-"""K23: secrets are hidden by value and by how they look, as a whole and in pieces."""
+"""K23: secrets are redacted by value and by pattern, in whole texts and in streams."""
 
 import itertools
 
@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.core.secrets import HIDDEN, SEVERAL, Flow, Secrets, is_secret_name, scrubbed
+from allstop.core.secrets import (
+    HIDDEN,
+    MIN_PREFIX_CHARS,
+    RedactedStream,
+    Secrets,
+    is_secret_name,
+    redact_patterns,
+)
 
 CANARIES = {
     "OPENAI_API_KEY": "canary-one-4f8a1b2c3d",
@@ -24,7 +31,7 @@ class TestByValue:
     def test_it_is_hidden_wherever_it_stands(self, value):
         turn = TurnDone(text=f"I found {value}, and {value}.", usage=Usage(), thread=value)
 
-        found = self.secrets.hidden_in(turn)
+        found = self.secrets.redact_known_in(turn)
 
         assert found == TurnDone(
             text=f"I found {HIDDEN}, and {HIDDEN}.", usage=Usage(), thread=HIDDEN
@@ -33,25 +40,27 @@ class TestByValue:
     def test_what_has_none_is_the_very_same(self):
         turn = TurnDone(text="nothing here", usage=Usage())
 
-        assert self.secrets.hidden_in(turn) is turn
-        assert self.secrets.scrubbed_in(turn) is turn
+        assert self.secrets.redact_known_in(turn) is turn
+        assert self.secrets.redact_all_in(turn) is turn
 
     def test_it_is_hidden_within_json_and_addresses(self):
         value = CANARIES["MY_SECRET"]
         inner = msgspec.json.encode({"message": value}).decode()
         text = f"{inner} http://x/?q=canary%20%22two%22%2077aa%5Cbb"
 
-        found = self.secrets.hidden_in(TurnDone(text=text, usage=Usage()))
+        found = self.secrets.redact_known_in(TurnDone(text=text, usage=Usage()))
 
         assert found.text == f'{{"message":"{HIDDEN}"}} http://x/?q={HIDDEN}'
 
     def test_people_may_say_what_is_only_like_one(self):
         said = "sort by key=len; use sk-canaryfour12345678"
 
-        assert self.secrets.veil(said) == f"sort by key=len; use {HIDDEN}"
+        assert self.secrets.redact_certain(said) == f"sort by key=len; use {HIDDEN}"
 
     def test_plain_words_and_numbers_are_no_secrets(self):
-        assert Secrets(["password", "12345678901", "short1"]).hide("password 12345678901 short1")
+        assert Secrets(["password", "12345678901", "short1"]).redact_known(
+            "password 12345678901 short1"
+        )
 
     @given(st.lists(st.integers(0, 60), min_size=0, max_size=6))
     def test_in_pieces_it_is_hidden_too(self, cuts):
@@ -59,12 +68,12 @@ class TestByValue:
         text = f"before {value} between {value} after"
         places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
         pieces = [text[one:other] for one, other in itertools.pairwise(places)]
-        flow = Flow()
+        flow = RedactedStream()
 
         shown = "".join(flow.feed(piece, self.secrets) for piece in [*pieces, " "])
 
-        assert value[SEVERAL:] not in shown
-        assert shown.replace(value[:SEVERAL], "").count(HIDDEN) == 2
+        assert value[MIN_PREFIX_CHARS:] not in shown
+        assert shown.replace(value[:MIN_PREFIX_CHARS], "").count(HIDDEN) == 2
         assert shown.startswith("before ")
         assert shown.endswith(f"{HIDDEN} after ")
 
@@ -83,10 +92,10 @@ class TestByLooks:
         ],
     )
     def test_what_looks_like_one_is_hidden(self, text):
-        assert HIDDEN in scrubbed(text)
-        assert "hunter2" not in scrubbed(text)
+        assert HIDDEN in redact_patterns(text)
+        assert "hunter2" not in redact_patterns(text)
         failed = Failed(kind=FailureKind.CRASHED, message=text)
-        assert Secrets().scrubbed_in(failed).message == scrubbed(text)
+        assert Secrets().redact_all_in(failed).message == redact_patterns(text)
 
     @pytest.mark.parametrize(
         "text",
@@ -98,16 +107,16 @@ class TestByLooks:
         ],
     )
     def test_headers_and_json_too(self, text):
-        shown = scrubbed(text)
+        shown = redact_patterns(text)
 
         assert HIDDEN in shown
         assert "hunter2" not in shown
         assert "aHVudGVyMg" not in shown
-        assert Secrets().scrubbed_in(TurnDone(text=text, usage=Usage())).text == shown
+        assert Secrets().redact_all_in(TurnDone(text=text, usage=Usage())).text == shown
 
     @pytest.mark.parametrize("text", ["the task-manager-page", "disk-usage-report", "a key: it"])
     def test_plain_words_stay(self, text):
-        assert scrubbed(text) == text
+        assert redact_patterns(text) == text
 
     @given(st.lists(st.integers(0, 150), min_size=0, max_size=8))
     def test_in_pieces_it_is_hidden_too(self, cuts):
@@ -117,24 +126,24 @@ class TestByLooks:
         )
         places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
         pieces = [text[one:other] for one, other in itertools.pairwise(places)]
-        flow = Flow()
+        flow = RedactedStream()
 
         shown = "".join(flow.feed(piece, Secrets()) for piece in pieces) + flow.end()
 
         assert "canary" not in shown
-        assert shown.count(HIDDEN) == scrubbed(text).count(HIDDEN)
+        assert shown.count(HIDDEN) == redact_patterns(text).count(HIDDEN)
 
     def test_the_end_of_a_sentence_is_not_held_back(self):
-        assert Flow().feed("I am LATE-ZEBRA", Secrets(["ABCD1234"])) == "I am LATE-ZEBRA"
+        assert RedactedStream().feed("I am LATE-ZEBRA", Secrets(["ABCD1234"])) == "I am LATE-ZEBRA"
 
     @given(st.text())
     def test_once_is_as_good_as_twice(self, text):
-        assert scrubbed(scrubbed(text)) == scrubbed(text)
+        assert redact_patterns(redact_patterns(text)) == redact_patterns(text)
 
     def test_a_message_in_json_stays_json(self):
         said = '{"message": "token=abc\\nnext \\"quoted\\"", "next": "Bearer x\\"y"}'
 
-        assert scrubbed(said) == (
+        assert redact_patterns(said) == (
             '{"message": "token=***\\nnext \\"quoted\\"", "next": "Bearer ***\\"y"}'
         )
 
@@ -147,8 +156,8 @@ class TestByLooks:
     "word", ["x", "key", "-eyJaaaaaaaaa", "key= ", " passwd:", "authorization "]
 )
 def test_k23_a_flood_is_looked_through_once(word):
-    """K23, K12: no text makes the look for secrets take longer than in proportion to its length."""
-    flow = Flow()
+    """K23, K12: redaction takes linear time for any text."""
+    flow = RedactedStream()
     for _ in range(8):
         flow.feed(word * (65_536 // len(word)), Secrets(["abcdefgh12345"]))
 

@@ -1,4 +1,4 @@
-"""B7: a signal is the last line of the message, exactly, and nothing else is one."""
+"""B7: only the last line of a message can be a signal."""
 
 import re
 
@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allstop.core import work_prompts
-from allstop.core.signals import NOTHING_SAID, Said, Signal, read_signal
+from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
 from support.cases import for_each
 
 PROMISE = "<promise>COMPLETE</promise>"
@@ -16,24 +16,24 @@ PROMISE = "<promise>COMPLETE</promise>"
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        (PROMISE, Said(signal=Signal.COMPLETE)),
-        (f"All done.\n\n{PROMISE}", Said(signal=Signal.COMPLETE)),
-        (f"All done.\r\n{PROMISE}\r\n\r\n", Said(signal=Signal.COMPLETE)),
-        (f"   {PROMISE}  \n \t \n", Said(signal=Signal.COMPLETE)),
-        ("<promise> COMPLETE </promise>", Said(signal=Signal.COMPLETE)),
+        (PROMISE, SignalClaim(signal=Signal.COMPLETE)),
+        (f"All done.\n\n{PROMISE}", SignalClaim(signal=Signal.COMPLETE)),
+        (f"All done.\r\n{PROMISE}\r\n\r\n", SignalClaim(signal=Signal.COMPLETE)),
+        (f"   {PROMISE}  \n \t \n", SignalClaim(signal=Signal.COMPLETE)),
+        ("<promise> COMPLETE </promise>", SignalClaim(signal=Signal.COMPLETE)),
         (
             "<promise>BLOCKED: no key: ask Anna</promise>",
-            Said(signal=Signal.BLOCKED, text="no key: ask Anna"),
+            SignalClaim(signal=Signal.BLOCKED, text="no key: ask Anna"),
         ),
         (
             "<promise>PENDING: tabs, or List<int> spaces?</promise>",
-            Said(signal=Signal.PENDING, text="tabs, or List<int> spaces?"),
+            SignalClaim(signal=Signal.PENDING, text="tabs, or List<int> spaces?"),
         ),
         (
             "<promise>PROGRESS: 40% tests next</promise>",
-            Said(signal=Signal.PROGRESS, text="40% tests next"),
+            SignalClaim(signal=Signal.PROGRESS, text="40% tests next"),
         ),
-        (f"<promise>BLOCKED: x</promise>\n{PROMISE}", Said(signal=Signal.COMPLETE)),
+        (f"<promise>BLOCKED: x</promise>\n{PROMISE}", SignalClaim(signal=Signal.COMPLETE)),
     ],
 )
 def test_b7_the_last_line_is_the_signal(message, said):
@@ -93,7 +93,7 @@ def test_b7_the_last_line_is_the_signal(message, said):
     ],
 )
 def test_b7_nothing_else_is_a_signal(message):
-    assert read_signal(message) == NOTHING_SAID
+    assert read_signal(message) == NO_CLAIM
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_b7_nothing_else_is_a_signal(message):
     ],
 )
 def test_b7_the_prompt_said_back_is_not_a_signal(prompt):
-    assert read_signal(prompt) == NOTHING_SAID
-    assert read_signal(f"I was told:\n{prompt}") == NOTHING_SAID
+    assert read_signal(prompt) == NO_CLAIM
+    assert read_signal(f"I was told:\n{prompt}") == NO_CLAIM
 
 
 LINES = st.lists(
@@ -126,20 +126,20 @@ def test_b7_text_that_does_not_end_in_a_promise_line_is_never_a_signal(lines):
     last = next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
 
     if IS_A_PROMISE.fullmatch(last) is None:
-        assert read_signal(text) == NOTHING_SAID
+        assert read_signal(text) == NO_CLAIM
 
 
 @given(st.text(), st.sampled_from(["words", "```", ".", "-- \nsent from my terminal"]))
 def test_b7_whatever_follows_a_promise_takes_it_back(before, after):
-    assert read_signal(f"{before}\n{PROMISE}\n{after}") == NOTHING_SAID
+    assert read_signal(f"{before}\n{PROMISE}\n{after}") == NO_CLAIM
 
 
 @given(st.text(), st.text(alphabet=" \t\n"))
 def test_b7_whatever_comes_before_a_promise_line_does_not_matter(before, space):
-    assert read_signal(f"{before}\n{PROMISE}{space}") == Said(signal=Signal.COMPLETE)
+    assert read_signal(f"{before}\n{PROMISE}{space}") == SignalClaim(signal=Signal.COMPLETE)
 
 
 def test_a_message_of_ten_megabytes_is_read_at_once():
     message = "<promise>BLOCKED: " * 500_000
 
-    assert read_signal(message) == NOTHING_SAID
+    assert read_signal(message) == NO_CLAIM

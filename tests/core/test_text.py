@@ -1,11 +1,11 @@
-"""K22: agents' text is text: nothing of it steers a terminal or hides."""
+"""K22: agents' text can't control a terminal or hide characters."""
 
 import unicodedata
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from allstop.core.text import ending, one_line, plain
+from allstop.core.text import last_chars, one_line, plain
 from support.cases import for_each
 
 CONTROLS = [chr(n) for n in (*range(0x20), *range(0x7F, 0xA0)) if chr(n) not in "\t\n"]
@@ -81,11 +81,11 @@ def test_one_line_is_one_short_line(text, most):
 
 @given(st.text(max_size=200), st.integers(1, 100))
 def test_an_ending_keeps_the_last_characters_and_says_what_is_missing(text, most):
-    end = ending(text, most)
+    end = last_chars(text, most)
 
     assert end.endswith(text[-most:])
     assert (end == text) == (len(text) <= most)
 
 
 def test_an_ending_counts_what_it_leaves_out():
-    assert ending("x" * 2000 + "end", 3) == "[… 2,000 characters …]\nend"
+    assert last_chars("x" * 2000 + "end", 3) == "[… 2,000 characters …]\nend"

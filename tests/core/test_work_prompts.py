@@ -1,4 +1,4 @@
-"""What a task's agent is told."""
+"""The texts of prompts for a task's agent."""
 
 from allstop.core import work_prompts
 from allstop.core.moves import CheckResult, ChecksDone
@@ -22,7 +22,7 @@ def test_b7_every_signal_is_named_in_the_prompt():
 
 
 def test_q20_a_task_from_before_progress_was_named_is_told_what_it_was_told():
-    """Q20: a record has the digest of its prompts, so their words stay as they were."""
+    """Q20: journals keep the digests of prompts, so their texts must not change."""
     assert work_prompts.turn("Fix it", "", 1).text == f"Fix it\n\n{work_prompts.SIGNALS}\n"
     assert (
         work_prompts.turn("Fix it", "news", 1).text == f"Fix it\n\nnews\n\n{work_prompts.SIGNALS}\n"

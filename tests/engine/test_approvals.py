@@ -1,4 +1,4 @@
-"""F4, F5, K18: an agent that asks, and who answers."""
+"""F4, F5, K18: requests of agents are answered by rules, people or nobody."""
 
 import anyio
 import pytest
@@ -9,13 +9,13 @@ from allstop.core.commands import Permit
 from allstop.core.events import Asked, Noted
 from allstop.core.moves import Outcome, TurnDone
 from allstop.ports import Abilities
-from support.in_memory_world import World
+from support.in_memory_world import InMemoryWorld
 
 ASK = Ask(id="1", argv=("make", "install"), text="make install")
 
 
 class Asker:
-    """Asks once, and says what it was told."""
+    """Asks once and returns the answer as its text."""
 
     abilities = Abilities(asks=True)
 
@@ -49,8 +49,8 @@ async def said(world):
     ],
 )
 async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes, asked, takes_s):
-    """K18: nobody there means no at once; F4: nobody who answers in time means no, too."""
-    world = World()
+    """K18: without a person the answer is no at once; F4: no answer in time also means no."""
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     async with world.running() as engine:
         await engine.open("r", "auto", spec(ask_s))
@@ -65,7 +65,7 @@ async def test_k18_who_is_not_there_says_no(ask_s, answer_after_s, answer, notes
 
 
 async def test_k6_a_person_who_thinks_for_hours_brings_a_run_to_no_limit():
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     async with world.running() as engine:
         await engine.open("r", "auto", spec(None), limits=Limits(busy_s=60.0))

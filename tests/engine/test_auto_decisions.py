@@ -1,4 +1,4 @@
-"""F7: what is decided after a turn is on record as it was decided, and replay holds both together."""
+"""F7: decisions are recorded, and replay gives the same decisions."""
 
 from msgspec.structs import replace
 
@@ -7,13 +7,13 @@ from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
 from allstop.core.replay import redecided
 from allstop.views.auto import again, decisions
-from support.in_memory_world import DONE, World
+from support.in_memory_world import DONE, InMemoryWorld
 
 SPEC = {"goal": "Write a parser.", "agent": "coder", "cooldown_s": 0.0, "edition": 2}
 
 
 async def recorded(*turns):
-    world = World()
+    world = InMemoryWorld()
     world.agent("coder", *turns)
     async with world.running() as engine:
         await engine.open("auto1", "auto", SPEC)
@@ -26,7 +26,7 @@ def made(events):
 
 
 async def test_f7_every_decision_is_written_with_the_turn_that_it_follows():
-    """F7: output, confidence, who decided, by which rules, and a digest of the inputs."""
+    """F7: output, confidence, author, edition of the rules and a digest of the inputs."""
     events = await recorded("the lexer is there", DONE)
 
     first, last = made(events)

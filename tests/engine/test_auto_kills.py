@@ -1,4 +1,4 @@
-"""Q16, K2: threads of Full Auto that are killed or stopped at every write there is."""
+"""Q16, K2: Full Auto threads that are killed or stopped at every write."""
 
 import itertools
 
@@ -12,13 +12,13 @@ from allstop.core.replay import differences
 from allstop.ports import Abilities
 from support.fault_scenarios import assert_moves_alternate, assert_nothing_began_and_no_word_counted
 from support.faulty_ports import (
+    CrashingJournal,
     GuardedJournal,
     MergingWorkspaces,
-    MortalJournal,
     RacingJournal,
     SecondTimeChecks,
 )
-from support.in_memory_world import DONE, World
+from support.in_memory_world import DONE, InMemoryWorld
 
 THREAD = "auto:thread"
 LONG_S = 3600.0
@@ -68,7 +68,7 @@ class Adviser(Coder):
 
 
 def at_work(journal):
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.workspaces = MergingWorkspaces()
     world.checks = SecondTimeChecks(world.workspaces)
     world.agents = {
@@ -79,7 +79,7 @@ def at_work(journal):
 
 
 async def go(world):
-    """Begin, or take up what is there; until all is over or the process is dead."""
+    """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)
@@ -134,7 +134,7 @@ async def test_the_thread_of_the_other_tests_arrives():
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice(when):
     for nth in itertools.count(1):
-        world = at_work(MortalJournal(nth, when))
+        world = at_work(CrashingJournal(nth, when))
         await go_until_death(world)
         if not world.journal.dead.is_set():
             break
@@ -150,12 +150,12 @@ async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice
 
 
 async def test_q16_a_thread_killed_again_and_again_still_arrives():
-    world = at_work(MortalJournal(3, "after"))
+    world = at_work(CrashingJournal(3, "after"))
     for deaths in itertools.count(1):
         await go_until_death(world)
         if not world.journal.dead.is_set():
             break
-        journal = MortalJournal(5 + deaths % 3, ("before", "after")[deaths % 2])
+        journal = CrashingJournal(5 + deaths % 3, ("before", "after")[deaths % 2])
         journal._records = world.journal.disk()._records
         world.journal = journal
 

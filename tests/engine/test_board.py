@@ -26,15 +26,16 @@ from allstop.core.events import ChildWaited, ChildWentOn, Closed, MoveEnded, Mov
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, OpenWorkspace, Outcome, RunChecks, TakeTurn
 from allstop.core.replay import differences
-from allstop.core.run import Folded, fold
+from allstop.core.run import FoldedRun, fold
 from allstop.core.tasks import NewTask
-from allstop.engine.send import say
-from allstop.engine.steps import Parked
+from allstop.engine.send import send_command
+from allstop.engine.steps import Waiting
+from allstop.kinds import KINDS
 from allstop.testing.virtual_clock import LoopClock
 from allstop.views.runs import view
-from support.board_runs import QUESTION, Hand, board_spec, statuses
+from support.board_runs import QUESTION, TaskAgent, board_spec, statuses
 from support.faulty_ports import GuardedJournal, MergingWorkspaces
-from support.in_memory_world import World
+from support.in_memory_world import InMemoryWorld
 
 LONG_S = 3600.0
 HOUR = timedelta(seconds=LONG_S)
@@ -42,7 +43,7 @@ HOUR = timedelta(seconds=LONG_S)
 
 @pytest.fixture
 def world():
-    world = World(GuardedJournal())
+    world = InMemoryWorld(GuardedJournal())
     world.workspaces = MergingWorkspaces()
     return world
 
@@ -72,11 +73,11 @@ def moves(events):
 
 
 async def test_b5_b17_a_board_goes_on_until_all_is_merged_each_after_what_it_needs(world):
-    world.agents["cli"] = Hand()
+    world.agents["cli"] = TaskAgent()
     async with world.running() as engine:
         await begin(engine, add("a", "b", c="a b", d="c", e="c"), slots=2)
         await anyio.sleep(LONG_S)
-        assert await engine.rested("board") == Parked("nothing to do", for_person=True)
+        assert await engine.rested("board") == Waiting("nothing to do", for_person=True)
 
     assert set((await statuses(world)).values()) == {"done"}
     assert world.workspaces.merged[2] == "c"
@@ -88,7 +89,7 @@ async def test_b5_b17_a_board_goes_on_until_all_is_merged_each_after_what_it_nee
 
 async def test_b5_a_slot_that_is_free_is_taken_in_the_same_moment(world):
     """B5: no batch, no polling: the next task begins when the one before it ends."""
-    world.agents["cli"] = Hand(takes_s=10.0, slow=[500.0])
+    world.agents["cli"] = TaskAgent(takes_s=10.0, slow=[500.0])
     async with world.running() as engine:
         await begin(engine, add("slow", "a", "b", "c"), slots=2, merge=False)
         await anyio.sleep(LONG_S)
@@ -98,7 +99,7 @@ async def test_b5_a_slot_that_is_free_is_taken_in_the_same_moment(world):
 
 
 async def test_b17_the_gate_runs_on_the_work_and_again_on_the_merge(world):
-    world.agents["cli"] = Hand()
+    world.agents["cli"] = TaskAgent()
     async with world.running() as engine:
         await begin(engine, add("a"), gate={"checks": [{"name": "T", "run": "make"}]})
         await anyio.sleep(LONG_S)
@@ -111,7 +112,7 @@ async def test_b17_the_gate_runs_on_the_work_and_again_on_the_merge(world):
 
 
 async def test_b17_a_merge_that_fails_its_checks_goes_back_to_the_agent(world):
-    world.agents["cli"] = hand = Hand()
+    world.agents["cli"] = hand = TaskAgent()
     world.checks.codes = {"make": [0, 1, 0, 0]}
     async with world.running() as engine:
         await begin(engine, add("a"), gate={"checks": [{"name": "T", "run": "make"}]})
@@ -127,7 +128,7 @@ async def test_b17_a_merge_that_fails_its_checks_goes_back_to_the_agent(world):
 
 async def test_b17_a_conflict_that_nobody_resolves_goes_to_the_person(world):
     world.workspaces.fits_after = {"a": 99}
-    world.agents["cli"] = hand = Hand()
+    world.agents["cli"] = hand = TaskAgent()
     async with world.running() as engine:
         await begin(engine, add("a", "b"), conflicts=2)
         await anyio.sleep(LONG_S)
@@ -142,7 +143,7 @@ async def test_b17_a_conflict_that_nobody_resolves_goes_to_the_person(world):
 
 
 async def test_b17_a_target_that_moves_meanwhile_is_followed(world):
-    world.agents["cli"] = Hand()
+    world.agents["cli"] = TaskAgent()
     world.workspaces.trouble = {"land": [Failed(kind=FailureKind.MOVED)] * 3}
     async with world.running() as engine:
         await begin(engine, add("a"))
@@ -153,7 +154,7 @@ async def test_b17_a_target_that_moves_meanwhile_is_followed(world):
 
 
 async def test_b17_a_dirty_tree_holds_the_merge_and_is_said_until_it_is_clean(world):
-    world.agents["cli"] = Hand()
+    world.agents["cli"] = TaskAgent()
     busy = Failed(kind=FailureKind.BUSY, message="main is checked out in /repo, with changes")
     world.workspaces.trouble = {"land": [busy] * 4}
     async with world.running() as engine:
@@ -168,7 +169,7 @@ async def test_b17_a_dirty_tree_holds_the_merge_and_is_said_until_it_is_clean(wo
 
 
 async def test_b18_a_merged_task_is_rolled_back_and_done_again(world):
-    world.agents["cli"] = Hand()
+    world.agents["cli"] = TaskAgent()
     async with world.running() as engine:
         await begin(engine, add("a", "b"))
         await anyio.sleep(LONG_S)
@@ -184,7 +185,7 @@ async def test_b18_a_merged_task_is_rolled_back_and_done_again(world):
 
 
 async def test_b8_a_crash_of_the_agent_puts_the_task_back_and_others_first(world):
-    world.agents["cli"] = hand = Hand(a=[RuntimeError("boom")])
+    world.agents["cli"] = hand = TaskAgent(a=[RuntimeError("boom")])
     async with world.running() as engine:
         await begin(engine, add("a", "b"), slots=1)
         await anyio.sleep(LONG_S)
@@ -196,11 +197,11 @@ async def test_b8_a_crash_of_the_agent_puts_the_task_back_and_others_first(world
 
 async def test_b12_three_failures_in_a_row_pause_the_board_until_a_person_resumes(world):
     exited = Failed(kind=FailureKind.EXITED, message="exit code 1")
-    world.agents["cli"] = Hand(a=[exited], b=[exited], c=[exited])
+    world.agents["cli"] = TaskAgent(a=[exited], b=[exited], c=[exited])
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c", "d"), slots=1)
         await anyio.sleep(LONG_S)
-        assert await engine.rested("board") == Parked("3 tasks failed in a row", for_person=True)
+        assert await engine.rested("board") == Waiting("3 tasks failed in a row", for_person=True)
         assert (await statuses(world))["d"] == "pending"
         await engine.command("board", Resume())
         await anyio.sleep(LONG_S)
@@ -209,7 +210,7 @@ async def test_b12_three_failures_in_a_row_pause_the_board_until_a_person_resume
 
 
 async def test_b9_the_time_of_an_attempt_holds_during_a_turn(world):
-    world.agents["cli"] = Hand(a=[5000.0])
+    world.agents["cli"] = TaskAgent(a=[5000.0])
     async with world.running() as engine:
         await begin(engine, add("a", "b"), slots=1, attempt_s=600.0)
         await anyio.sleep(6000)
@@ -224,7 +225,7 @@ async def test_b9_the_time_of_an_attempt_holds_during_a_turn(world):
 
 async def test_b11_a_question_frees_its_slot_and_the_answer_goes_on(world):
     world.slots = 1
-    world.agents["cli"] = hand = Hand(a=[QUESTION])
+    world.agents["cli"] = hand = TaskAgent(a=[QUESTION])
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c"), slots=1)
         await anyio.sleep(5)
@@ -243,7 +244,7 @@ async def test_b11_a_question_frees_its_slot_and_the_answer_goes_on(world):
 
 async def test_b5_b20_a_paused_task_frees_its_slot_and_waits_for_one_when_it_goes_on(world):
     world.slots = 1
-    world.agents["cli"] = hand = Hand(a=[10.0, "hm"])
+    world.agents["cli"] = hand = TaskAgent(a=[10.0, "hm"])
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c"), slots=1)
         await anyio.sleep(1)
@@ -262,8 +263,8 @@ async def test_k13_while_a_limited_task_waits_another_agent_has_its_slot(world):
     """K13: others go on, and the limited one resumes by itself."""
     world.slots = 1
     limited = Failed(kind=FailureKind.RATE_LIMITED, retry_at=LoopClock().now() + HOUR)
-    world.agents["cli"] = Hand(a=[limited])
-    world.agents["other"] = Hand()
+    world.agents["cli"] = TaskAgent(a=[limited])
+    world.agents["other"] = TaskAgent()
     others = NewTask(id="b", title="b", agent="other")
     async with world.running() as engine:
         await begin(engine, add("a"), AddTasks(tasks=(others,)), add("c"), slots=1)
@@ -278,13 +279,13 @@ async def test_k13_while_a_limited_task_waits_another_agent_has_its_slot(world):
 
 
 async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world):
-    """Q7: only what came since is read, be it much or nothing."""
-    world.agents["cli"] = Hand()
+    """Q7: only newer events are read."""
+    world.agents["cli"] = TaskAgent()
     async with world.running() as engine:
         await begin(engine)
         await anyio.sleep(1)
     records = await world.journal.read("board")
-    known = Folded(fold(BoardPilot(), [record.event for record in records]), records[-1].seq)
+    known = FoldedRun(fold(BoardPilot(), [record.event for record in records]), records[-1].seq)
     read, whole = world.journal.read, []
 
     async def noting(run, after=0):
@@ -306,7 +307,7 @@ async def test_q7_a_board_that_was_read_is_taken_without_reading_it_again(world)
 
 
 async def test_b11_a_question_is_told_once_through_pauses_stops_and_restarts(world):
-    world.agents["cli"] = Hand(a=[QUESTION])
+    world.agents["cli"] = TaskAgent(a=[QUESTION])
     async with world.running() as engine:
         await begin(engine, add("a"))
         await anyio.sleep(5)
@@ -327,7 +328,7 @@ async def test_b11_a_question_is_told_once_through_pauses_stops_and_restarts(wor
 
 
 async def test_b8_a_question_can_be_aborted_and_the_task_waits_for_a_person(world):
-    world.agents["cli"] = Hand(a=[QUESTION])
+    world.agents["cli"] = TaskAgent(a=[QUESTION])
     async with world.running() as engine:
         await begin(engine, add("a", "b"))
         await anyio.sleep(5)
@@ -341,7 +342,7 @@ async def test_b8_a_question_can_be_aborted_and_the_task_waits_for_a_person(worl
 
 
 async def test_b5_it_is_idle_when_nothing_goes_on_without_a_person(world):
-    world.agents["cli"] = Hand(a=[QUESTION], b=["hm"])
+    world.agents["cli"] = TaskAgent(a=[QUESTION], b=["hm"])
     async with world.running() as engine:
         await begin(engine, add("a", "b"))
         with anyio.fail_after(LONG_S):
@@ -354,15 +355,15 @@ async def test_b5_it_is_idle_when_nothing_goes_on_without_a_person(world):
 
 
 async def test_b5_tasks_and_orders_of_another_process_are_heard_at_once(world):
-    """B5: somebody else writes to the journal while the board runs."""
-    world.agents["cli"] = hand = Hand(takes_s=100.0)
+    """B5: another process writes to the journal while the board runs."""
+    world.agents["cli"] = hand = TaskAgent(takes_s=100.0)
     async with world.running() as engine:
         await begin(engine, slots=1)
         await anyio.sleep(10)
-        await say(world.journal, LoopClock(), "board", add("a", "b"), "somebody")
+        await send_command(world.journal, LoopClock(), "board", add("a", "b"), "somebody")
         await anyio.sleep(1)
         for command in (add("c", "d"), Pin(task="d"), Skip(task="c")):
-            await say(world.journal, LoopClock(), "board", command, "somebody")
+            await send_command(world.journal, LoopClock(), "board", command, "somebody")
         await anyio.sleep(1)
         assert await statuses(world) == {
             "a": "active",
@@ -370,17 +371,19 @@ async def test_b5_tasks_and_orders_of_another_process_are_heard_at_once(world):
             "c": "skipped",
             "d": "pending",
         }
-        await say(world.journal, LoopClock(), "board", SetMode(mode=Mode.SEMI), "somebody")
+        await send_command(world.journal, LoopClock(), "board", SetMode(mode=Mode.SEMI), "somebody")
         await anyio.sleep(LONG_S)
         assert (await statuses(world))["d"] == "pending"
-        await say(world.journal, LoopClock(), "board", SetMode(mode=Mode.AUTOPILOT), "somebody")
+        await send_command(
+            world.journal, LoopClock(), "board", SetMode(mode=Mode.AUTOPILOT), "somebody"
+        )
         await anyio.sleep(LONG_S)
 
     assert [name for name, _ in hand.heard] == ["a", "d", "b"]
 
 
 async def test_b21_review_waits_for_the_person_and_redo_goes_back_with_the_comment(world):
-    world.agents["cli"] = hand = Hand()
+    world.agents["cli"] = hand = TaskAgent()
     async with world.running() as engine:
         await begin(engine, add("a", "b"), review="batch")
         await anyio.sleep(LONG_S)
@@ -401,7 +404,7 @@ async def test_b21_review_waits_for_the_person_and_redo_goes_back_with_the_comme
 
 
 async def test_b13_pause_ends_at_the_end_of_the_turn_and_says_pausing_until_then(world):
-    world.agents["cli"] = hand = Hand(a=[100.0, "hm"])
+    world.agents["cli"] = hand = TaskAgent(a=[100.0, "hm"])
     async with world.running() as engine:
         await begin(engine, add("a", "b"), slots=1)
         await anyio.sleep(10)
@@ -410,7 +413,7 @@ async def test_b13_pause_ends_at_the_end_of_the_turn_and_says_pausing_until_then
         state = engine.state("board/a.1")
         shown = view(
             "board/a.1",
-            world.pilots["task"],
+            KINDS["task"],
             state,
             helm=engine.helm,
             now=LoopClock().now(),
@@ -432,7 +435,7 @@ def is_turn(event):
 
 
 async def test_b13_allstop_ends_all_at_once_and_resume_stashes_and_goes_on(world):
-    world.agents["cli"] = hand = Hand(takes_s=100.0)
+    world.agents["cli"] = hand = TaskAgent(takes_s=100.0)
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c"), slots=2)
         await anyio.sleep(50)
@@ -456,7 +459,7 @@ async def test_b13_allstop_ends_all_at_once_and_resume_stashes_and_goes_on(world
 
 
 async def test_b8_one_task_is_aborted_and_the_others_go_on(world):
-    world.agents["cli"] = Hand(takes_s=100.0)
+    world.agents["cli"] = TaskAgent(takes_s=100.0)
     async with world.running() as engine:
         await begin(engine, add("a", "b", "c"), slots=2)
         await anyio.sleep(50)
@@ -477,7 +480,7 @@ async def test_b8_one_task_is_aborted_and_the_others_go_on(world):
 async def test_b5_two_hundred_tasks_on_eight_slots_leave_no_slot_idle(world):
     world.slots = 8
     world.workspaces.takes_s = 0.0
-    world.agents["cli"] = hand = Hand(takes_s=10.0)
+    world.agents["cli"] = hand = TaskAgent(takes_s=10.0)
     async with world.running() as engine:
         await begin(engine, add(*(f"t{n}" for n in range(200))), slots=8)
         with anyio.move_on_after(10_000):

@@ -1,4 +1,4 @@
-"""K5: every turn is reserved in all the budgets it counts for, or in none."""
+"""K5: a turn is reserved in all its budgets or in none."""
 
 import functools
 
@@ -25,7 +25,7 @@ def above(run):
 
 @given(STEPS)
 def test_k5_no_interleaving_of_turns_passes_any_budget(steps):
-    """Runs below, above and beside each other, turns that overlap, usage up to what was reserved."""
+    """Nested and parallel runs, overlapping turns, usage up to the reservation."""
     caps = {"f": 150, "f/a": 100, "g": 80, "*day": 200}
     budgets, under_way, spent = Budgets(), [], dict.fromkeys([*RUNS, "*day"], 0)
     for name in [*RUNS, "*day"]:

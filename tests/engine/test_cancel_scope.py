@@ -1,4 +1,4 @@
-"""K10: one cancel scope for many moves cuts off the one it is used for, and no other."""
+"""K10: a cancel handle that is reused for many moves cancels only the current one."""
 
 import anyio
 import pytest

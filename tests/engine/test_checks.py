@@ -1,4 +1,4 @@
-"""The gate as it is run: findings, baselines, all together in time, and what is shown meanwhile."""
+"""Running the checks of a gate: findings, baselines, time limits and live messages."""
 
 import anyio
 import pytest
@@ -22,8 +22,8 @@ from allstop.core.work_prompts import failed_gate
 from allstop.engine.hands import Hands
 from allstop.ports import Candidate, FileChange, Live, Unready
 from allstop.testing.virtual_clock import EPOCH
-from allstop.views.runs import lines
-from support.in_memory_world import PaperChecks, World
+from allstop.views.log import lines
+from support.in_memory_world import FakeChecks, InMemoryWorld
 
 UNIT = Check(name="Unit Tests", run="pytest", timeout_s=600.0)
 LINT = Check(name="Lint", run="ruff check", timeout_s=60.0)
@@ -31,14 +31,14 @@ EXTRA = Check(name="Extra", run="extra", required=False)
 SKIPPED = FileChange("tests/test_a.py", "M", ("@pytest.mark.skip",))
 
 
-class TimedChecks(PaperChecks):
+class TimedChecks(FakeChecks):
     async def run(self, check, place, label, progress):
         result = await super().run(check, place, label, progress)
         return replace(result, seconds=self.takes_s)
 
 
 class Gallery:
-    """Keeps what is shown and what is said, in order."""
+    """Records live messages and items in order."""
 
     def __init__(self):
         self.seen = []
@@ -50,7 +50,7 @@ class Gallery:
         self.seen.append(item)
 
 
-class Bench(World):
+class Bench(InMemoryWorld):
     """Hands and nothing else."""
 
     def __init__(self):
@@ -127,12 +127,12 @@ async def test_k17_a_command_whose_programs_hold_too_much_memory_fails_and_the_a
     bench.checks.takes_s = 10.0
     why = "its programs hold 4,310 MB of memory, more than 4,096 MB"
 
-    async def call_heavy():
+    async def report_memory():
         await anyio.sleep(12)
-        bench.launcher.call_heavy("t", why)
+        bench.launcher.report_memory("t", why)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(call_heavy)
+        group.start_soon(report_memory)
         done = await bench.gate(LINT, UNIT)
 
     assert [result.passed for result in done.results] == [True, False]
@@ -167,7 +167,7 @@ class Filling(TimedChecks):
         self._bench = bench
         self._fills = fills
         self._from_the = from_the
-        bench.workspaces.look_every_s = 2.0
+        bench.workspaces.check_every_s = 2.0
 
     async def run(self, check, place, label, progress):
         if check.run in self._fills and len(self._bench.candidates) >= self._from_the:
@@ -276,7 +276,7 @@ async def test_k17_a_clone_that_is_found_full_once_its_command_has_ended_ends_no
         await anyio.sleep(10)
         return FULL
 
-    bench.workspaces.candidate_outgrown = slow_look
+    bench.workspaces.candidate_over_limit = slow_look
     bench.checks.takes_s = 3.0
     done = await bench.gate(UNIT, LINT)
 
@@ -416,7 +416,7 @@ async def test_k19_what_the_clone_lacks_comes_with_the_result():
 
 
 async def test_b10_a_setup_that_fails_comes_with_its_code_and_what_the_clone_lacked():
-    """B10, B14: the agent and the person hear of both."""
+    """B10, B14: the agent and the person are told about both."""
     bench = Bench()
     result = CheckResult(name="setup", run="make", passed=False, code=2, output="no .env")
     note = ".env was not copied: it is too large"
@@ -460,7 +460,7 @@ async def test_b16_where_it_fails_the_gate_no_check_is_run():
 
 
 async def test_b15_b16_without_commands_it_is_looked_at_and_no_clone_is_made():
-    """B15, B16: what an agent left of our own merge fails the gate all the same."""
+    """B15, B16: leftover conflict markers of our own merge also fail the gate."""
     bench = Bench()
     ours = ("<<<<<<< HEAD", "a", "=======", "b", f">>>>>>> {'a' * 40}")
     bench.changes = (FileChange("a.txt", "M", ours),)
@@ -514,7 +514,7 @@ async def gate_of_target(target):
     ],
 )
 async def test_k19_what_is_opened_or_merged_comes_with_the_targets_gate(move):
-    world = World()
+    world = InMemoryWorld()
     await world.workspaces.open("w", "main", "t")
     hands = Hands({}, workspaces=world.workspaces, launcher=world.launcher, gates=gate_of_target)
 

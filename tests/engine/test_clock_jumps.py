@@ -1,4 +1,4 @@
-"""Q19: the machine's clock is set back or forward while boards and rooms are at work."""
+"""Q19: the system clock jumps while boards and rooms run."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from allstop.core.ids import HELM
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.testing.virtual_clock import LoopClock
-from support.board_runs import assert_all_came_home, at_sea, board_spec, person
+from support.board_runs import assert_all_done, board_spec, board_world, person
 from support.faulty_ports import GuardedJournal
 
 JUMPS = {
@@ -26,7 +26,7 @@ NO_LIMIT_S = 1e9
 
 
 class WanderingClock(LoopClock):
-    """The loop's own time goes on as it does; what day it is, somebody sets."""
+    """The event loop's time continues; the wall clock is set by the test."""
 
     def __init__(self):
         self.offset = timedelta()
@@ -51,8 +51,8 @@ def engine_with(world, clock):
 @pytest.mark.parametrize("jump", JUMPS)
 @pytest.mark.parametrize("after_s", [1, 5, 13, 21, 34])
 async def test_q19_a_board_arrives_whatever_the_clock_says(jump, after_s):
-    """Nothing is lost, nothing is done twice, nobody waits for a time that never comes."""
-    world, clock = at_sea(GuardedJournal()), WanderingClock()
+    """Nothing is lost or repeated, and no run waits forever."""
+    world, clock = board_world(GuardedJournal()), WanderingClock()
 
     async def set_clock():
         await anyio.sleep(after_s)
@@ -64,7 +64,7 @@ async def test_q19_a_board_arrives_whatever_the_clock_says(jump, after_s):
             group.start_soon(set_clock)
             with anyio.fail_after(LONG_S):
                 await person(world, engine)
-    await assert_all_came_home(world)
+    await assert_all_done(world)
     for head in await world.journal.heads():
         state = await world.state(head.run)
         assert state.tally.busy_s >= 0, "a clock that is set back gives no time back"
@@ -73,7 +73,7 @@ async def test_q19_a_board_arrives_whatever_the_clock_says(jump, after_s):
 @pytest.mark.parametrize("jump", JUMPS)
 async def test_q19_a_stop_holds_whatever_the_clock_says(jump):
     """Between the command and its receipt, and after it."""
-    world, clock = at_sea(GuardedJournal()), WanderingClock()
+    world, clock = board_world(GuardedJournal()), WanderingClock()
     async with engine_with(world, clock).serving() as engine:
         await engine.open("board", "board", board_spec(slots=2, attempt_s=NO_LIMIT_S))
         async with anyio.create_task_group() as group:
@@ -92,4 +92,4 @@ async def test_q19_a_stop_holds_whatever_the_clock_says(jump):
         await engine.command(HELM, Resume())
         with anyio.fail_after(LONG_S):
             await person(world, engine)
-    await assert_all_came_home(world)
+    await assert_all_done(world)

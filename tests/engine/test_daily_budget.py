@@ -1,4 +1,4 @@
-"""K5, K6: what all runs of a store may use in a day, whoever drives them."""
+"""K5, K6: the daily budget of all runs, across processes."""
 
 from datetime import UTC, timedelta, timezone
 
@@ -15,22 +15,22 @@ from allstop.core.moves import Outcome, TakeTurn, TurnDone
 from allstop.core.prompt import prompt
 from allstop.core.room_specs import Ending, Seat, SessionSpec, TalkMode
 from allstop.core.tasks import NewTask
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
-from allstop.engine.steps import Parked
-from allstop.kinds import PILOTS
+from allstop.engine.steps import Waiting
+from allstop.kinds import KINDS
 from allstop.ports import Entry, Live
 from allstop.testing.virtual_clock import EPOCH, LoopClock
 from allstop.views.runs import view
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 PAUSE = AtLimit.PAUSE
 CAP = 40  # tokens that a turn may use
 DAY_S = 24 * 3600
 
 
-class Together(World):
+class Together(InMemoryWorld):
     """Runs that share a day; a turn uses 10 of the 40 tokens it may."""
 
     def __init__(self, limits, journal=None, zone=UTC, prices=0):
@@ -48,7 +48,7 @@ class Together(World):
             clock=LoopClock(),
             pilots=self.pilots,
             launcher=self.launcher,
-            days=Days(self.journal, self.limits, self.zone),
+            daily_budget=DailyBudget(self.journal, self.limits, self.zone),
             most_microusd=lambda agent, tokens: tokens * self.prices,
         )
         engine.view(lambda run, live: self.shown.append((run, live)))
@@ -76,7 +76,7 @@ async def begin(world, engine, name, *entries, at_limit=PAUSE, **more):
 
 
 async def used(world):
-    """By all that is written, whoever wrote it."""
+    """Usage by all events in the journal, of all processes."""
     return sum(
         placed.record.event.result.usage.tokens
         for placed in await world.journal.written(0, 100_000)
@@ -130,10 +130,10 @@ async def test_k6_counters_survive_a_restart():
 
 
 async def rests(engine, run):
-    """What it waits for; it has an end, so it is not what `rested` waits for."""
+    """The reason of a wait with an end, which `rested` doesn't return."""
     await anyio.sleep(60)
     driven_run = engine._driven_runs[run]
-    assert isinstance(driven_run.resting, Parked)
+    assert isinstance(driven_run.resting, Waiting)
     return driven_run.resting
 
 
@@ -183,7 +183,7 @@ async def test_k5_the_most_a_turn_may_cost_is_reserved_and_what_nobody_saw_the_e
 
 
 async def test_k5_who_could_fit_later_waits_for_the_turns_under_way_and_no_person():
-    """60 of 100 tokens are reserved: once 20 of them turn out to be used, there is room."""
+    """60 of 100 tokens are reserved; after the turn used only 20, another turn fits."""
     world = Together(Limits(tokens=100, at_limit=PAUSE))
     async with world.running() as engine:
         await begin(world, engine, "a", 100.0, DONE)
@@ -192,7 +192,7 @@ async def test_k5_who_could_fit_later_waits_for_the_turns_under_way_and_no_perso
         await anyio.sleep(50)
         waiting = view(
             "c",
-            PILOTS["task"],
+            KINDS["task"],
             engine.state("c"),
             helm=engine.helm,
             now=LoopClock().now(),
@@ -236,7 +236,7 @@ async def test_k6_who_waits_for_another_day_is_seen_to_wait_until_then():
     seen = [
         view(
             "a",
-            PILOTS["task"],
+            KINDS["task"],
             state,
             helm=engine.helm,
             now=EPOCH + timedelta(seconds=s),
@@ -269,7 +269,7 @@ async def test_k6_a_board_starts_nobody_who_would_only_wait_for_tomorrow():
 @pytest.mark.parametrize("clock_goes", ["back", "on"])
 async def test_k6_a_clock_that_is_set_makes_another_day(clock_goes):
     journal = MemoryJournal()
-    days = Days(journal, Limits(turns=1), UTC)
+    days = DailyBudget(journal, Limits(turns=1), UTC)
     now = EPOCH + timedelta(days=3)
     await days.catch_up(now)
     then = now - timedelta(days=2) if clock_goes == "back" else now + timedelta(days=2)
@@ -280,7 +280,7 @@ async def test_k6_a_clock_that_is_set_makes_another_day(clock_goes):
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 async def test_k5_turns_that_begin_at_once_share_what_is_left(store, tmp_path, sqlite):
-    """Written in one transaction: each knows what the others have just reserved."""
+    """Written in one transaction: each turn sees the other reservations."""
     journal = MemoryJournal() if store == "memory" else sqlite(tmp_path)
     world = Together(Limits(tokens=100, at_limit=PAUSE), journal)
     async with world.running() as engine:
@@ -339,7 +339,7 @@ class SlowToRead(MemoryJournal):
 async def test_k5_two_runs_that_begin_a_day_at_once_count_all_of_it(second_s, turn_s):
     """Q17: the one would begin the count anew while the other was in the middle of it."""
     journal = SlowToRead()
-    days = Days(journal, Limits(turns=9), UTC)
+    days = DailyBudget(journal, Limits(turns=9), UTC)
     now = LoopClock().now()
 
     async def take_turn(run):

@@ -1,4 +1,4 @@
-"""K12: how long a move may last and be silent; neither counts while it is held."""
+"""K12: total and idle deadlines of a move, which stop while it is held."""
 
 import math
 
@@ -7,20 +7,20 @@ import anyio.lowlevel
 import pytest
 
 from allstop.engine import deadlines
-from allstop.engine.deadlines import Timekeeper
+from allstop.engine.deadlines import DeadlineTimer
 
 
 @pytest.fixture
-async def keeper():
-    keeper = Timekeeper()
+async def timer():
+    timer = DeadlineTimer()
     async with anyio.create_task_group() as group:
-        group.start_soon(keeper.keep)
-        yield keeper
+        group.start_soon(timer.keep)
+        yield timer
         group.cancel_scope.cancel()
 
 
 async def spent(deadline, *steps):
-    """Seconds until it ran out; steps are seconds to wait, or what to do to it."""
+    """Seconds until the deadline; steps are seconds to wait, or methods to call."""
     began = anyio.current_time()
     with deadline.scope:
         for step in steps:
@@ -43,26 +43,26 @@ async def spent(deadline, *steps):
         (40, 1000, [10, "hold", 500, "release"], 540, False),
         (100, 30, [10, "hold", 50, "hold", 50, "release", 50, "release"], 190, True),
         (100, 30, [10, "hold", "touch", 500, "release"], 540, True),
-        (100, 30, [10, "relax", 500, "cut"], 510, True),
+        (100, 30, [10, "clear", 500, "cut"], 510, True),
     ],
 )
-async def test_k12_deadlines(keeper, most_s, idle_s, steps, until_s, stalled):
-    deadline = keeper.begin(most_s, idle_s)
+async def test_k12_deadlines(timer, most_s, idle_s, steps, until_s, stalled):
+    deadline = timer.begin(most_s, idle_s)
 
     assert await spent(deadline, *steps) == pytest.approx(until_s)
     assert deadline.ran_out
     assert deadline.stalled is stalled or deadline.was_cut
 
 
-async def test_work_that_is_done_in_time_is_left_alone(keeper):
-    with keeper.deadlines(100, 30) as deadline, deadline.scope:
+async def test_work_that_is_done_in_time_is_left_alone(timer):
+    with timer.deadlines(100, 30) as deadline, deadline.scope:
         await anyio.sleep(29)
 
     assert not deadline.ran_out
 
 
-async def test_k1_a_part_is_held_together_with_the_whole(keeper):
-    whole = keeper.begin(1000)
+async def test_k1_a_part_is_held_together_with_the_whole(timer):
+    whole = timer.begin(1000)
     whole.hold()
     whole.hold()
     began = anyio.current_time()
@@ -77,12 +77,12 @@ async def test_k1_a_part_is_held_together_with_the_whole(keeper):
     assert anyio.current_time() - began == pytest.approx(660)
 
 
-async def test_k12_each_is_cut_off_at_its_own_time(keeper):
+async def test_k12_each_is_cut_off_at_its_own_time(timer):
     """K12: one timer serves all, and deadlines come in any order."""
     ended = {}
 
     async def work(most_s):
-        with keeper.deadlines(most_s) as deadline, deadline.scope:
+        with timer.deadlines(most_s) as deadline, deadline.scope:
             await anyio.sleep_forever()
         ended[most_s] = anyio.current_time() - began
 
@@ -98,28 +98,28 @@ async def test_k12_each_is_cut_off_at_its_own_time(keeper):
     }  # fmt: skip
 
 
-async def test_what_is_over_is_forgotten(keeper, monkeypatch):
+async def test_what_is_over_is_forgotten(timer, monkeypatch):
     """A million quick turns with an hour each leave nothing behind, and others keep their time."""
-    monkeypatch.setattr(deadlines, "LITTER", 10)
-    long = keeper.begin(100)
+    monkeypatch.setattr(deadlines, "MAX_STALE", 10)
+    long = timer.begin(100)
     for _ in range(1000):
-        with keeper.deadlines(3600, 600) as deadline:
+        with timer.deadlines(3600, 600) as deadline:
             deadline.touch()  # work that waits and speaks
             await anyio.lowlevel.checkpoint()
 
-    assert deadline.noted != math.inf
-    assert len(keeper._line) <= 25
+    assert deadline.scheduled != math.inf
+    assert len(timer._queue) <= 25
     assert await spent(long) == pytest.approx(100)
 
 
-async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper, monkeypatch):
+async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(timer, monkeypatch):
     """K12: a person takes the night to answer, beside busy runs."""
-    monkeypatch.setattr(deadlines, "LITTER", 3)
-    asked = keeper.begin(100, 30)
+    monkeypatch.setattr(deadlines, "MAX_STALE", 3)
+    asked = timer.begin(100, 30)
     await anyio.sleep(10)
     asked.hold()
     for _ in range(20):
-        with keeper.deadlines(3600, 600) as deadline:
+        with timer.deadlines(3600, 600) as deadline:
             deadline.touch()
             await anyio.lowlevel.checkpoint()
     asked.release()
@@ -128,12 +128,12 @@ async def test_k12_what_is_held_while_others_are_forgotten_keeps_its_time(keeper
         assert await spent(asked) == pytest.approx(30)
 
 
-async def test_work_that_never_waits_never_has_a_deadline(keeper):
+async def test_work_that_never_waits_never_has_a_deadline(timer):
     for _ in range(100):
-        with keeper.deadlines(3600, 600) as deadline:
+        with timer.deadlines(3600, 600) as deadline:
             pass
 
     await anyio.sleep(1)
 
-    assert deadline.noted == math.inf
-    assert keeper._line == []
+    assert deadline.scheduled == math.inf
+    assert timer._queue == []

@@ -1,4 +1,4 @@
-"""K17: what takes too much room is ended while it is under way, and a person decides."""
+"""K17: work that uses too much disk space is ended, and waits for a person."""
 
 import anyio
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
 from allstop.core.moves import FailureKind, Outcome, WorkspaceOpen
-from allstop.engine.steps import Parked
-from support.in_memory_world import World, task, turns
+from allstop.engine.steps import Waiting
+from support.in_memory_world import InMemoryWorld, task, turns
 
 DONE = "done\n<promise>COMPLETE</promise>"
 GROWN = "the workspace holds 12 MB, and may hold 5 MB"
@@ -16,8 +16,8 @@ PAUSE = Limits(at_limit=AtLimit.PAUSE)
 
 @pytest.fixture
 def world():
-    world = World()
-    world.workspaces.look_every_s = 2.0
+    world = InMemoryWorld()
+    world.workspaces.check_every_s = 2.0
     return world
 
 
@@ -48,7 +48,7 @@ async def test_k17_a_workspace_that_outgrows_its_limit_ends_the_turn_and_waits_f
         await anyio.sleep(1)
         assert turns(await world.events("t")) == ["cli", "cli"]
 
-    assert rest == Parked(f"limit reached: {GROWN}", for_person=True)
+    assert rest == Waiting(f"limit reached: {GROWN}", for_person=True)
     assert took_s <= 2.1
     assert await failures(world) == [(FailureKind.OUT_OF_ROOM, GROWN)]
 
@@ -73,7 +73,7 @@ async def test_k17_on_a_disk_that_is_nearly_full_nothing_begins(world):
         await anyio.sleep(1)
         await engine.rested("t")
 
-    assert rest == Parked("limit reached: the disk has 3 MB left", for_person=True)
+    assert rest == Waiting("limit reached: the disk has 3 MB left", for_person=True)
     assert opened == {}
     assert turns(await world.events("t")) == ["cli"]
 
@@ -81,11 +81,11 @@ async def test_k17_on_a_disk_that_is_nearly_full_nothing_begins(world):
 async def test_k17_nothing_is_looked_at_while_no_turn_is_under_way(world):
     looks = []
 
-    async def outgrown(workspace):
+    async def over_limit(workspace):
         looks.append(anyio.current_time())
         return ""
 
-    world.workspaces.outgrown = outgrown
+    world.workspaces.over_limit = over_limit
     world.agent("cli", 9.0, DONE)
     async with world.running() as engine:
         await anyio.sleep(1000)
@@ -117,7 +117,7 @@ async def test_k17_a_setup_that_fills_the_new_workspace_is_ended_and_waits_for_a
         await anyio.sleep(1)
         await engine.rested("t")
 
-    assert rest == Parked(f"limit reached: {GROWN}", for_person=True)
+    assert rest == Waiting(f"limit reached: {GROWN}", for_person=True)
     assert await failures(world) == [(FailureKind.OUT_OF_ROOM, GROWN)]
     assert tries == ["t", "t"]
     assert turns(await world.events("t")) == ["cli"]

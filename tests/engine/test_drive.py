@@ -1,4 +1,4 @@
-"""One loop: moves, results, crashes, brakes."""
+"""The drive of one run: moves, results, crashes, brakes."""
 
 import anyio
 import pytest
@@ -9,15 +9,15 @@ from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, 
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.ports import Entry
 from allstop.testing.virtual_clock import EPOCH
-from support.in_memory_world import DONE, World, moves, task, turns
+from support.in_memory_world import DONE, InMemoryWorld, moves, task, turns
 
 
 @pytest.fixture
 def world():
-    return World()
+    return InMemoryWorld()
 
 
 def ends(events):
@@ -153,7 +153,7 @@ async def test_k6_at_the_limit_it_asks_or_stops_and_raising_it_goes_on(world):
     async with world.running() as engine:
         limits = Limits(turns=2, at_limit=AtLimit.PAUSE)
         await engine.open("t", "task", task(), limits=limits)
-        assert await engine.rested("t") == Parked("limit reached: turns: 2 of 2", for_person=True)
+        assert await engine.rested("t") == Waiting("limit reached: turns: 2 of 2", for_person=True)
         await engine.command("t", Raise(limits=Limits(turns=9)))
         await anyio.sleep(1)
         assert await engine.rested("t") is Outcome.DONE
@@ -176,7 +176,7 @@ async def test_k1_pause_lets_the_turn_end_and_resume_goes_on(world):
         await engine.open("t", "task", task())
         await anyio.sleep(10)
         await engine.command("t", Pause())
-        assert await engine.rested("t") == Parked("paused")
+        assert await engine.rested("t") == Waiting("paused")
         assert turns(await world.events("t")) == ["cli"]
         await engine.command("t", Resume())
         await anyio.sleep(1)
@@ -210,7 +210,7 @@ async def test_k2_allstop_cuts_every_turn_and_nothing_starts_after_it(world):
         halted = await engine.allstop(by="test")
         await engine.open("late", "task", task())
         await anyio.sleep(7200)
-        assert await engine.rested("late") == Parked("allstop")
+        assert await engine.rested("late") == Waiting("allstop")
 
     assert sorted(halted.discarded) == ["a: cli takes a turn", "b: cli takes a turn"]
     assert halted.runs == dict.fromkeys("ab", "stopped; then cli takes a turn")
@@ -250,7 +250,7 @@ async def test_an_allstop_survives_a_restart_and_only_resume_lifts_it(world):
     async with world.running() as engine:
         await engine.take("t")
         await anyio.sleep(1000)
-        assert await engine.rested("t") == Parked("allstop")
+        assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         await anyio.sleep(1000)
         assert await engine.rested("t") is Outcome.DONE
@@ -263,7 +263,7 @@ async def test_the_word_for_one_run_stops_that_run_only(world):
             await engine.open(run, "task", task())
         await anyio.sleep(10)
         await engine.command("a", Allstop())
-        assert await engine.rested("a") == Parked("stopped")
+        assert await engine.rested("a") == Waiting("stopped")
         assert await engine.rested("b") is Outcome.DONE
 
     assert ends(await world.events("a")) == [FailureKind.CANCELLED]
@@ -305,7 +305,7 @@ async def test_a_kill_in_a_turn_is_an_interrupted_turn_after_the_restart(world):
 
 
 async def test_q16_a_kill_long_after_a_stop_is_no_stop(world):
-    """Q16, P7: it is told as interrupted, and the time until it went on was no work."""
+    """Q16, P7: the move is recorded as interrupted, and the pause isn't counted as work."""
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.allstop()
@@ -424,7 +424,7 @@ async def test_many_items_are_few_writes_and_none_is_lost(world):
 
 async def test_f6_a_chatty_run_does_not_starve_a_quiet_one():
     """F6: one slot, three runs that always have something to say; turns go round."""
-    world = World(slots=1)
+    world = InMemoryWorld(slots=1)
     for name in "abc":
         world.agent(name, *[1.0, "more"] * 4, 1.0, DONE)
     async with world.running() as engine:
@@ -450,10 +450,10 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
         def evolve(self, state, event):
             return state
 
-        def unheard(self, state):
+        def undelivered(self, state):
             return ()
 
-        def next_move(self, state, brief):
+        def next_move(self, state, context):
             raise ZeroDivisionError("oops")
 
     world.pilots = {**world.pilots, "broken": Broken()}
@@ -461,7 +461,7 @@ async def test_a_run_with_a_broken_pilot_is_parked_with_the_reason(world):
     async with world.running() as engine:
         await engine.open("x", "broken", {})
         await engine.open("t", "task", task())
-        assert await engine.rested("x") == Parked(
+        assert await engine.rested("x") == Waiting(
             "broken: ZeroDivisionError: oops", for_person=True
         )
         assert await engine.rested("t") is Outcome.DONE
@@ -473,7 +473,7 @@ async def test_k8_an_idle_day_makes_no_call(world):
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(24 * 3600)
-        assert await engine.rested("t") == Parked("asks: which?", for_person=True)
+        assert await engine.rested("t") == Waiting("asks: which?", for_person=True)
 
     assert len(agent.heard) == 1
     assert len(await world.events("t")) == 3

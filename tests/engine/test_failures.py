@@ -1,4 +1,4 @@
-"""One run's fault is not the others', and a fault never stops the stopping."""
+"""A failure of one run affects no other run and never prevents a stop."""
 
 import anyio
 import anyio.lowlevel
@@ -22,13 +22,13 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.prompt import prompt
-from allstop.engine.send import say
-from allstop.engine.steps import Parked
+from allstop.engine.send import send_command
+from allstop.engine.steps import Waiting
 from allstop.ports import HeldError, Live, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
 from support.fault_scenarios import ALL_PILOTS
-from support.faulty_ports import FullJournal, GuardedJournal, LateJournal
-from support.in_memory_world import DONE, World, task
+from support.faulty_ports import FullJournal, GuardedJournal, SlowJournal
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 class Sour:
@@ -46,10 +46,10 @@ class Sour:
             raise ZeroDivisionError("oops")
         return state
 
-    def unheard(self, state):
+    def undelivered(self, state):
         return ()
 
-    def next_move(self, state, brief):
+    def next_move(self, state, context):
         return TURN if state.get("works") else Wait(reason="idle")
 
 
@@ -58,7 +58,7 @@ TURN = TakeTurn(agent="cli", prompt=prompt("go"))
 
 @pytest.mark.parametrize("works", [False, True])
 async def test_a_run_that_can_not_take_in_what_is_said_hurts_nobody_else(works):
-    world = World(GuardedJournal(), pilots={**ALL_PILOTS, "sour": Sour()})
+    world = InMemoryWorld(GuardedJournal(), pilots={**ALL_PILOTS, "sour": Sour()})
     world.agent("cli", *[10.0, "more"] * 3, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("x", "sour", {"works": works})
@@ -67,7 +67,7 @@ async def test_a_run_that_can_not_take_in_what_is_said_hurts_nobody_else(works):
         await engine.command("x", Say(text="say it"))
         assert await engine.rested("t") is Outcome.DONE
         await anyio.sleep(100)
-        assert await engine.rested("x") == Parked(
+        assert await engine.rested("x") == Waiting(
             "broken: ZeroDivisionError: oops", for_person=True
         )
         halted = await engine.allstop()
@@ -76,7 +76,7 @@ async def test_a_run_that_can_not_take_in_what_is_said_hurts_nobody_else(works):
 
 
 class Careless:
-    """Spawns a child that nobody can drive."""
+    """Spawns a child of an unknown kind."""
 
     kind = "careless"
     ends_when_stopped = False
@@ -88,10 +88,10 @@ class Careless:
     def evolve(self, state, event):
         return (state[0], state[1] + isinstance(event, MoveStarted))
 
-    def unheard(self, state):
+    def undelivered(self, state):
         return ()
 
-    def next_move(self, state, brief):
+    def next_move(self, state, context):
         spec, spawned = state
         return Wait(reason="waits") if spawned else Spawn(**spec)
 
@@ -104,7 +104,7 @@ class Careless:
     ],
 )
 async def test_a_child_that_nobody_can_drive_hurts_nobody_else(child):
-    world = World(pilots={**ALL_PILOTS, "careless": Careless()})
+    world = InMemoryWorld(pilots={**ALL_PILOTS, "careless": Careless()})
     world.agent("cli", 10.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -115,7 +115,7 @@ async def test_a_child_that_nobody_can_drive_hurts_nobody_else(child):
 
 
 async def test_p7_a_run_that_nobody_can_drive_does_not_keep_the_others_from_being_taken_up():
-    world = World(pilots={**ALL_PILOTS, "careless": Careless()})
+    world = InMemoryWorld(pilots={**ALL_PILOTS, "careless": Careless()})
     world.agent("cli", 10.0, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("x", "careless", {"kind": "unheard of", "ref": "c", "spec": {}})
@@ -128,7 +128,7 @@ async def test_p7_a_run_that_nobody_can_drive_does_not_keep_the_others_from_bein
 
 
 async def test_k2_two_who_stop_everything_at_once_both_get_their_receipt():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", *[3600.0] * 2)
     receipts = []
 
@@ -149,7 +149,7 @@ async def test_k2_two_who_stop_everything_at_once_both_get_their_receipt():
 
 
 async def test_q19_a_full_disk_is_waited_out_and_nothing_is_lost():
-    world = World(FullJournal())
+    world = InMemoryWorld(FullJournal())
     world.agent("cli", 10.0, "one", 10.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -166,7 +166,7 @@ async def test_q19_a_full_disk_is_waited_out_and_nothing_is_lost():
 @pytest.mark.parametrize("reserve", [1, 2])
 async def test_q19_on_a_full_disk_a_stop_takes_effect_and_the_engine_lives_on(reserve):
     """Q19: the stop is recorded from the reserve; its receipt may have to wait for room."""
-    world = World(FullJournal(reserve))
+    world = InMemoryWorld(FullJournal(reserve))
     world.agent("cli", 3600.0, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -189,13 +189,13 @@ async def test_q19_on_a_full_disk_a_stop_takes_effect_and_the_engine_lives_on(re
     ("command", "rests"),
     [
         (Abort(), Outcome.ABORTED),
-        (Allstop(), Parked("stopped")),
-        (Pause(), Parked("paused")),
+        (Allstop(), Waiting("stopped")),
+        (Pause(), Waiting("paused")),
     ],
 )
 async def test_f6_a_run_that_waits_for_a_slot_hears_what_is_said_to_it(command, rests):
-    """F6: all slots are taken by one that takes an hour; nobody in the line is deaf."""
-    world = World(slots=1)
+    """F6: a long turn holds all slots; queued runs still react to commands."""
+    world = InMemoryWorld(slots=1)
     world.agent("slow", 3600.0, DONE)
     world.agent("cli", then=lambda turn: DONE)
     async with world.running() as engine:
@@ -214,8 +214,8 @@ async def test_f6_a_run_that_waits_for_a_slot_hears_what_is_said_to_it(command, 
 
 
 async def test_k1_a_run_that_was_frozen_stopped_and_resumed_works_again():
-    """K1: the launcher is told that it is thawed, or what it starts next would never begin."""
-    world = World()
+    """K1: the launcher thaws the label, or its next program would never start."""
+    world = InMemoryWorld()
     world.agent("cli", 3600.0, 10.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -232,13 +232,13 @@ async def test_k1_a_run_that_was_frozen_stopped_and_resumed_works_again():
 
 async def test_k1_a_turn_that_ends_while_it_is_frozen_leaves_nothing_frozen_behind():
     """A model's answer may still come in; the next turn's programs must start all the same."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 10.0, "one", 10.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(5)
         await engine.command("t", Freeze())
-        assert await engine.rested("t") == Parked("frozen")
+        assert await engine.rested("t") == Waiting("frozen")
         await engine.command("t", Thaw())
         await anyio.sleep(1)
         assert world.launcher.frozen == set()
@@ -261,7 +261,7 @@ class FreezableChecks:
 
 async def test_k1_a_freeze_between_two_checks_stops_the_clock_of_the_second():
     """K1: a check that is begun while all is frozen doesn't time out."""
-    world = World(LateJournal())
+    world = InMemoryWorld(SlowJournal())
     world.agent("cli", DONE)
     world.checks = FreezableChecks(world.launcher)
     checks = [{"name": name, "run": name, "timeout_s": 60.0} for name in "ab"]
@@ -287,8 +287,8 @@ async def test_k1_a_freeze_between_two_checks_stops_the_clock_of_the_second():
 
 @pytest.mark.parametrize("command", [Allstop(), Pause(), Freeze()])
 async def test_k1_a_brake_on_a_fleet_reaches_the_child_that_is_born_in_that_moment(command):
-    """K1: who is below was looked up, then a child was born, then the brake was written."""
-    world = World(LateJournal(), pilots=ALL_PILOTS)
+    """K1: a child opens between the lookup of children and the write of the brake."""
+    world = InMemoryWorld(SlowJournal(), pilots=ALL_PILOTS)
     world.agent("quick", 10.0, DONE)
     world.agent("slow", 1000.0, then=lambda turn: DONE)
     ships = {
@@ -312,11 +312,11 @@ async def test_k1_a_brake_on_a_fleet_reaches_the_child_that_is_born_in_that_mome
 
 async def test_p7_a_second_engine_is_told_who_drives_a_run():
     """P7: two processes can't run the same session."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 100.0, DONE)
     async with world.running() as first, world.running() as second:
         await first.open("t", "task", task())
-        with pytest.raises(HeldError, match="t is being driven by"):
+        with pytest.raises(HeldError, match="t is driven by"):
             await second.take("t")
         with pytest.raises(HeldError):
             await second.open("t", "task", task())
@@ -324,7 +324,7 @@ async def test_p7_a_second_engine_is_told_who_drives_a_run():
 
 
 async def test_p7_an_engine_takes_up_what_another_has_let_go_of():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 100.0, then=lambda turn: DONE)
     async with world.running() as second:
         async with world.running() as first:
@@ -342,8 +342,8 @@ async def test_p7_an_engine_takes_up_what_another_has_let_go_of():
 
 
 async def test_p7_a_drive_that_was_superseded_can_not_write():
-    """Its claim was lost (a machine that slept, say), another took the run up: its word is nothing."""
-    world = World(GuardedJournal())
+    """After a lost claim (for example a sleeping machine) another process drives the run."""
+    world = InMemoryWorld(GuardedJournal())
     world.agent("cli", 100.0, 50.0, DONE, then=lambda turn: DONE)
     async with world.running() as first, world.running() as second:
         await first.open("t", "task", task())
@@ -360,7 +360,7 @@ async def test_p7_a_drive_that_was_superseded_can_not_write():
 
 async def test_k2_allstop_by_one_engine_stops_the_runs_of_another():
     """K2: every process that drives puts down its own and writes its own receipt."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", *[3600.0] * 2)
     async with world.running() as first, world.running() as second:
         await first.open("a", "task", task())
@@ -368,7 +368,7 @@ async def test_k2_allstop_by_one_engine_stops_the_runs_of_another():
         await anyio.sleep(10)
         await first.allstop()
         await anyio.sleep(10)
-        assert await second.rested("b") == Parked("allstop")
+        assert await second.rested("b") == Waiting("allstop")
 
     receipts = [e.runs for e in await world.events(HELM) if isinstance(e, Halted)]
     left = "stopped; then cli takes a turn"
@@ -386,8 +386,8 @@ class ShieldedTalker:
 
 
 async def test_k2_a_stop_is_heard_by_whoever_waits_for_room_on_the_disk():
-    """K2, Q19: the disk stays full; what the agent wanted to say is dropped and its turn ends."""
-    world = World(FullJournal(reserve=2))
+    """K2, Q19: the disk stays full; the agent's messages are dropped and its turn ends."""
+    world = InMemoryWorld(FullJournal(reserve=2))
     world.agents["cli"] = ShieldedTalker()
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -404,7 +404,7 @@ async def test_k2_a_stop_is_heard_by_whoever_waits_for_room_on_the_disk():
 
 
 async def test_p7_a_run_that_could_not_be_opened_is_not_held_on_to():
-    world = World(FullJournal())
+    world = InMemoryWorld(FullJournal())
     world.agent("cli", then=lambda turn: DONE)
     async with world.running() as first, world.running() as second:
         world.journal.full = True
@@ -416,7 +416,7 @@ async def test_p7_a_run_that_could_not_be_opened_is_not_held_on_to():
 
 
 async def test_p7_a_run_that_was_over_when_it_was_taken_is_not_held_on_to():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", DONE)
     async with world.running() as first, world.running() as second:
         await first.open("t", "task", task())
@@ -427,8 +427,8 @@ async def test_p7_a_run_that_was_over_when_it_was_taken_is_not_held_on_to():
 
 
 async def test_p7_a_root_is_held_until_the_last_of_those_below_is_over():
-    """What a closed root has left behind is driven by one process only, and then let go of."""
-    world = World(pilots=ALL_PILOTS)
+    """Only one process drives the leftover children of a closed root, and then releases the claim."""
+    world = InMemoryWorld(pilots=ALL_PILOTS)
     world.agent("cli", 100.0, 100.0)
     async with world.running() as engine:
         ships = {name: {**task(), "task": name} for name in "ab"}
@@ -442,7 +442,7 @@ async def test_p7_a_root_is_held_until_the_last_of_those_below_is_over():
 
 
 async def test_a_spec_that_makes_no_sense_is_not_even_written():
-    world = World()
+    world = InMemoryWorld()
     async with world.running() as engine:
         with pytest.raises(msgspec.ValidationError):
             await engine.open("t", "task", {"no": "task"})
@@ -452,9 +452,9 @@ async def test_a_spec_that_makes_no_sense_is_not_even_written():
 
 
 async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
-    """It no longer listens once it can't act on what it hears."""
+    """The engine stops listening when it can't react any more."""
     for ticks in range(20):
-        world = World()
+        world = InMemoryWorld()
         world.agent("cli", 3600.0)
         async with anyio.create_task_group() as group:
             with anyio.CancelScope() as scope:
@@ -465,7 +465,7 @@ async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
                     async def write(times=ticks, journal=world.journal):
                         for _ in range(times):
                             await anyio.lowlevel.checkpoint()
-                        await say(journal, LoopClock(), HELM, Pause(), "somebody else")
+                        await send_command(journal, LoopClock(), HELM, Pause(), "somebody else")
 
                     group.start_soon(write)
                     scope.cancel()
@@ -481,7 +481,7 @@ async def test_whoever_writes_while_an_engine_ends_is_not_hurt():
     ],
 )
 async def test_k5_a_turn_that_nobody_saw_the_end_of_counts_as_all_it_might_have_used(entries, kind):
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", *entries)
     spec = task(max_tokens=70, idle_s=100.0, turn_s=500.0, backoff={"retries": 0})
     async with world.running() as engine:

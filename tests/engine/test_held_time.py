@@ -1,4 +1,4 @@
-"""K5: only work uses up the time for work, not the time for which a run was frozen."""
+"""K5: time limits don't count the time for which a run was frozen."""
 
 import anyio
 import pytest
@@ -8,7 +8,7 @@ from allstop.core.commands import Freeze, Thaw
 from allstop.core.events import MoveEnded
 from allstop.core.ids import HELM
 from allstop.core.moves import Outcome, TurnDone
-from support.in_memory_world import World, task
+from support.in_memory_world import InMemoryWorld, task
 
 DONE = "done\n<promise>COMPLETE</promise>"
 
@@ -20,7 +20,7 @@ async def held(world, run):
 
 @pytest.mark.parametrize("said_to", ["t", HELM])
 async def test_k5_the_time_a_turn_is_frozen_is_no_work(said_to):
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 50.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task(), limits=Limits(busy_s=30.0))
@@ -37,7 +37,7 @@ async def test_k5_the_time_a_turn_is_frozen_is_no_work(said_to):
 
 
 async def test_k5_a_turn_that_nothing_held_says_nothing_of_it():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 50.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -48,7 +48,7 @@ async def test_k5_a_turn_that_nothing_held_says_nothing_of_it():
 
 
 async def test_k5_a_turn_that_is_stopped_while_it_is_frozen_was_held_to_its_end():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 5000.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())

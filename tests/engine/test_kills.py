@@ -1,4 +1,4 @@
-"""Q16: killed at every write there is, before it is durable and after; then started again."""
+"""Q16: runs are killed before and after every write, and resumed."""
 
 import itertools
 
@@ -7,25 +7,25 @@ import pytest
 
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
-from support.fault_scenarios import VOYAGES, assert_arrived, seaworthy
-from support.faulty_ports import MortalJournal
+from support.fault_scenarios import FAULT_RUNS, assert_finished, fault_world
+from support.faulty_ports import CrashingJournal
 
 LONG_S = 3600.0
 
 
-async def sail(world, voyage):
-    """Begin, or take up what is there; until all is over or the process is dead."""
+async def run_to_end(world, fault_run):
+    """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)
         else:
-            await engine.open("r", voyage.kind, voyage.spec())
+            await engine.open("r", fault_run.kind, fault_run.spec())
         await anyio.sleep(LONG_S)
 
 
-async def sail_until_death(world, voyage):
+async def sail_until_death(world, fault_run):
     async with anyio.create_task_group() as group:
-        group.start_soon(sail, world, voyage)
+        group.start_soon(run_to_end, world, fault_run)
         with anyio.move_on_after(2 * LONG_S):
             await world.journal.dead.wait()
         group.cancel_scope.cancel()
@@ -43,40 +43,40 @@ async def moves_under_way(world):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", sorted(VOYAGES))
+@pytest.mark.parametrize("name", sorted(FAULT_RUNS))
 async def test_q16_killed_at_any_write_nothing_is_lost_and_nothing_is_done_twice(name, when):
-    voyage = VOYAGES[name]
+    fault_run = FAULT_RUNS[name]
     kills = 0
     for nth in itertools.count(1):
-        world = seaworthy(MortalJournal(nth, when))
-        await sail_until_death(world, voyage)
+        world = fault_world(CrashingJournal(nth, when))
+        await sail_until_death(world, fault_run)
         if not world.journal.dead.is_set():
             break
         kills += 1
         world.journal = world.journal.disk()
         at_work = await moves_under_way(world)
-        await sail(world, voyage)
+        await run_to_end(world, fault_run)
 
-        await assert_arrived(world, voyage, "r")
+        await assert_finished(world, fault_run, "r")
         lost = world.agents["cli"].taken - await turns_on_record(world)
         assert lost <= at_work, "a turn that was on record was taken again"
 
     assert kills > (10 if name == "task" else 35)
 
 
-@pytest.mark.parametrize("name", sorted(VOYAGES))
+@pytest.mark.parametrize("name", sorted(FAULT_RUNS))
 async def test_q16_killed_again_and_again_it_still_arrives(name):
     """Every process gets only a few writes further than the one before it."""
-    voyage = VOYAGES[name]
-    world = seaworthy(MortalJournal(3, "after"))
+    fault_run = FAULT_RUNS[name]
+    world = fault_world(CrashingJournal(3, "after"))
     for deaths in itertools.count(1):
-        await sail_until_death(world, voyage)
+        await sail_until_death(world, fault_run)
         if not world.journal.dead.is_set():
             break
         # enough for each of two children to take its workspace up and its turn to its end
-        journal = MortalJournal(7 + deaths % 3, ("before", "after")[deaths % 2])
+        journal = CrashingJournal(7 + deaths % 3, ("before", "after")[deaths % 2])
         journal._records = world.journal.disk()._records
         world.journal = journal
 
     assert deaths >= 3
-    await assert_arrived(world, voyage, "r")
+    await assert_finished(world, fault_run, "r")

@@ -1,4 +1,4 @@
-"""B20, K10: what a person says while an agent is at work reaches it at once, or at its next turn."""
+"""B20, K10: a person's message reaches a working agent at once or in its next turn."""
 
 import anyio
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from allstop.core.commands import Allstop, Freeze, Resume, Say, Thaw
 from allstop.core.events import Commanded, MoveEnded, Reached
 from allstop.core.moves import Failed, FailureKind, Outcome
-from support.in_memory_world import DONE, Hears, World, task
+from support.in_memory_world import DONE, InMemoryWorld, ReceivesMessage, task
 
 
 async def said_at(engine, seconds, *texts):
@@ -29,9 +29,9 @@ async def order(world):
 
 @pytest.mark.parametrize("kind", ["task", "auto"])
 async def test_b20_it_reaches_the_turn_and_is_in_no_later_prompt(kind):
-    """B20: recorded once as said and once as told; the turn after it does not hear it again."""
-    world = World()
-    agent = world.agent("cli", Hears(), 5.0, "going on", DONE)
+    """B20: the message is recorded once and delivered once; the next turn doesn't repeat it."""
+    world = InMemoryWorld()
+    agent = world.agent("cli", ReceivesMessage(), 5.0, "going on", DONE)
     spec = task() if kind == "task" else {"goal": "x", "agent": "cli", "review": "never"}
     async with world.running() as engine:
         await engine.open("t", kind, spec)
@@ -45,8 +45,8 @@ async def test_b20_it_reaches_the_turn_and_is_in_no_later_prompt(kind):
 
 @pytest.mark.parametrize("kind", ["task", "auto"])
 async def test_b20_who_can_not_be_told_at_once_hears_it_at_the_next_turn(kind):
-    """B20: also when the agent thinks it is done: a word of a person is never lost."""
-    world = World()
+    """B20: a person's message isn't lost even if the agent has completed."""
+    world = InMemoryWorld()
     agent = world.agent("cli", 20.0, DONE, DONE)
     spec = task() if kind == "task" else {"goal": "x", "agent": "cli", "review": "never"}
     async with world.running() as engine:
@@ -59,8 +59,8 @@ async def test_b20_who_can_not_be_told_at_once_hears_it_at_the_next_turn(kind):
 
 
 async def test_b20_what_was_not_taken_is_told_at_the_next_turn():
-    world = World()
-    agent = world.agent("cli", Hears(takes=False), 5.0, "going on", DONE)
+    world = InMemoryWorld()
+    agent = world.agent("cli", ReceivesMessage(takes=False), 5.0, "going on", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await said_at(engine, 10, "zebra", "horse")
@@ -74,8 +74,8 @@ async def test_b20_what_was_not_taken_is_told_at_the_next_turn():
 
 
 async def test_b20_a_word_during_a_word_is_told_after_it():
-    world = World()
-    agent = world.agent("cli", Hears(after_s=10), Hears(), DONE)
+    world = InMemoryWorld()
+    agent = world.agent("cli", ReceivesMessage(after_s=10), ReceivesMessage(), DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await said_at(engine, 10, "zebra")
@@ -87,10 +87,10 @@ async def test_b20_a_word_during_a_word_is_told_after_it():
 
 
 async def test_b20_a_turn_that_failed_has_not_heard_it():
-    """B20: nobody knows what is left of it, so all of it is told again, as the goal is."""
-    world = World()
+    """B20: the conversation may be lost, so all messages are sent again with the goal."""
+    world = InMemoryWorld()
     lost = Failed(kind=FailureKind.CRASHED)
-    agent = world.agent("cli", Hears(), lost, DONE)
+    agent = world.agent("cli", ReceivesMessage(), lost, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await said_at(engine, 10, "zebra")
@@ -100,9 +100,9 @@ async def test_b20_a_turn_that_failed_has_not_heard_it():
 
 
 async def test_k1_who_is_frozen_is_told_nothing_before_it_is_thawed():
-    """K1, B20: it could not take it, and would be told twice."""
-    world = World()
-    agent = world.agent("cli", Hears(), DONE)
+    """K1, B20: a frozen agent gets no message, which would be delivered twice."""
+    world = InMemoryWorld()
+    agent = world.agent("cli", ReceivesMessage(), DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(1)
@@ -117,9 +117,9 @@ async def test_k1_who_is_frozen_is_told_nothing_before_it_is_thawed():
 
 
 async def test_k2_nothing_is_told_after_a_stop():
-    """K2: what a stop cut off has not heard it; after Resume it does."""
-    world = World()
-    agent = world.agent("cli", Hears(after_s=10), 1.0, DONE)
+    """K2: a turn cut off by a stop hasn't received the message; after Resume the agent does."""
+    world = InMemoryWorld()
+    agent = world.agent("cli", ReceivesMessage(after_s=10), 1.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await said_at(engine, 10, "zebra")

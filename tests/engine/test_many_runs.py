@@ -1,4 +1,4 @@
-"""Runs that start runs: children, what they use, what their parents may use, and brakes on both."""
+"""Parent and child runs: usage, budgets and brakes."""
 
 import anyio
 import pytest
@@ -10,14 +10,14 @@ from allstop.core.events import ChildClosed, Closed, MoveEnded, MoveStarted, Ope
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.replay import differences
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.kinds import PILOTS
 from allstop.ports import Entry
 from allstop.testing.virtual_clock import LoopClock
-from support.fan_out_pilot import FleetPilot
-from support.fault_scenarios import ALL_PILOTS, VOYAGES, assert_arrived, seaworthy
-from support.faulty_ports import GuardedJournal, LateJournal, MortalJournal
-from support.in_memory_world import DONE, World, task
+from support.fan_out_pilot import FanOutPilot
+from support.fault_scenarios import ALL_PILOTS, FAULT_RUNS, assert_finished, fault_world
+from support.faulty_ports import CrashingJournal, GuardedJournal, SlowJournal
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 TOKENS = 40
 
@@ -31,7 +31,7 @@ def fleet(names="abc", **more):
 
 @pytest.fixture
 def world():
-    return World(GuardedJournal(), pilots=ALL_PILOTS)
+    return InMemoryWorld(GuardedJournal(), pilots=ALL_PILOTS)
 
 
 def children(events):
@@ -46,19 +46,19 @@ async def total_tokens(world, root):
 
 async def most_at_once(world):
     """How many children were open at the same time, by the order of the journal."""
-    at_sea = most = 0
+    board_world = most = 0
     for _, entries in world.journal.writes:
         for event in (entry.event for entry in entries):
-            at_sea += isinstance(event, Opened) and event.parent is not None
-            at_sea -= isinstance(event, ChildClosed)
-        most = max(most, at_sea)
+            board_world += isinstance(event, Opened) and event.parent is not None
+            board_world -= isinstance(event, ChildClosed)
+        most = max(most, board_world)
     return most
 
 
 def test_a_new_pilot_touches_no_existing_file():
     """The litmus test: the package knows nothing of this one, and drives it."""
     assert "fleet" not in PILOTS
-    assert FleetPilot.__module__ == "support.fan_out_pilot"
+    assert FanOutPilot.__module__ == "support.fan_out_pilot"
 
 
 async def test_children_are_born_so_many_at_a_time_and_the_parent_hears_of_their_end(world):
@@ -140,7 +140,7 @@ async def test_k5_a_budget_in_turns_is_shared_too(world):
     async with world.running() as engine:
         await engine.open("f", "fleet", fleet("abcd", at_once=4), limits=limits)
         await anyio.sleep(36_000)
-        assert await engine.rested("f") == Parked("limit reached: turns: 5 of 5", for_person=True)
+        assert await engine.rested("f") == Waiting("limit reached: turns: 5 of 5", for_person=True)
 
     assert (await world.state("f")).tally.turns == 5
 
@@ -181,8 +181,8 @@ async def test_k6_a_budget_that_comes_later_counts_what_was_used_before(world):
 @pytest.mark.parametrize("read_s", [0.0, 5.0])
 @pytest.mark.parametrize("nth", range(4, 14))
 async def test_k5_counters_survive_a_kill_and_an_interrupted_turn_counts_in_full(nth, read_s):
-    """K5: what a call that nobody saw the end of may have used is used, for the parent too."""
-    world = World(MortalJournal(nth, "after"), pilots=ALL_PILOTS)
+    """K5: an interrupted call is charged with its maximum usage, for the parent too."""
+    world = InMemoryWorld(CrashingJournal(nth, "after"), pilots=ALL_PILOTS)
     for name in "abc":
         world.agent(name, then=lambda turn: "more", tokens=TOKENS)
     limits = Limits(tokens=6 * TOKENS, at_limit=AtLimit.PAUSE)
@@ -191,7 +191,7 @@ async def test_k5_counters_survive_a_kill_and_an_interrupted_turn_counts_in_full
         await engine.open("f", "fleet", spec, limits=limits)
         await world.journal.dead.wait()
         group.cancel_scope.cancel()
-    journal = LateJournal(
+    journal = SlowJournal(
         read_s=read_s
     )  # none goes on before all are counted, however long it takes
     journal._records = world.journal.disk()._records
@@ -250,7 +250,7 @@ async def test_k5_a_limit_in_time_holds_for_a_run_that_waits_for_somebody(world)
     world.agent("a", "<promise>PENDING: well?</promise>")
     async with world.running() as engine:
         await engine.open("t", "task", task(agents=["a"]), limits=Limits(time_s=60.0))
-        assert await engine.rested("t") == Parked("asks: well?", for_person=True)
+        assert await engine.rested("t") == Waiting("asks: well?", for_person=True)
         await anyio.sleep(61)
 
     assert await world.outcome("t") == [Outcome.BRAKED]
@@ -265,7 +265,7 @@ async def test_k5_a_limit_in_time_that_passes_while_all_is_stopped_disturbs_nobo
         await anyio.sleep(10)
         await engine.allstop()
         await anyio.sleep(1000)
-        assert await engine.rested("t") == Parked("allstop")
+        assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         await anyio.sleep(1)
 
@@ -348,11 +348,11 @@ async def test_q16_a_turn_refused_for_want_of_budget_is_on_record_and_replays(wo
 
 
 async def test_q16_the_fleet_of_the_other_tests_arrives():
-    world = seaworthy(GuardedJournal())
-    voyage = VOYAGES["fleet"]
+    world = fault_world(GuardedJournal())
+    fault_run = FAULT_RUNS["fleet"]
     async with world.running() as engine:
-        await engine.open("r", voyage.kind, voyage.spec())
+        await engine.open("r", fault_run.kind, fault_run.spec())
         await anyio.sleep(36_000)
         assert await world.outcome("r") == [Outcome.DONE]
 
-    await assert_arrived(world, voyage, "r")
+    await assert_finished(world, fault_run, "r")

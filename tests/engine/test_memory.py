@@ -1,4 +1,4 @@
-"""K17: what takes too much memory is ended while it is under way: a turn waits for a person."""
+"""K17: work that uses too much memory is ended; a turn then waits for a person."""
 
 import anyio
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Resume
 from allstop.core.moves import Failed, FailureKind, Outcome
-from allstop.engine.steps import Parked
-from support.in_memory_world import World, task, turns
+from allstop.engine.steps import Waiting
+from support.in_memory_world import InMemoryWorld, task, turns
 
 DONE = "done\n<promise>COMPLETE</promise>"
 HEAVY = "its programs hold 4,310 MB of memory, more than 4,096 MB"
@@ -16,7 +16,7 @@ PAUSE = Limits(at_limit=AtLimit.PAUSE)
 
 @pytest.fixture
 def world():
-    return World()
+    return InMemoryWorld()
 
 
 def spec():
@@ -33,13 +33,13 @@ async def test_k17_a_turn_whose_programs_hold_too_much_ends_and_waits_for_a_pers
     async with world.running() as engine:
         await engine.open("t", "task", spec(), limits=PAUSE)
         await anyio.sleep(100)
-        world.launcher.call_heavy("t", HEAVY)
+        world.launcher.report_memory("t", HEAVY)
         rest = await engine.rested("t")
         await engine.command("t", Resume())
         await anyio.sleep(1)
         assert turns(await world.events("t")) == ["cli", "cli"]
 
-    assert rest == Parked(f"limit reached: {HEAVY}", for_person=True)
+    assert rest == Waiting(f"limit reached: {HEAVY}", for_person=True)
     failed = [(end.kind, end.message) for end in await ends(world) if hasattr(end, "kind")]
     assert failed == [(FailureKind.OUT_OF_MEMORY, HEAVY)]
 
@@ -49,7 +49,7 @@ async def test_k17_where_limits_stop_a_turn_that_holds_too_much_ends_the_run(wor
     async with world.running() as engine:
         await engine.open("t", "task", spec(), limits=Limits(at_limit=AtLimit.STOP))
         await anyio.sleep(100)
-        world.launcher.call_heavy("t", HEAVY)
+        world.launcher.report_memory("t", HEAVY)
         assert await engine.rested("t") is Outcome.BRAKED
 
 
@@ -60,7 +60,7 @@ async def test_k17_a_turn_that_the_kernel_has_ended_for_its_memory_says_so(world
         await engine.open("t", "task", spec(), limits=PAUSE)
         rest = await engine.rested("t")
 
-    assert rest == Parked(f"limit reached: {HEAVY}", for_person=True)
+    assert rest == Waiting(f"limit reached: {HEAVY}", for_person=True)
     failed = [(end.kind, end.message) for end in await ends(world) if hasattr(end, "kind")]
     assert failed == [(FailureKind.OUT_OF_MEMORY, HEAVY)]
 
@@ -70,7 +70,7 @@ async def test_k17_what_is_said_of_another_s_programs_ends_no_turn(world):
     async with world.running() as engine:
         await engine.open("t", "task", spec(), limits=PAUSE)
         await anyio.sleep(10)
-        world.launcher.call_heavy("codex", HEAVY)
+        world.launcher.report_memory("codex", HEAVY)
         await engine.rested("t")
 
     assert turns(await world.events("t")) == ["cli"]

@@ -1,4 +1,4 @@
-"""Rooms on the loop: killed at every write, stopped before every write, and long."""
+"""Rooms in the engine: killed and stopped at every write, and long sessions."""
 
 import itertools
 
@@ -14,8 +14,8 @@ from allstop.core.room_specs import Ending
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities, Entry
 from allstop.views.rooms import EventType, RoomView
-from support.faulty_ports import GuardedJournal, MortalJournal, RacingJournal
-from support.in_memory_world import World
+from support.faulty_ports import CrashingJournal, GuardedJournal, RacingJournal
+from support.in_memory_world import InMemoryWorld
 from support.room_runs import envelope, session_spec
 
 ROOM = "room:default"
@@ -23,8 +23,8 @@ LONG_S = 3600.0
 TURNS = 5
 
 
-class Talker:
-    """Says which round it is told; remembers nothing, so that it can be killed."""
+class PersonWithModels:
+    """Answers with the round in its prompt; stateless, so that it can be killed."""
 
     abilities = Abilities()
 
@@ -44,8 +44,8 @@ class Talker:
 
 
 def room_driver(journal=None):
-    world = World(journal or GuardedJournal())
-    world.agents.update(gpt=Talker(), claude=Talker())
+    world = InMemoryWorld(journal or GuardedJournal())
+    world.agents.update(gpt=PersonWithModels(), claude=PersonWithModels())
     return world
 
 
@@ -54,7 +54,7 @@ def spec(**more):
 
 
 async def talk(world):
-    """Begin, or take up what is there, until nobody speaks any more or the process is dead."""
+    """Open or resume the room until the session ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)
@@ -88,7 +88,7 @@ def said(told):
 async def test_q16_killed_at_any_write_of_a_room_nothing_is_lost_and_nothing_is_said_twice(when):
     """Q16, R18: the session goes on at the turn it had reached."""
     for nth in itertools.count(1):
-        world = room_driver(MortalJournal(nth, when))
+        world = room_driver(CrashingJournal(nth, when))
         await talk_until_death(world)
         if not world.journal.dead.is_set():
             break

@@ -1,4 +1,4 @@
-"""A store that answers late: others may read, write and stop before the writer hears that it wrote."""
+"""A slow store: others read, write and stop before a writer gets its confirmation."""
 
 import anyio
 import pytest
@@ -9,9 +9,9 @@ from allstop.core.commands import Allstop, Freeze, Pause, Permit, Resume, Say, T
 from allstop.core.events import MoveEnded, MoveStarted, Noted
 from allstop.core.ids import HELM
 from allstop.core.moves import Deliver, Failed, FailureKind, Item, Outcome, TurnDone
-from support.fault_scenarios import VOYAGES, assert_arrived, seaworthy
-from support.faulty_ports import LateJournal
-from support.in_memory_world import DONE, World, task
+from support.fault_scenarios import FAULT_RUNS, assert_finished, fault_world
+from support.faulty_ports import SlowJournal
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 ITEM = Item(kind="x", text="hm")
 
@@ -29,19 +29,19 @@ async def folds_to_what_the_drive_knows(world, engine, run):
     return engine.state(run) == runs.fold(world.pilots[events[0].kind], events)
 
 
-@pytest.mark.parametrize("name", sorted(VOYAGES))
+@pytest.mark.parametrize("name", sorted(FAULT_RUNS))
 @pytest.mark.parametrize(("append_s", "read_s"), [(5.0, 0.0), (0.0, 5.0), (3.0, 7.0)])
 async def test_a_late_answer_hinders_nobody(name, append_s, read_s):
-    world = seaworthy(LateJournal(append_s, read_s))
+    world = fault_world(SlowJournal(append_s, read_s))
     async with world.running() as engine:
-        await engine.open("r", VOYAGES[name].kind, VOYAGES[name].spec())
+        await engine.open("r", FAULT_RUNS[name].kind, FAULT_RUNS[name].spec())
         await anyio.sleep(36_000)
 
-    await assert_arrived(world, VOYAGES[name], "r")
+    await assert_finished(world, FAULT_RUNS[name], "r")
 
 
 async def test_what_was_said_to_all_while_an_item_was_being_written_is_not_folded_twice():
-    world = World(LateJournal())
+    world = InMemoryWorld(SlowJournal())
     world.agent("cli", 10.0, ITEM, 100.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -60,8 +60,8 @@ async def test_what_was_said_to_all_while_an_item_was_being_written_is_not_folde
 
 @pytest.mark.parametrize("command", [Allstop(), Say(text="x")])
 async def test_k2_what_was_said_to_the_run_while_an_item_was_being_written_is_heard(command):
-    """K2: the stop came after the item and before the drive heard of it."""
-    world = World(LateJournal())
+    """K2: the stop is written after the item, before the drive gets its confirmation."""
+    world = InMemoryWorld(SlowJournal())
     world.agent("cli", 10.0, ITEM, 10_000.0, DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task(turn_s=20_000.0, idle_s=20_000.0))
@@ -78,7 +78,7 @@ async def test_k2_what_was_said_to_the_run_while_an_item_was_being_written_is_he
 
 
 async def test_an_answer_that_comes_before_the_drive_knows_that_it_asked_is_heard():
-    world = World(LateJournal())
+    world = InMemoryWorld(SlowJournal())
     world.agent("cli", 10.0, Ask(id="1", argv=("rm",)), DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -94,7 +94,7 @@ async def test_an_answer_that_comes_before_the_drive_knows_that_it_asked_is_hear
 
 @pytest.mark.parametrize("where", [HELM, "t"])
 async def test_k1_a_freeze_that_comes_before_the_drive_knows_that_it_may_begin_is_heard(where):
-    world = World(LateJournal())
+    world = InMemoryWorld(SlowJournal())
     world.agent("cli", 100.0, DONE)
     async with world.running() as engine:
         world.journal.append_s = 5.0
@@ -131,7 +131,7 @@ class FreezableAgent:
 
 async def test_k1_a_turn_that_begins_frozen_does_not_lose_its_time():
     """K1: the freeze came when the turn was on record and not yet begun; its clocks stand still."""
-    world = World(LateJournal())
+    world = InMemoryWorld(SlowJournal())
     world.agents["cli"] = FreezableAgent(world.launcher)
     async with world.running() as engine:
         world.journal.append_s = 5.0
@@ -149,11 +149,11 @@ async def test_k1_a_turn_that_begins_frozen_does_not_lose_its_time():
 
 async def test_k2_work_that_was_on_record_when_the_stop_came_is_not_begun():
     """K2: nothing is brought home after the stop, not even by work that takes no time."""
-    world = seaworthy(LateJournal())
+    world = fault_world(SlowJournal())
     world.workspaces.takes_s = 0.0
-    voyage = VOYAGES["task"]
+    fault_run = FAULT_RUNS["task"]
     async with world.running() as engine:
-        await engine.open("r", voyage.kind, voyage.spec())
+        await engine.open("r", fault_run.kind, fault_run.spec())
         world.journal.append_s = 0.5
         while not is_delivering(await world.events("r")):
             await anyio.sleep(0.2)
@@ -163,7 +163,7 @@ async def test_k2_work_that_was_on_record_when_the_stop_came_is_not_begun():
         assert world.workspaces.brought == []
         await engine.command("r", Resume())
         await anyio.sleep(100)
-    await assert_arrived(world, voyage, "r")
+    await assert_finished(world, fault_run, "r")
 
 
 async def test_k2_a_late_word_of_an_agent_that_does_not_let_go_is_not_written():
@@ -182,7 +182,7 @@ async def test_k2_a_late_word_of_an_agent_that_does_not_let_go_is_not_written():
                 await watch.saw(Item(kind="x", text="later item"))
             return TurnDone(text=f"late reply\n{DONE}")
 
-    world = World()
+    world = InMemoryWorld()
     agent = world.agents["cli"] = Stubborn()
     async with world.running() as engine:
         await engine.open("t", "task", task())

@@ -1,4 +1,4 @@
-"""F5, F12: questions of tools are answered by a model where it is sure, else by a person."""
+"""F5, F12: a confident model answers questions of tools, otherwise a person."""
 
 import json
 
@@ -14,7 +14,7 @@ from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.core.replay import differences
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities
-from support.in_memory_world import DONE, World
+from support.in_memory_world import DONE, InMemoryWorld
 
 COLOUR = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
 ASK = Ask(id="q1", kind="question", text=COLOUR.text, questions=(COLOUR,))
@@ -22,7 +22,7 @@ LEAVE = Ask(id="c1", argv=("make", "install"), text="make install")
 
 
 class Asker:
-    """Asks, and says what it was told."""
+    """Asks a question and returns the answer as its text."""
 
     abilities = Abilities(asks=True)
 
@@ -48,7 +48,7 @@ def spec(ask_s=0.0, **more):
 
 
 async def told(world):
-    """What the agent was told in the end, the notes, and how often a person was asked."""
+    """The agent's final answer, the recorded items and the number of questions to people."""
     events = await world.events("r")
     results = [e.result for e in events if isinstance(e, MoveEnded)]
     notes = [item for e in events if isinstance(e, Noted) for item in e.items]
@@ -71,8 +71,8 @@ async def told(world):
     ],
 )
 async def test_f5_only_a_valid_answer_that_is_sure_enough_counts(reply, said, notes):
-    """F5: its output is validated; otherwise the question goes on, here to nobody."""
-    world = World()
+    """F5: invalid output is rejected and the question is passed on, here to nobody."""
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     chief = world.agent("chief", reply)
     async with world.running() as engine:
@@ -88,7 +88,7 @@ async def test_f5_only_a_valid_answer_that_is_sure_enough_counts(reply, said, no
 
 async def test_f5_where_the_model_is_not_sure_a_person_answers():
     """F5: with a person there, the question waits for them as any other."""
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     world.agent("chief", advice(0.2, "Red"))
     async with world.running() as engine:
@@ -102,7 +102,7 @@ async def test_f5_where_the_model_is_not_sure_a_person_answers():
 
 async def test_k18_a_model_is_never_asked_whether_something_may_be_done():
     """K18: leave is a matter of rules and people."""
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Asker(LEAVE)
     chief = world.agent("chief", advice(1.0, "yes"))
     async with world.running() as engine:
@@ -114,8 +114,8 @@ async def test_k18_a_model_is_never_asked_whether_something_may_be_done():
 
 
 async def test_f12_the_answer_is_on_record_and_paid_for():
-    """F7, F12: replay needs no model; what it used counts as the turn's."""
-    world = World()
+    """F7, F12: replay needs no model; its usage counts for the turn."""
+    world = InMemoryWorld()
     world.agents["coder"] = Asker()
     world.agent("chief", advice(0.8, "Blue"), tokens=7)
     async with world.running() as engine:
@@ -132,7 +132,7 @@ async def test_f12_the_answer_is_on_record_and_paid_for():
 
 async def test_k5_advice_never_uses_more_than_was_reserved_for_it():
     """K5: with a cap, a turn and its advice reserve as much again; then a person is asked."""
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Insistent()
     chief = world.agent("chief", then=lambda turn: advice(0.9, "Blue"), tokens=30)
     async with world.running() as engine:
@@ -154,7 +154,7 @@ class Insistent(Asker):
 
 
 async def test_k5_what_advice_used_counts_although_the_turn_was_cut():
-    world = World()
+    world = InMemoryWorld()
     world.agents["coder"] = Sleepless()
     world.agent("chief", advice(0.9, "Blue"), tokens=30)
     async with world.running() as engine:

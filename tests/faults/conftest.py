@@ -1,4 +1,4 @@
-"""Real time, real files, real processes: these tests are about what the system does to us."""
+"""Fixtures for real time, real files and real processes."""
 
 import json
 import os

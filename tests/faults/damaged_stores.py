@@ -1,4 +1,4 @@
-"""Stores to be damaged, and how to look into one whatever state it is in."""
+"""Journals to be damaged, and a way to read one in any state."""
 
 import sqlite3
 

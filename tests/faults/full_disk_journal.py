@@ -20,7 +20,7 @@ from allstop.core.events import Commanded, Opened
 from allstop.core.ids import HELM
 from allstop.core.moves import Outcome
 from allstop.ports import Entry, StoreFullError
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 CLOCK = SystemClock()
 SIZE = 3 * 1024 * 1024
@@ -158,7 +158,7 @@ async def newcomer_scene(disk):
 async def engine_scene(disk):
     """A task writes while the disk is full, waits, and goes on when there is room."""
     journal = SqliteJournal(disk.store, CLOCK)
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", *[f"{number} " + "x" * 30_000 for number in range(40)], DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task(iterations=50))
@@ -185,7 +185,7 @@ async def engine_scene(disk):
 async def stopped_engine_scene(disk):
     """The disk is full, and somebody stops everything: the turn is cut and the stop is recorded."""
     journal = SqliteJournal(disk.store, CLOCK)
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.open("t", "task", task())

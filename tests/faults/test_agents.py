@@ -1,4 +1,4 @@
-"""B7, B8: what agents do wrong, with real programs; the board is told what became of each."""
+"""B7, B8: misbehaving agents, as real programs, and how the board reports each."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Q19: a store that is damaged is told apart and left alone; nothing is made up."""
+"""Q19: a damaged journal is detected and left unchanged; no event is invented."""
 
 import random
 import shutil
@@ -96,7 +96,7 @@ async def test_q19_a_file_that_was_cut_off_is_refused_or_empty(folder, whole, sh
 async def test_q19_what_is_not_a_database_is_refused_and_left_as_it_is(folder, data):
     fresh(folder, data)
 
-    with pytest.raises(StoreBrokenError, match="the store can't be read") as refused:
+    with pytest.raises(StoreBrokenError, match="the journal can't be read") as refused:
         SqliteJournal(folder, SystemClock())
     assert refused.value.hint
     assert (folder / "journal.db").read_bytes() == data
@@ -105,7 +105,7 @@ async def test_q19_what_is_not_a_database_is_refused_and_left_as_it_is(folder, d
 async def test_q19_a_folder_in_the_place_of_the_file_is_refused(folder):
     (folder / "journal.db").mkdir(parents=True)
 
-    with pytest.raises(StoreBrokenError, match="the store can't be read"):
+    with pytest.raises(StoreBrokenError, match="the journal can't be read"):
         SqliteJournal(folder, SystemClock())
 
 
@@ -162,12 +162,12 @@ async def test_q19_a_stop_file_and_a_damaged_helm_are_refused_and_nothing_stays_
     await journal.append(Entry(HELM, said("x")))
     damage = "update events set event = ? where run = (select id from runs where run = 'helm')"
     journal._db.execute(damage, (b"{",))
-    journal.sentinel.raise_("test")
+    journal.stop_file.create("test")
 
     for _ in range(2):
         with pytest.raises(StoreBrokenError, match="event 1 of helm can't be read"):
             await journal.append(Entry("a", said("y")))
-    journal.sentinel.lower()
+    journal.stop_file.remove()
     await journal.append(Entry("a", said("z")))
     journal.close()
 

@@ -1,4 +1,4 @@
-"""Q19: the disk is full: nothing is lost, runs wait, and a stop is still recorded."""
+"""Q19: on a full disk nothing is lost, runs wait, and a stop is still recorded."""
 
 import os
 import sqlite3
@@ -45,7 +45,7 @@ def on_a_small_disk(report, can_mount, tmp_path):
 def test_q19_an_append_without_room_says_so_and_changes_nothing(on_a_small_disk):
     happened = on_a_small_disk("journal")
 
-    assert happened["complaint"].startswith("the disk is full: make room for /")
+    assert happened["complaint"].startswith("the disk is full: free some space for /")
     assert happened["kept"] == happened["written"] + 1
     assert happened["after"] == happened["kept"] + 1
     assert happened["numbers"] == list(range(1, happened["after"] + 1))
@@ -70,7 +70,7 @@ def test_q19_a_newcomer_can_stop_everything_on_a_full_disk(on_a_small_disk):
 def test_q19_a_run_waits_for_room_and_goes_on(on_a_small_disk):
     happened = on_a_small_disk("engine")
 
-    assert happened["trouble"].startswith("the disk is full: make room for /")
+    assert happened["trouble"].startswith("the disk is full: free some space for /")
     assert happened["turns_then"] < 41
     assert happened["turns"] == 41
     assert happened["outcome"] is True
@@ -152,10 +152,8 @@ def test_q19_a_task_waits_for_room_and_says_so_once(crowded):
     assert status["code"] == 0
     assert "! The disk is full: nothing is recorded until there is room for /" in status["said"]
     assert run["code"] == 4
-    assert run["said"].count("the disk is full: make room for /") == 1
-    assert (
-        "T1 waits: limit reached: the disk has 0 MB left, and 200 MB are kept free" in run["said"]
-    )
+    assert run["said"].count("the disk is full: free some space for /") == 1
+    assert "T1 waits: limit reached: the disk has 0 MB left, and 200 MB are reserved" in run["said"]
     assert is_whole(happened)
 
 

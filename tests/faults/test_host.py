@@ -1,4 +1,4 @@
-"""K15, Q21: files that wait for somebody on the host to run them, and nobody does."""
+"""K15, Q21: files planted to be run by the host are never run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Q16: the whole program killed with -9, again and again, while it works on a real repository."""
+"""Q16: the whole program is killed with -9, repeatedly, while it works on a real repository."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Q16: rooms and threads of Full Auto killed with -9, at any moment, again and again."""
+"""Q16: rooms and Full Auto threads are killed with -9, repeatedly, at any moment."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from support.person import alive
-from support.room_models import talker
+from support.room_models import person_with_models
 
 KILLS = int(os.environ.get("ALLSTOP_KILLS", "36"))  # `make soak`: 1000
 A_TALK = 6  # kills of one session, or of one thread, before it may finish
@@ -16,7 +16,7 @@ ROUNDS = 6
 
 @pytest.fixture
 def person(tmp_path):
-    person = talker(tmp_path)
+    person = person_with_models(tmp_path)
     yield person
     person.close()
 

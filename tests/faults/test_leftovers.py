@@ -1,4 +1,4 @@
-"""Q19: locks left behind, a damaged store, a damaged workspace: said, waited for, nothing lost."""
+"""Q19: leftover locks, a damaged journal, a damaged workspace: reported, and nothing is lost."""
 
 import shutil
 
@@ -49,7 +49,7 @@ def test_q19_the_remedy_for_a_lock_is_one_sentence(person):
 
     said = person.allstop("run", "add a line", code=3)
 
-    remedy = f"another git command is at work, or was killed; if none is, remove {lock}"
+    remedy = f"another git command is running or was killed; if none is running, remove {lock}"
     assert f"T1 waits: {person.repository}: {remedy}. Then: allstop run\n" in said
 
 
@@ -74,7 +74,7 @@ def test_q19_a_damaged_store_is_refused_and_a_stop_still_holds(person, damage):
 
     for command in (("run",), ("approve", "T1"), ("add", "another")):
         said = person.refuses(*command)
-        assert "the store can't be read" in said or "can't be read" in said
+        assert "can't be read" in said
         assert "hint: " in said
     said = person.allstop("stop")
     assert "The store can't be written; the STOP file holds" in said

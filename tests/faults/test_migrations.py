@@ -1,4 +1,4 @@
-"""A store of an older version becomes one of the newer; no migration is ever done twice."""
+"""A journal of an older version is migrated; no migration runs twice."""
 
 import json
 import sqlite3

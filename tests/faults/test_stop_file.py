@@ -1,4 +1,4 @@
-"""K3: whoever can create a file can stop everything."""
+"""K3: creating a STOP file stops everything."""
 
 import os
 import sqlite3
@@ -15,10 +15,10 @@ from allstop.core.events import Commanded, Halted, MoveEnded
 from allstop.core.helm import Hold, fold
 from allstop.core.ids import HELM
 from allstop.core.moves import FailureKind, Outcome
-from allstop.engine.steps import Parked
+from allstop.engine.steps import Waiting
 from allstop.ports import Cursor, Entry, StaleError
 from faults.damaged_stores import said
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def helm_of(journal):
 
 
 async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", *[3600.0] * 3)
     async with world.running() as engine:
         for run in "abc":
@@ -48,26 +48,26 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
         for run in "abc":
-            assert await engine.rested(run) == Parked("allstop")
+            assert await engine.rested(run) == Waiting("allstop")
             (ended,) = [e for e in await world.events(run) if isinstance(e, MoveEnded)]
             assert ended.result.kind is FailureKind.CANCELLED
 
 
 async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal):
     """K3: removed only by Resume: taking the file away does not lift the stop."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0, then=lambda turn: DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
         with anyio.fail_after(60):
-            assert await engine.rested("t") == Parked("allstop")
-    journal.sentinel.lower()
+            assert await engine.rested("t") == Waiting("allstop")
+    journal.stop_file.remove()
     async with world.running() as engine:
         await engine.take("t")
         with anyio.fail_after(60):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
         with anyio.fail_after(60):
             while await world.outcome("t") != [Outcome.DONE]:
@@ -79,20 +79,20 @@ async def test_k3_whatever_has_its_name_stops_and_is_lifted(journal, make):
     """K3: a folder, a pipe that nobody writes to, a link to nothing."""
     make(journal.folder / "STOP")
 
-    is_up, why = journal.sentinel.is_up(), journal.sentinel.why()
-    journal.sentinel.lower()
+    exists, why = journal.stop_file.exists(), journal.stop_file.author()
+    journal.stop_file.remove()
 
-    assert (is_up, why, journal.sentinel.is_up()) == (True, "STOP file", False)
+    assert (exists, why, journal.stop_file.exists()) == (True, "STOP file", False)
 
 
 async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     touch(journal.folder)
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
         with anyio.fail_after(60):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert (await helm_of(journal)).hold is Hold.STOPPED
 
@@ -150,7 +150,7 @@ async def test_k2_the_alarm_comes_before_the_disk_has_taken_the_stop(journal):
         touch(journal.folder)
         await journal.append(Entry("a", said("x")))
         await journal.append(Entry("a", said("x")))
-    journal.sentinel.lower()
+    journal.stop_file.remove()
 
     assert seen == [2]
     assert [e.command for e in [r.event for r in await journal.read(HELM)]] == [Allstop()]
@@ -179,7 +179,7 @@ async def until(condition):
 
 async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked, monkeypatch):
     """K3: while the store is locked by somebody else, too; who waits for them knows why they end."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     struck = []
     async with world.running() as engine:
@@ -189,7 +189,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
         under_way = engine._context.hands._deadlines
         monkeypatch.setattr(
             world.launcher,
-            "strike",
+            "kill",
             lambda label: struck.append((label, all(each.was_cut for each in under_way.values()))),
         )
         with locked():
@@ -198,7 +198,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
             await until(lambda: not drive.at_work)
             before = await helm_of(journal)
         with anyio.fail_after(60):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
 
     assert struck[0] == ("", True)
     assert before.hold is Hold.NONE
@@ -206,7 +206,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
 
 async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gone(journal, locked):
     """K3: taking the file away lifts nothing, and what ended is no failure of its own."""
-    world = World(journal)
+    world = InMemoryWorld(journal)
     world.agent("cli", 3600.0)
     async with world.running() as engine:
         await engine.open("t", "task", task())
@@ -217,7 +217,7 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
             await until(lambda: not drive.at_work)
             (journal.folder / "STOP").unlink()
         with anyio.fail_after(60):
-            assert await engine.rested("t") == Parked("allstop")
+            assert await engine.rested("t") == Waiting("allstop")
         (ended,) = [e for e in await world.events("t") if isinstance(e, MoveEnded)]
     stops = [r.event for r in await journal.read(HELM) if isinstance(r.event, Commanded)]
 
@@ -229,10 +229,10 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
 async def test_k3_a_stop_that_another_process_has_written_and_lifted_is_not_written_again(journal):
     """K3: that the file was seen is no reason to stop what a person has resumed since."""
     touch(journal.folder)
-    journal._owe_stop()
+    journal._update_pending_stop()
     other = SqliteJournal(journal.folder, SystemClock())
     await other.append()
-    journal.sentinel.lower()
+    journal.stop_file.remove()
     now = SystemClock().now()
     await other.append(Entry(HELM, Commanded(at=now, command=Resume(), by="user")))
     other.close()

@@ -19,9 +19,9 @@ from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item
 from allstop.ports import Entry
 from allstop.testing.virtual_clock import EPOCH
-from support.board_runs import at_sea, board_spec, person
+from support.board_runs import board_spec, board_world, person
 from support.faulty_ports import MergingWorkspaces, SecondTimeChecks
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 
 
 async def finished(world):
@@ -140,7 +140,7 @@ STORIES = {story.__name__: story for story in (finished, stopped, asked, board, 
 
 
 async def record(story):
-    world = at_sea(MemoryJournal()) if story is board else World()
+    world = board_world(MemoryJournal()) if story is board else InMemoryWorld()
     await story(world)
     runs = [head.run for head in await world.journal.heads()]
     return {run: await world.events(run) for run in (*runs, HELM)}

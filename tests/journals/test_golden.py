@@ -14,7 +14,7 @@ from allstop.core.prompt import prompt
 from allstop.core.replay import differences, redecided
 from allstop.core.tasks import Status
 from allstop.kinds import PILOTS
-from allstop.views.runs import lines
+from allstop.views.log import lines
 
 FILES = sorted(Path(__file__).parent.glob("v*/*.jsonl"))
 

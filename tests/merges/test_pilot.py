@@ -8,7 +8,7 @@ from allstop.core import work_prompts
 from allstop.core.commands import Resume, Retry
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     CheckResult,
     ChecksDone,
     Failed,
@@ -25,7 +25,7 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.merges.pilot import MergePilot
-from support.pilot_steps import Flight
+from support.pilot_steps import PilotSteps
 
 TESTS = Check(name="Tests", run="pytest")
 GATE = {"checks": [{"name": "Tests", "run": "pytest"}]}
@@ -40,7 +40,7 @@ OPTIONAL = CheckResult(name="Lint", run="lint", passed=False, required=False, co
 
 def fly(**spec):
     given = {"task": "t", "target": "main", "message": "Merge t", "gate": GATE, **spec}
-    return Flight(MergePilot(), given)
+    return PilotSteps(MergePilot(), given)
 
 
 def at_landing(**spec):
@@ -54,7 +54,7 @@ def failed(kind, message=""):
     return Failed(kind=kind, message=message)
 
 
-# --- the way of a merge ---
+# --- the moves of a merge ---
 
 
 def test_b17_merged_onto_the_tip_checked_as_merged_and_then_the_branch_moves():
@@ -109,7 +109,7 @@ def test_b17_a_check_that_is_not_required_stops_no_merge():
     assert flight.back(ChecksDone(results=(OPTIONAL,))) == LAND
 
 
-# --- what does not fit ---
+# --- conflicts ---
 
 
 def test_b17_a_conflict_ends_it_and_names_the_files():
@@ -142,7 +142,7 @@ def test_b16_b17_a_fatal_finding_in_the_merge_is_a_conflict_too():
     assert "  ci/run.sh" in done.facts["news"]
 
 
-# --- what is in the way ---
+# --- obstacles ---
 
 
 def test_b17_when_the_target_has_moved_all_is_done_again_on_the_new_tip():
@@ -183,7 +183,7 @@ def test_b17_a_dirty_tree_is_waited_for_and_said_with_growing_waits():
 
 @pytest.mark.parametrize("command", [Retry(), Resume()])
 def test_b19_a_person_who_made_room_may_say_so(command):
-    """B19: in the words that the thread or the task is gone on with, and it is tried at once."""
+    """B19: `resume` and `retry` both try it again at once."""
     flight = at_landing()
     flight.back(failed(FailureKind.BUSY, "changes"))
 
@@ -214,10 +214,10 @@ def test_b17_trouble_after_a_dirty_tree_does_not_call_for_a_person():
     assert flight.back(failed(FailureKind.CRASHED)).for_person is False
 
 
-# --- cut off anywhere ---
+# --- interruptions ---
 
 
-@pytest.mark.parametrize("kind", sorted(OURS))
+@pytest.mark.parametrize("kind", sorted(RESUMABLE))
 def test_b17_what_was_cut_off_is_the_next_move_again_wherever_it_was(kind):
     flight = fly()
     for move, result in [(INTEGRATE, MADE), (CHECK, ChecksDone()), (LAND, Landed(commit="m1"))]:
@@ -228,7 +228,7 @@ def test_b17_what_was_cut_off_is_the_next_move_again_wherever_it_was(kind):
     assert flight.next() == DONE
 
 
-# --- taking a merge out again ---
+# --- reverts ---
 
 
 def test_b18_a_rollback_reverts_the_merge_checks_what_is_left_and_lands():
@@ -273,7 +273,7 @@ def test_k19_a_gate_that_is_gone_from_the_tip_holds_nobody_up():
     ],
 )
 def test_k19_a_tree_counts_as_verified_only_by_the_gate_of_the_tip(passed, then):
-    flight = fly(verified="tree m1", verified_by=passed.mark)
+    flight = fly(verified="tree m1", verified_by=passed.fingerprint)
 
     assert flight.back(replace(MADE, gate=STRICTER)) == then
 

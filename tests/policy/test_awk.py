@@ -1,4 +1,4 @@
-"""K18, Q22: which programs of awk only print."""
+"""K18, Q22: which awk programs only print."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rules for the pages: what they show must exist."""
+"""Checks of the documentation: the commands, options, paths and links on each page exist."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ from support.cases import for_each
 PLANS = {"ROADMAP.md", "CHANGELOG.md", "docs/requirements.md"}
 """Pages that also speak of what isn't there yet."""
 
+MOST_WORDS_OF_DESIGN = 2_500
+
+NAMES_FILES = ["docs/design.md", "docs/glossary.md", "CONTRIBUTING.md"]
+"""Pages whose paths in backticks are paths of this tree."""
+
+FILE_PATH = re.compile(r"[A-Za-z_.]+(?:/[A-Za-z0-9_.-]+)+/?")
+OTHER_PATHS = (".allstop/", "refs/", "allstop/")
+"""Paths of a user's repository, which is not this tree."""
+
+PLANNED = re.compile(r"<!-- planned.*?<!-- /planned -->", re.DOTALL)
+"""A passage about files that don't exist yet."""
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 MAKE = re.compile(r"(?:^|[\s;&])make ([a-z][a-z-]*)", re.MULTILINE)
@@ -37,7 +49,7 @@ def targets() -> set[str]:
 
 
 def code_of(page: Path) -> str:
-    """What a page tells people to type: shell blocks, and code within sentences."""
+    """The code on a page that people may type: shell blocks, and code within sentences."""
     words = project_files.text(page)
     return "\n".join(
         [*project_files.blocks(words, "", "sh", "bash", "console"), *project_files.inline(words)]
@@ -88,7 +100,11 @@ def test_every_command_a_page_shows_exists_with_its_options(command):
     assert "Usage:" in asked.stdout
 
 
-@for_each("page", project_files.pages, ids=project_files.name)
+@for_each(
+    "page",
+    lambda: [each for each in project_files.pages() if project_files.name(each) not in PLANS],
+    ids=project_files.name,
+)
 def test_every_make_target_a_page_shows_exists(page):
     assert set(MAKE.findall(code_of(page))) <= targets()
 
@@ -104,6 +120,55 @@ def test_every_link_to_a_file_leads_somewhere(page):
     links = [link for link in LINK.findall(project_files.text(page)) if "://" not in link]
 
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_design_stays_short():
+    words = project_files.text(project_files.ROOT / "docs" / "design.md").split()
+
+    assert len(words) <= MOST_WORDS_OF_DESIGN
+
+
+def paths_in(page: str) -> list[str]:
+    """Every path in backticks: from the root, or from src/allstop without the suffix .py."""
+    return [
+        code
+        for code in project_files.inline(PLANNED.sub("", page))
+        if FILE_PATH.fullmatch(code) and "NAME" not in code and not code.startswith(OTHER_PATHS)
+    ]
+
+
+def is_in_tree(path: str) -> bool:
+    package = project_files.ROOT / "src" / "allstop"
+    places = [project_files.ROOT / path, package / path, package / f"{path}.py"]
+    return any(place.exists() for place in places)
+
+
+@pytest.mark.parametrize(
+    ("page", "paths"),
+    [
+        ("see `core/run` and `src/allstop/core/run.py`", ["core/run", "src/allstop/core/run.py"]),
+        ("`.allstop/live`, `refs/allstop/tip`, `allstop/T1`, `adapters/agents/NAME.py`", []),
+        ("`allstop run`, `[a] b/c`, a/b without backticks, `kinds`", []),
+        ("<!-- planned: later --> `app/later` <!-- /planned --> `core/ids`", ["core/ids"]),
+    ],
+)
+def test_paths_are_found_in_a_page(page, paths):
+    assert paths_in(page) == paths
+
+
+@pytest.mark.parametrize("page", NAMES_FILES)
+def test_every_path_that_a_page_names_exists(page):
+    paths = paths_in(project_files.text(project_files.ROOT / page))
+
+    assert paths
+    assert [path for path in paths if not is_in_tree(path)] == []
+
+
+@pytest.mark.parametrize("page", project_files.pages(), ids=project_files.name)
+def test_every_source_file_that_a_page_names_exists(page):
+    paths = [path for path in paths_in(project_files.text(page)) if path.startswith("src/allstop/")]
+
+    assert [path for path in paths if not is_in_tree(path)] == []
 
 
 def test_every_page_of_the_documentation_is_on_its_map():

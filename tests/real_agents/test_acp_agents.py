@@ -1,4 +1,4 @@
-"""A real agent behind ACP as people set it up, try it and let it work, offline."""
+"""People set up, try and use a real ACP agent, offline."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ def person(tmp_path):
 
 
 def sets_up(person, server, more="", names=("it",)):
-    """In the person's own file, which may say where keys go."""
+    """Write the person's own settings file, which may set base_url."""
     env = "\n".join(f'{k} = "{v}"' for k, v in variables(server.anthropic_url).items())
     agents = "".join(AGENT.format(name=name, env=env) for name in names)
     claude = f'[sandbox]\nread = ["{program("claude")}"]\n'
@@ -70,7 +70,7 @@ async def allstop(person, *arguments, code=0):
 
 
 def model(answer):
-    """It also wants a title for each conversation, of which nobody here knows."""
+    """A model that also answers the agent's requests for a conversation's title."""
     return lambda asked: '{"title": "x"}' if asked.wants_structure else answer(asked)
 
 
@@ -102,7 +102,7 @@ async def test_k9_what_is_missing_is_said_with_how_to_get_it(person):
 
 
 async def test_k18_nobody_is_there_to_ask_when_it_is_tried(person):
-    """K18: that means no, and the agent is told."""
+    """K18: the request is denied, and the agent is told."""
 
     def answer(asked):
         return f"it said: {came_back(asked)[-1]}" if came_back(asked) else bash("make install")
@@ -115,7 +115,7 @@ async def test_k18_nobody_is_there_to_ask_when_it_is_tried(person):
 
 
 async def test_k9_a_board_task_from_the_first_prompt_to_the_merge(person):
-    """K9, B5: real agent, real git, gate, merge; what it asks goes through the policy."""
+    """K9, B5: real agent, git, gate and merge; its requests go through the policy."""
 
     def answer(asked):
         steps = (write(f"{person.repository}/made.txt", "zebra\n"), bash("ls made.txt"), DONE)
@@ -136,7 +136,7 @@ async def test_k9_a_board_task_from_the_first_prompt_to_the_merge(person):
 
 
 async def test_k5_it_is_not_to_ask_its_model_what_a_person_might_say_next(person):
-    """K5: nobody is there to say it, and each such call sends the whole conversation again."""
+    """K5: nobody would use it, and each call sends the whole conversation again."""
     agent = person.home / "bin" / "claude-agent-acp"
     agent.unlink()
     agent.write_text("#!/bin/sh\nprintenv CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION >&2; exit 3\n")
@@ -150,7 +150,7 @@ async def test_k5_it_is_not_to_ask_its_model_what_a_person_might_say_next(person
 
 
 async def test_r1_a_room_where_two_of_it_speak(person):
-    """R1, K9: in envelopes, each sees what the other said."""
+    """R1, K9: in envelopes; each sees the other's messages."""
 
     def answer(asked):
         if "first words" in asked.user:
@@ -209,7 +209,7 @@ async def test_k2_nothing_of_it_is_alive_after_a_stop(person):
 
 
 def begun(marker):
-    """What comes before it is done: the shell that was given both ends in the same words."""
+    """Whether the command runs; -x excludes its shell, whose command line ends the same."""
     found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
     return found.returncode == 0
 

@@ -1,4 +1,4 @@
-"""Real Codex and real Claude Code at work together, offline, against one model server."""
+"""Real Codex and real Claude Code work together, offline, against one model server."""
 
 import os
 import re
@@ -72,7 +72,7 @@ async def allstop(person, *arguments, code=0):
 
 
 def work(asked, command):
-    """What a model would do with either agent: run one command, then say that it is done."""
+    """A model's answers for either agent: run one command, then report completion."""
     if asked.protocol is Protocol.MESSAGES:
         return DONE if launch_claude.came_back(asked) else launch_claude.bash(command)
     return DONE if launch_codex.outputs(asked) else launch_codex.run(command)
@@ -104,7 +104,7 @@ async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
 
 
 async def test_r1_a_room_where_codex_and_claude_speak(person):
-    """R1, K9: each with its own program, in envelopes, each sees what the other said."""
+    """R1, K9: each with its own program, in envelopes; each sees the other's messages."""
 
     def answer(asked):
         if asked.protocol is Protocol.MESSAGES:
@@ -156,7 +156,7 @@ async def test_f2_full_auto_with_real_codex(person):
 
 
 async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
-    """F1, K2: nothing of codex is alive after the kill, and its thread is resumed."""
+    """F1, K2: no process of codex survives the kill, and its thread is resumed."""
     marker = f"4{os.getpid()}.25"
 
     calls = []
@@ -182,7 +182,7 @@ async def test_r18_full_auto_goes_on_after_kill_9_in_mid_command(person):
 
 
 async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
-    """F1, F2, F4, K2: with the real codex; a person stops the run in mid-turn, and it goes on."""
+    """F1, F2, F4, K2: with the real codex; a person stops the run in mid-turn and resumes it."""
     marker = f"5{os.getpid()}.25"
     plan = [{"step": "lex", "status": "completed"}, {"step": "parse", "status": "in_progress"}]
     stopped = []
@@ -222,7 +222,7 @@ async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
 
 
 async def test_f2_full_auto_with_real_claude_code(person):
-    """F1, F4, F9, K9: it says too early that it is done, hears of the gate, and is merged once."""
+    """F1, F4, F9, K9: it signals too early, gets the gate's findings, and is merged once."""
 
     def answer(asked):
         steps = (
@@ -254,7 +254,7 @@ async def test_f2_full_auto_with_real_claude_code(person):
 @pytest.mark.parametrize("approvals", ["policy", "never"])
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_k18_a_rule_that_denies_holds_where_nobody_is_there(person, agent, approvals):
-    """K18, F5: with either agent; what it did otherwise is kept."""
+    """K18, F5: with either agent; its other work is kept."""
 
     def answer(asked):
         came = (
@@ -277,7 +277,7 @@ async def test_k18_a_rule_that_denies_holds_where_nobody_is_there(person, agent,
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(person, agent):
-    """K18, F5: without any rule of a person's, in a box, with either agent; the rest is free."""
+    """K18, F5: without any rule of a person, in a box, with either agent."""
 
     def answer(asked):
         came = (
@@ -301,7 +301,7 @@ async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(pers
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
 async def test_q13_allstop_in_mid_command(person, agent):
-    """Q13, K2, F5: nothing of a real agent or of its command is alive after it; bench/stopping.py has the time."""
+    """Q13, K2, F5: no process of a real agent survives; bench/stopping.py measures the time."""
     marker = f"3{os.getpid()}.75"
 
     def answer(asked):
@@ -322,7 +322,7 @@ async def test_q13_allstop_in_mid_command(person, agent):
 
 
 async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
-    """K3: codex ends its turn in peace, no other begins, and `resume` goes on in its conversation."""
+    """K3: codex ends its turn, no other starts, and `resume` continues its conversation."""
     marker = f"5{os.getpid()}.5"
 
     def answer(asked):
@@ -353,14 +353,14 @@ async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
 
 
 def wake(marker):
-    """The command goes on without it."""
+    """End the `sleep`, so that the command continues."""
     found = subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True, check=True)
     for pid in found.stdout.split():
         os.kill(int(pid), signal.SIGTERM)
 
 
 def begun(marker):
-    """What comes before it is done: the shell that was given both ends in the same words."""
+    """Whether the command runs; -x excludes its shell, whose command line ends the same."""
     found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
     return found.returncode == 0
 

@@ -1,4 +1,4 @@
-"""Real agents without a sandbox: what they ask is judged by where they really work."""
+"""Real agents without a sandbox: rules judge commands by their real folder."""
 
 import re
 
@@ -15,7 +15,7 @@ BARE = '[sandbox]\nmode = "off"\n[auto]\ncooldown_s = 0\nreview = "never"\n'
 
 
 async def test_k18_f5_the_clone_is_its_own_and_the_checkout_is_not(person):
-    """K18, F5: Claude Code names files by whole paths, and there is no box to show them elsewhere."""
+    """K18, F5: Claude Code uses absolute paths, and no box maps them."""
     theirs = person.repository / "theirs.txt"
     (person.repository / "out").symlink_to(person.home)
     person.commit()
@@ -44,7 +44,7 @@ async def test_k18_f5_the_clone_is_its_own_and_the_checkout_is_not(person):
 
 
 async def test_k18_f5_codex_changes_its_clone_unasked(person):
-    """K18, F5: it names files by whole paths too."""
+    """K18, F5: codex uses absolute paths too."""
     steps = (launch_codex.run("cat a.txt"), launch_codex.patch("made.txt"), DONE)
 
     def answer(asked):

@@ -1,4 +1,4 @@
-"""R1 to R3: what agents of a room answer with."""
+"""R1 to R3: the envelope of agents' answers in a room."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A room: who speaks, when it ends, and what everybody is told."""
+"""The room pilot: speakers, endings, prompts and notices."""
 
 from datetime import timedelta
 
@@ -7,25 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Retry, Say
-from allstop.core.context_window import FORGETFUL, Memory
+from allstop.core.context_window import NO_CACHING, CachePricing
 from allstop.core.events import Stopped
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
-from allstop.core.prompt import prompt_of
-from allstop.core.retries import Endurance
-from allstop.core.room_specs import TRY, Ending, Seat, TalkMode
+from allstop.core.prompt import prompt_from
+from allstop.core.retries import LimitPatience
+from allstop.core.room_specs import RETRY_HINT, Ending, Seat, TalkMode
+from allstop.kinds import KINDS
 from allstop.views.runs import view
-from support.room_runs import NOON, Table, envelope, session_spec
+from support.room_runs import NOON, RoomSteps, envelope, session_spec
 
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
 
 
-# --- who speaks ---
+# --- speakers ---
 
 
 def test_r4_what_an_agent_is_told():
     """R4: rules and name; goal, transcript oldest first, round, and last "Return JSON only"."""
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(message="Once upon a time.", to="claude", task="Edit it.")
     move = table.begin()
 
@@ -46,19 +47,19 @@ def test_r4_what_an_agent_is_told():
     assert move.prompt.whole.endswith("Return JSON only per schema—no extra text.")
 
 
-@pytest.mark.parametrize("memory", [Memory(), FORGETFUL])
+@pytest.mark.parametrize("memory", [CachePricing(), NO_CACHING])
 def test_q20_a_prompt_is_digested_as_if_it_were_looked_through(memory):
-    """Q20: what is kept of a window's parts comes to the same, also where fewer of them are sent."""
+    """Q20: cached digests of window parts equal computed ones, also for a shorter window."""
     seats = tuple(Seat(agent=agent, memory=memory) for agent in ("gpt", "claude"))
-    table = Table(AUTOPILOT, seats=seats)
+    table = RoomSteps(AUTOPILOT, seats=seats)
     for number in range(40):
         table.turn(message=f"{number} " + "words " * number)
 
-    assert table.prompts == [prompt_of(prompt.talk) for prompt in table.prompts]
+    assert table.prompts == [prompt_from(prompt.talk) for prompt in table.prompts]
 
 
 def test_r4_the_round_in_autopilot():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     for _ in range(16):
         table.turn()
 
@@ -66,7 +67,7 @@ def test_r4_the_round_in_autopilot():
 
 
 def test_collaborate_follows_the_handoff_and_ends_without_one():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(to="claude")
     table.turn(to="gpt")
     table.turn()
@@ -76,7 +77,7 @@ def test_collaborate_follows_the_handoff_and_ends_without_one():
 
 
 def test_r3_final_makes_the_handoff_void_where_it_ends():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(to="claude", final=True)
 
     assert table.ending is Ending.FINAL
@@ -85,7 +86,7 @@ def test_r3_final_makes_the_handoff_void_where_it_ends():
 
 @pytest.mark.parametrize(("rounds", "spoke"), [(1, 1), (2, 2), (6, 6)])
 def test_collaborate_ends_at_max_rounds(rounds, spoke):
-    table = Table(COLLABORATE, max_rounds=rounds)
+    table = RoomSteps(COLLABORATE, max_rounds=rounds)
     while table.session is not None:
         table.turn(to="claude" if table.session.speaker == "gpt" else "gpt")
 
@@ -96,7 +97,7 @@ def test_collaborate_ends_at_max_rounds(rounds, spoke):
 @pytest.mark.parametrize("to", ["gpt", "nobody"])
 def test_r3_a_handoff_to_itself_or_to_a_stranger_is_dropped(to):
     """R3: the message stays, with a warning; Collaborate ends malformed, Autopilot alternates."""
-    bounded, endless, single = Table(COLLABORATE), Table(AUTOPILOT), Table(SINGLE)
+    bounded, endless, single = RoomSteps(COLLABORATE), RoomSteps(AUTOPILOT), RoomSteps(SINGLE)
     for table in (bounded, endless, single):
         table.turn(message="hello", to=to)
         assert any("dropped" in text for text in table.told("warning"))
@@ -108,10 +109,10 @@ def test_r3_a_handoff_to_itself_or_to_a_stranger_is_dropped(to):
 
 
 def test_r2_malformed_ends_collaborate_and_not_autopilot():
-    bounded, endless, single = Table(COLLABORATE), Table(AUTOPILOT), Table(SINGLE)
+    bounded, endless, single = RoomSteps(COLLABORATE), RoomSteps(AUTOPILOT), RoomSteps(SINGLE)
     for table in (bounded, endless, single):
         table.turn("Sorry, no JSON today.")
-        assert any("no envelope" in text for text in table.told("warning"))
+        assert any("expected format" in text for text in table.told("warning"))
         assert table.state.talk.parts[-1].text == "gpt: Sorry, no JSON today."
 
     assert bounded.ending is Ending.MALFORMED
@@ -120,7 +121,7 @@ def test_r2_malformed_ends_collaborate_and_not_autopilot():
 
 
 def test_r2_what_was_repaired_is_told():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn("```json\n" + envelope(to="claude") + "\n```")
 
     assert table.session.speaker == "claude"
@@ -128,7 +129,7 @@ def test_r2_what_was_repaired_is_told():
 
 
 def test_autopilot_alternates_round_robin_in_seat_order():
-    table = Table(AUTOPILOT, agents=("a", "b", "c"))
+    table = RoomSteps(AUTOPILOT, agents=("a", "b", "c"))
     for _ in range(4):
         table.turn()
     table.turn(to="a")
@@ -138,7 +139,7 @@ def test_autopilot_alternates_round_robin_in_seat_order():
 
 
 def test_single_shows_the_answer_and_follows_one_handoff():
-    alone, handed = Table(SINGLE), Table(SINGLE)
+    alone, handed = RoomSteps(SINGLE), RoomSteps(SINGLE)
     alone.turn()
     handed.turn(to="claude")
     handed.turn(to="gpt")
@@ -149,7 +150,7 @@ def test_single_shows_the_answer_and_follows_one_handoff():
 
 
 def test_single_answers_know_what_was_said_in_the_thread_before():
-    table = Table(SINGLE)
+    table = RoomSteps(SINGLE)
     table.turn(message="The word is zebra.")
     table.start(session_spec(SINGLE, id="s2", goal="Which word?", first="claude"))
 
@@ -159,7 +160,7 @@ def test_single_answers_know_what_was_said_in_the_thread_before():
 
 
 def test_r14_a_session_does_not_see_the_one_before():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(message="secret")
     table.start(session_spec(COLLABORATE, id="s2", goal="Another."))
 
@@ -167,7 +168,7 @@ def test_r14_a_session_does_not_see_the_one_before():
 
 
 def test_r14_a_second_start_is_refused():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.start(session_spec(id="s2", goal="Another."))
 
     assert table.session.spec.id == "s1"
@@ -175,7 +176,7 @@ def test_r14_a_second_start_is_refused():
 
 
 def test_r21_another_session_in_place_of_an_interrupted_one():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.start(session_spec(id="s2"), instead=True)
 
     assert table.session.spec.id == "s2"
@@ -186,7 +187,7 @@ def test_r21_another_session_in_place_of_an_interrupted_one():
 
 
 def test_r6_a_message_in_mid_run_is_seen_at_the_next_turn():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.begin()
     table.say(Say(text="Make it rhyme."))
     table.end(TurnDone(text=envelope("Once.")))
@@ -202,7 +203,7 @@ def test_r6_a_message_in_mid_run_is_seen_at_the_next_turn():
     [("@gpt again, please", "gpt"), ("what do you think, @GPT?", "gpt"), ("gpt@home", "claude")],
 )
 def test_r6_a_name_makes_that_agent_next(text, speaker):
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.begin()
     table.say(Say(text=text))
     table.end(TurnDone(text=envelope(to="claude")))
@@ -211,7 +212,7 @@ def test_r6_a_name_makes_that_agent_next(text, speaker):
 
 
 def test_r6_a_name_keeps_collaborate_going():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.begin()
     table.say(Say(text="@claude and you?"))
     table.end(TurnDone(text=envelope()))
@@ -223,7 +224,7 @@ def test_r6_a_name_keeps_collaborate_going():
 
 
 def test_r8_allstop_ends_the_session_with_the_notice():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn()
     table.begin()
     table.say(Allstop())
@@ -235,7 +236,7 @@ def test_r8_allstop_ends_the_session_with_the_notice():
 
 @pytest.mark.parametrize("result", [TurnDone(text=envelope("late")), Failed(kind="cancelled")])
 def test_r8_what_comes_after_the_stop_is_not_posted(result):
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.begin()
     table.say(Allstop())
     before = table.state.talk
@@ -247,7 +248,7 @@ def test_r8_what_comes_after_the_stop_is_not_posted(result):
 
 def test_r8_a_stop_of_everything_ends_sessions_too():
     """R8: and Resume does not bring them back."""
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.fold(Stopped(at=NOON, stops=1))
     table.say(Resume())
 
@@ -257,7 +258,7 @@ def test_r8_a_stop_of_everything_ends_sessions_too():
 
 
 def test_r8_the_stop_button_of_collaborate():
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.begin()
     table.say(Interrupt())
 
@@ -267,7 +268,7 @@ def test_r8_the_stop_button_of_collaborate():
 
 @pytest.mark.parametrize("command", [Allstop(), Interrupt()], ids=["allstop", "stop"])
 def test_r10_the_time_of_a_turn_that_was_cut_counts(command):
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(to="claude", takes_s=5)
     table.begin()
     table.now += timedelta(seconds=40)
@@ -277,7 +278,7 @@ def test_r10_the_time_of_a_turn_that_was_cut_counts(command):
 
 
 def test_r10_a_turn_that_nobody_drove_any_more_counts_no_longer_than_it_might_have_gone_on():
-    table = Table(COLLABORATE, max_minutes=30)
+    table = RoomSteps(COLLABORATE, max_minutes=30)
     table.begin()
     table.now += timedelta(hours=10)
     table.say(Allstop())
@@ -286,15 +287,15 @@ def test_r10_a_turn_that_nobody_drove_any_more_counts_no_longer_than_it_might_ha
 
 
 def test_r9_a_room_without_a_session_is_idle():
-    table = Table(SINGLE)
+    table = RoomSteps(SINGLE)
     table.turn()
-    seen = view("room:default", table.pilot, table.run, helm=Helm(), now=table.now, driven=False)
+    seen = view("room:default", KINDS["room"], table.run, helm=Helm(), now=table.now, driven=False)
 
     assert (seen.status, seen.reason, seen.needs_you) == ("idle", "no session is active", False)
 
 
 def test_r9_without_a_session_nothing_is_said():
-    table = Table(SINGLE)
+    table = RoomSteps(SINGLE)
     table.turn()
     table.notices.clear()
     table.say(Allstop())
@@ -305,7 +306,7 @@ def test_r9_without_a_session_nothing_is_said():
 
 
 def test_r10_every_end_has_a_summary():
-    table = Table(AUTOPILOT, max_turns=3)
+    table = RoomSteps(AUTOPILOT, max_turns=3)
     table.turn(usage=Usage(input=1000, output=50, cost_microusd=1234))
     table.turn(final=True)
     table.turn(takes_s=70)
@@ -326,7 +327,7 @@ def test_r10_every_end_has_a_summary():
 
 
 def test_r11_reminders_never_stop_anything():
-    table = Table(AUTOPILOT, soft_turns=2, soft_tokens=0)
+    table = RoomSteps(AUTOPILOT, soft_turns=2, soft_tokens=0)
     for _ in range(7):
         table.turn()
 
@@ -336,7 +337,7 @@ def test_r11_reminders_never_stop_anything():
 
 
 def test_r11_tokens_remind_too():
-    table = Table(AUTOPILOT, soft_turns=0, soft_tokens=1000)
+    table = RoomSteps(AUTOPILOT, soft_turns=0, soft_tokens=1000)
     for _ in range(4):
         table.turn(usage=Usage(input=400, output=100))
 
@@ -368,7 +369,7 @@ def test_r11_tokens_remind_too():
 @pytest.mark.parametrize("mode", [AUTOPILOT, COLLABORATE])
 def test_r12_hard_guards(mode, guards, usage, takes_s, turns, words):
     """R12: the notice names the guard and its value; tokens from a cache are tokens."""
-    table = Table(mode, **guards)
+    table = RoomSteps(mode, **guards)
     while table.session is not None:
         to = "claude" if table.session.speaker == "gpt" else "gpt"
         table.turn(to=to, usage=usage, takes_s=takes_s)
@@ -379,7 +380,7 @@ def test_r12_hard_guards(mode, guards, usage, takes_s, turns, words):
 
 
 def test_r12_time_is_enforced_during_a_call():
-    table = Table(AUTOPILOT, max_minutes=1)
+    table = RoomSteps(AUTOPILOT, max_minutes=1)
     table.turn(takes_s=40)
     move = table.begin()
     assert move.timeout_s == pytest.approx(20)
@@ -390,7 +391,7 @@ def test_r12_time_is_enforced_during_a_call():
 
 
 def test_k5_what_a_turn_was_frozen_for_is_not_the_talks_time():
-    table = Table(AUTOPILOT, max_minutes=1)
+    table = RoomSteps(AUTOPILOT, max_minutes=1)
     table.turn(takes_s=50, held_s=45)
     table.begin()
     table.end(Failed(kind=FailureKind.CANCELLED), takes_s=90, held_s=80)
@@ -401,7 +402,7 @@ def test_k5_what_a_turn_was_frozen_for_is_not_the_talks_time():
 def test_k5_a_capped_call_that_does_not_fit_is_not_made():
     """K5, R12: what a call may use is reserved before it starts."""
     seats = (Seat(agent="gpt", max_tokens=400), Seat(agent="claude", max_tokens=400))
-    table = Table(AUTOPILOT, seats=seats, max_tokens=1000)
+    table = RoomSteps(AUTOPILOT, seats=seats, max_tokens=1000)
     table.turn(usage=Usage(input=300, output=100))
     table.turn(usage=Usage(input=300, output=100))
 
@@ -421,7 +422,7 @@ USAGES = st.builds(
 @given(usages=st.lists(USAGES, min_size=1, max_size=30))
 def test_r12_guards_hold_whatever_is_reported(usages):
     """R12: missing, zero, absurd or negative: it never runs for longer than its caps."""
-    table = Table(AUTOPILOT, max_turns=40, max_tokens=3000)
+    table = RoomSteps(AUTOPILOT, max_turns=40, max_tokens=3000)
     before = 0
     for number in range(50):
         if table.session is None:
@@ -436,7 +437,7 @@ def test_r12_guards_hold_whatever_is_reported(usages):
 
 
 def test_r13_final_is_a_suggestion_in_autopilot():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn(final=True, to="claude")
 
     assert table.session.speaker == "claude"
@@ -446,7 +447,7 @@ def test_r13_final_is_a_suggestion_in_autopilot():
 
 
 def test_respect_final_ends_autopilot():
-    table = Table(AUTOPILOT, respect_final=True)
+    table = RoomSteps(AUTOPILOT, respect_final=True)
     table.turn(final=True)
 
     assert table.ending is Ending.FINAL
@@ -456,7 +457,7 @@ def test_respect_final_ends_autopilot():
 
 
 def test_r17_a_limited_agent_is_waited_for_visibly():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     reset = table.now + timedelta(minutes=30)
     table.fail(FailureKind.RATE_LIMITED, retry_at=reset)
 
@@ -471,7 +472,7 @@ def test_r17_a_limited_agent_is_waited_for_visibly():
 
 
 def limited_until_it_pauses(table, **more):
-    """How long it was tried."""
+    """How long the agent was retried."""
     began_at = table.now
     while not table.session.paused:
         move = table.move()
@@ -483,8 +484,8 @@ def limited_until_it_pauses(table, **more):
 @pytest.mark.parametrize("told", [None, NOON])
 @pytest.mark.parametrize("command", [Say(text="go on"), Resume(), Retry()])
 def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(told, command):
-    """R17, P5: for as long as the settings say; a person then lets it go on, and nothing is lost."""
-    table = Table(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    """R17, P5: retries end after the configured time; a person resumes without loss."""
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(most_s=7200.0))
     table.turn(message="Once upon a time.")
 
     took = limited_until_it_pauses(table, retry_at=told)
@@ -495,7 +496,7 @@ def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(to
         FailureKind.USAGE_LIMITED,
     )
     assert table.move() == Wait(reason=reason, for_person=True, failure=limited)
-    assert table.told("warning")[-1] == f"{reason}; {TRY}"
+    assert table.told("warning")[-1] == f"{reason}; {RETRY_HINT}"
     table.say(command)
     assert table.begin().agent == "claude"
     table.end(Failed(kind=FailureKind.USAGE_LIMITED))
@@ -504,7 +505,7 @@ def test_r17_a_limit_that_names_no_time_to_come_pauses_the_room_after_a_while(to
 
 
 def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited():
-    table = Table(AUTOPILOT, endurance=Endurance(most_s=7200.0))
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(most_s=7200.0))
     limited_until_it_pauses(table)
 
     table.say(Say(text="@claude go on"))
@@ -513,15 +514,15 @@ def test_r17_another_agent_is_asked_where_the_room_waits_for_one_that_is_limited
 
 
 def test_p5_what_only_seems_to_be_a_limit_pauses_the_room_after_some_tries():
-    """P5: each try is a whole turn of the agent's."""
-    table = Table(AUTOPILOT, endurance=Endurance(guesses=2, most_s=7200.0))
+    """P5: each attempt is a whole turn."""
+    table = RoomSteps(AUTOPILOT, endurance=LimitPatience(guesses=2, most_s=7200.0))
 
     assert limited_until_it_pauses(table, guessed=True) < timedelta(minutes=2)
     assert table.move().reason == "gpt: usage limited: no more; still so, 3 times in a row"
 
 
 def test_r17_the_sessions_of_old_records_wait_as_they_did():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     for _ in range(500):
         table.fail(FailureKind.USAGE_LIMITED, guessed=True)
         table.now = table.move().until
@@ -530,7 +531,7 @@ def test_r17_the_sessions_of_old_records_wait_as_they_did():
 
 
 def test_r17_errors_are_tried_again_and_then_end_the_session():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     for _ in range(3):
         table.fail(FailureKind.NETWORK, message="connection refused")
         table.now += timedelta(minutes=10)
@@ -543,14 +544,14 @@ def test_r17_errors_are_tried_again_and_then_end_the_session():
 
 @pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST, FailureKind.CONTEXT])
 def test_r17_what_cannot_get_better_ends_it_at_once(kind):
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.fail(kind, message="no")
 
     assert table.ending is Ending.AGENT_FAILED
 
 
 def test_r17_an_empty_reply_is_a_failure():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn("  \n")
 
     assert "an empty reply" in table.told("warning")[0]
@@ -558,7 +559,7 @@ def test_r17_an_empty_reply_is_a_failure():
 
 
 def test_r17_a_person_may_call_another_while_one_is_waited_for():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.fail(FailureKind.RATE_LIMITED, retry_at=table.now + timedelta(hours=5))
     table.say(Say(text="@claude you go on"))
 
@@ -568,7 +569,7 @@ def test_r17_a_person_may_call_another_while_one_is_waited_for():
 @pytest.mark.parametrize("kind", ["interrupted", "cancelled"])
 def test_r18_a_turn_that_was_lost_is_taken_again(kind):
     """R18: at the turn the session had reached, and the lost time does not count."""
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn()
     table.begin()
     table.end(Failed(kind=FailureKind(kind)), takes_s=10)
@@ -580,7 +581,7 @@ def test_r18_a_turn_that_was_lost_is_taken_again(kind):
 
 
 def test_a_pause_holds_and_a_resume_goes_on():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn()
     table.say(Pause())
     assert isinstance(table.move(), Wait)
@@ -589,22 +590,22 @@ def test_a_pause_holds_and_a_resume_goes_on():
     assert isinstance(table.move(), TakeTurn)
 
 
-# --- going in circles ---
+# --- repetition ---
 
 
 def test_talk_that_goes_in_circles_is_noted_once():
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     for number in range(6):
         table.turn(message=("Thank you!", "You're welcome, thanks to you.")[number % 2])
 
-    circles = [text for text in table.told("warning") if "circles" in text]
+    circles = [text for text in table.told("warning") if "repeat themselves" in text]
     assert 1 <= len(circles) <= 2
     assert table.session is not None
 
 
 @pytest.mark.parametrize("command", [Say(text="Talk about dragons."), Resume()])
 def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set(command):
-    table = Table(AUTOPILOT, pause_in_circles=True)
+    table = RoomSteps(AUTOPILOT, pause_in_circles=True)
     for _ in range(3):
         table.turn(message="Let us do it.", to="claude" if len(table.spoken) % 2 == 0 else "gpt")
 
@@ -616,7 +617,7 @@ def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set(command)
 
 
 def test_q3_a_long_room_keeps_no_more_than_its_window():
-    table = Table(AUTOPILOT, max_turns=10**9, max_tokens=10**9, max_minutes=10**9)
+    table = RoomSteps(AUTOPILOT, max_turns=10**9, max_tokens=10**9, max_minutes=10**9)
     for number in range(300):
         table.turn(message=f"Idea {number}: " + "word " * 100)
 
@@ -625,8 +626,8 @@ def test_q3_a_long_room_keeps_no_more_than_its_window():
 
 
 def test_r17_a_provider_that_is_always_overloaded_is_given_up():
-    """R17: an answer of 500 without a time to come back is an error like others."""
-    table = Table(AUTOPILOT)
+    """R17: status 500 without a retry time is an ordinary error."""
+    table = RoomSteps(AUTOPILOT)
     for _ in range(3):
         table.fail(FailureKind.OVERLOADED, message="500")
         table.now += timedelta(minutes=10)
@@ -635,8 +636,8 @@ def test_r17_a_provider_that_is_always_overloaded_is_given_up():
 
 
 def test_r21_a_session_that_ends_by_itself_was_not_cut_off():
-    """R21: the guard that was reached by the same turn did not end it."""
-    table = Table(COLLABORATE, max_turns=1)
+    """R21: a cap reached in the same turn isn't the reason of the end."""
+    table = RoomSteps(COLLABORATE, max_turns=1)
     table.turn()
 
     assert table.ending is Ending.NO_HANDOFF

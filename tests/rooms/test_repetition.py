@@ -1,19 +1,19 @@
-"""Whether a talk goes in circles."""
+"""Repetition in a room is detected."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.rooms.repetition import REMEMBERED, REPEATS, fingerprint, in_circles
+from allstop.rooms.repetition import REMEMBERED, REPEATS, fingerprint, repetition_reason
 
 
 def circles(*messages):
-    return in_circles(tuple(map(fingerprint, messages))[-REMEMBERED:])
+    return repetition_reason(tuple(map(fingerprint, messages))[-REMEMBERED:])
 
 
 def test_the_same_said_three_times_is_a_circle():
     assert circles("a", "b", "a", "b") == ""
-    assert circles("a", "b", "a", "b", "a") == "the same was said 3 times"
+    assert circles("a", "b", "a", "b", "a") == "the same message 3 times"
 
 
 def test_case_spaces_and_punctuation_make_no_difference():
@@ -24,7 +24,7 @@ def test_four_messages_of_nothing_but_politeness_are_a_circle():
     polite = ["Thank you!", "You're welcome.", "Great work, thanks.", "Glad to help!"]
 
     assert circles(*polite[:3]) == ""
-    assert circles(*polite) == "the last 4 messages are only politeness"
+    assert circles(*polite) == "the last 4 messages are only courtesies"
     assert circles(*polite, "The next step is to bake the bread at 220 degrees.") == ""
 
 
@@ -55,7 +55,7 @@ def test_what_was_said_long_ago_is_forgotten():
 
 
 def test_no_prints_no_circle():
-    assert in_circles(()) == ""
+    assert repetition_reason(()) == ""
 
 
 @given(messages=st.lists(st.text(max_size=30), max_size=REMEMBERED))

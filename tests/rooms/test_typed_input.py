@@ -1,11 +1,11 @@
-"""R7, R16: what a person means by what they type."""
+"""R7, R16: typed input is parsed as message, stop word or router command."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.core.room_specs import TalkMode
-from allstop.rooms.typed_input import Begin, StopWord, Unclear, Words, understand
+from allstop.rooms.typed_input import InvalidInput, Message, StartRequest, StopWord, parse_input
 
 COLLABORATE, AUTOPILOT = TalkMode.COLLABORATE, TalkMode.AUTOPILOT
 
@@ -17,7 +17,7 @@ COLLABORATE, AUTOPILOT = TalkMode.COLLABORATE, TalkMode.AUTOPILOT
 )  # fmt: skip
 def test_r7_the_word_in_any_spelling(text):
     """R7: lower-cased and stripped of everything but letters."""
-    assert understand(text) == StopWord()
+    assert parse_input(text) == StopWord()
 
 
 @pytest.mark.parametrize(
@@ -35,24 +35,27 @@ def test_r7_the_word_in_any_spelling(text):
 )
 def test_r7_a_sentence_that_contains_the_word_is_words(text):
     """R7."""
-    assert understand(text) == Words(text)
+    assert parse_input(text) == Message(text)
 
 
 @pytest.mark.parametrize(
     ("text", "begin"),
     [
-        ("@router collaborate gpt claude: x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
-        ("@router autopilot gpt claude: x", Begin(AUTOPILOT, ("gpt", "claude"), "x")),
-        ("  @Router AUTOPILOT a, b,c : x: y\nz ", Begin(AUTOPILOT, ("a", "b", "c"), "x: y\nz")),
-        ("@router collaborate @gpt @claude: x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
-        ("@router collaborate: x", Begin(COLLABORATE, (), "x")),
-        ("@router collaborate : x", Begin(COLLABORATE, (), "x")),
-        ("@router\ncollaborate gpt claude:x", Begin(COLLABORATE, ("gpt", "claude"), "x")),
+        ("@router collaborate gpt claude: x", StartRequest(COLLABORATE, ("gpt", "claude"), "x")),
+        ("@router autopilot gpt claude: x", StartRequest(AUTOPILOT, ("gpt", "claude"), "x")),
+        (
+            "  @Router AUTOPILOT a, b,c : x: y\nz ",
+            StartRequest(AUTOPILOT, ("a", "b", "c"), "x: y\nz"),
+        ),
+        ("@router collaborate @gpt @claude: x", StartRequest(COLLABORATE, ("gpt", "claude"), "x")),
+        ("@router collaborate: x", StartRequest(COLLABORATE, (), "x")),
+        ("@router collaborate : x", StartRequest(COLLABORATE, (), "x")),
+        ("@router\ncollaborate gpt claude:x", StartRequest(COLLABORATE, ("gpt", "claude"), "x")),
     ],
 )
 def test_r16_a_line_to_the_router(text, begin):
     """R16."""
-    assert understand(text) == begin
+    assert parse_input(text) == begin
 
 
 @pytest.mark.parametrize(
@@ -62,9 +65,9 @@ def test_r16_a_line_to_the_router(text, begin):
 )  # fmt: skip
 def test_r16_what_is_unclear_comes_with_an_example(text):
     """R16."""
-    unclear = understand(text)
+    unclear = parse_input(text)
 
-    assert isinstance(unclear, Unclear)
+    assert isinstance(unclear, InvalidInput)
     assert unclear.problem
     assert unclear.hint.startswith("@router collaborate gpt claude: GOAL")
 
@@ -73,22 +76,22 @@ def test_r16_what_is_unclear_comes_with_an_example(text):
     "text", ["@routers hello", "@gpt hello", "mail me@router.example", "router: x"]
 )
 def test_what_is_not_for_the_router_is_words(text):
-    assert understand(text) == Words(text)
+    assert parse_input(text) == Message(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t"])
 def test_nothing_is_nothing(text):
-    assert isinstance(understand(text), Unclear)
+    assert isinstance(parse_input(text), InvalidInput)
 
 
 @given(text=st.text(max_size=200))
 def test_everything_means_something(text):
-    """R7: only the word itself is the word; what is said is said as it was typed."""
+    """R7: only the stop word itself stops; other text stays as typed."""
     letters = "".join(letter for letter in text.lower() if letter.isalpha())
-    meant = understand(text)
+    meant = parse_input(text)
 
     assert (letters == "allstop") == isinstance(meant, StopWord) or "@router" in text.lower()
-    if isinstance(meant, Words):
+    if isinstance(meant, Message):
         assert meant.text == text.strip()
 
 
@@ -98,7 +101,7 @@ GOALS = st.text(min_size=1, max_size=60).filter(lambda text: text.strip())
 
 @given(names=NAMES, goal=GOALS, mode=st.sampled_from(["collaborate", "Autopilot"]))
 def test_r16_any_names_and_any_goal(names, goal, mode):
-    """R16: the goal may have colons, lines, and the word itself in it."""
-    begin = understand(f"@router {mode} {' '.join(names)}: {goal}")
+    """R16: the goal may contain colons, line breaks and the stop word."""
+    begin = parse_input(f"@router {mode} {' '.join(names)}: {goal}")
 
-    assert begin == Begin(TalkMode(mode.lower()), tuple(names), goal.strip())
+    assert begin == StartRequest(TalkMode(mode.lower()), tuple(names), goal.strip())

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
 from allstop.server.routes.table import BASE, CHANGING, READING
 from support.cases import for_each
@@ -49,7 +50,7 @@ POST = (
 def test_the_document_has_every_address_of_the_table():
     described = {
         (method.upper(), path)
-        for path, methods in openapi.document()["paths"].items()
+        for path, methods in openapi.document(RUN_KINDS)["paths"].items()
         for method in methods
     }
 

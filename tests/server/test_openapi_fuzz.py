@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
 from allstop.server.routes.table import BASE, CHANGING, READING
 from support.control_room import ControlRoom
@@ -14,7 +15,7 @@ from support.person import at_home
 
 DEEDS = sorted(
     schema["properties"]["command"]["enum"][0]
-    for schema in openapi.document()["components"]["schemas"].values()
+    for schema in openapi.document(RUN_KINDS)["components"]["schemas"].values()
     if "command" in schema.get("properties", {}) and "enum" in schema["properties"]["command"]
 )
 NAMES = st.sampled_from(["board", "T1", "T2", "all", "room:x", "helm", "nobody"]) | st.text(

@@ -3,7 +3,7 @@
 import pytest
 
 from support.control_room import ControlRoom
-from support.room_models import says, talker, to
+from support.room_models import person_with_models, says, to
 
 THINKS = "{ sleep = 0.2 }, "
 
@@ -11,7 +11,7 @@ THINKS = "{ sleep = 0.2 }, "
 @pytest.fixture
 def room(tmp_path):
     """gpt and claude by scripts: each says an envelope, which streams in as it is written."""
-    person = talker(tmp_path)
+    person = person_with_models(tmp_path)
     person.scripts(
         gpt=[THINKS + says("First, **bread**.", **to("claude", "Go on."))],
         claude=[THINKS + says("Then butter.", final=True)],

@@ -1,4 +1,4 @@
-"""The page's files: only those there are, kept for long where their name says what is in them."""
+"""The page's files: only known types are served; those with a hash in their name are cached."""
 
 import gzip
 
@@ -24,56 +24,56 @@ def built(tmp_path):
     return files_in(tmp_path)
 
 
-def _asked(path, **headers):
+def _request(path, **headers):
     pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     return Request({"type": "http", "method": "GET", "path": path, "headers": pairs})
 
 
-def test_only_files_of_known_kinds_are_served(built):
+def test_only_files_of_known_types_are_served(built):
     assert set(built) == {"/index.html", "/assets/index-CccNnXkD.js", "/icon.svg"}
 
 
-def test_a_file_whose_name_has_a_hash_is_kept_and_the_page_is_not(built):
-    script = page(built, _asked("/assets/index-CccNnXkD.js"))
-    index = page(built, _asked("/"))
+def test_a_file_with_a_hash_in_its_name_is_cached_and_the_page_is_not(built):
+    script = page(built, _request("/assets/index-CccNnXkD.js"))
+    index = page(built, _request("/"))
 
     assert script.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert script.headers["content-type"].startswith("text/javascript")
     assert script.body == b"a script"
     assert index.headers["cache-control"] == "no-store"
-    assert page(built, _asked("/icon.svg")).headers["cache-control"] == "no-store"
+    assert page(built, _request("/icon.svg")).headers["cache-control"] == "no-store"
 
 
-def test_whoever_takes_gzip_gets_it(built):
-    answer = page(built, _asked("/assets/index-CccNnXkD.js", accept_encoding="br, gzip"))
+def test_a_client_that_accepts_gzip_gets_gzip(built):
+    answer = page(built, _request("/assets/index-CccNnXkD.js", accept_encoding="br, gzip"))
 
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.headers["vary"] == "accept-encoding"
     assert gzip.decompress(answer.body) == b"a script"
 
 
-def test_an_upgrade_under_a_server_that_runs_does_not_mix_two_pages(tmp_path):
+def test_an_upgrade_while_the_server_runs_does_not_mix_two_pages(tmp_path):
     script = tmp_path / "index-CccNnXkD.js"
     script.write_text("of this version")
     files = files_in(tmp_path)
     script.unlink()
 
-    assert page(files, _asked("/index-CccNnXkD.js")).body == b"of this version"
+    assert page(files, _request("/index-CccNnXkD.js")).body == b"of this version"
 
 
 @pytest.mark.parametrize("path", ["/", "/board", "/runs/board/T1.1", "/rooms/default"])
-def test_the_page_has_addresses_of_its_own(built, path):
-    assert page(built, _asked(path, accept="text/html")).body == b"<!doctype html>the page"
+def test_addresses_of_the_page_return_the_page(built, path):
+    assert page(built, _request(path, accept="text/html")).body == b"<!doctype html>the page"
 
 
 @pytest.mark.parametrize("path", ["/nothing.js", "/../x", "//x", "/.git/config", "/a/../b"])
-def test_there_is_nothing_else(built, path):
-    assert page(built, _asked(path, accept="*/*")) is None
+def test_other_paths_are_not_found(built, path):
+    assert page(built, _request(path, accept="*/*")) is None
     if path != "/nothing.js":
-        assert page(built, _asked(path, accept="text/html")) is None
+        assert page(built, _request(path, accept="text/html")) is None
 
 
-def test_where_there_is_no_page_that_is_said(tmp_path):
-    answer = page(files_in(tmp_path / "nowhere"), _asked("/"))
+def test_without_a_built_page_a_message_says_so(tmp_path):
+    answer = page(files_in(tmp_path / "nowhere"), _request("/"))
 
     assert answer.body.decode() == NOT_BUILT

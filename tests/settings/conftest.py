@@ -1,4 +1,4 @@
-"""A person with a home, a repository, and what both say."""
+"""Fixtures: a user's home and a repository with settings files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from allstop.settings import Environment, Loaded, SettingsError, load
 
 
-class World:
+class SettingsWorld:
     def __init__(self, root: Path) -> None:
         self.home = root / "home"
         self.repository = root / "home" / "code" / "repository"
@@ -30,20 +30,20 @@ class World:
     def user_file(self) -> Path:
         return self.home / ".config" / "allstop" / "config.toml"
 
-    def user(self, text: str) -> World:
+    def user(self, text: str) -> SettingsWorld:
         self.user_file.parent.mkdir(parents=True, exist_ok=True)
         self.user_file.write_text(text)
         return self
 
-    def project(self, text: str) -> World:
+    def project(self, text: str) -> SettingsWorld:
         self.project_file.write_text(text)
         return self
 
-    def says(self, variables: Mapping[str, str]) -> World:
+    def says(self, variables: Mapping[str, str]) -> SettingsWorld:
         self.variables |= variables
         return self
 
-    def flag(self, flags: Mapping[str, object]) -> World:
+    def flag(self, flags: Mapping[str, object]) -> SettingsWorld:
         self.flags |= flags
         return self
 
@@ -58,5 +58,5 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path) -> SettingsWorld:
+    return SettingsWorld(tmp_path)

@@ -1,4 +1,4 @@
-"""Who works when nobody was named."""
+"""The order of agents for runs that name no agent."""
 
 from __future__ import annotations
 

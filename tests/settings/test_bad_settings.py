@@ -1,4 +1,4 @@
-"""Every kind of mistake, with the exact text a person sees."""
+"""Every kind of settings problem, with file, line, key, message and hint."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ MISTAKES = {
     ),
     "empty text": (
         "[workspace]\nsetup = ''",
-        'allstop.toml:2: workspace.setup: expected text that isn\'t empty, got ""',
+        'allstop.toml:2: workspace.setup: expected a non-empty string, got ""',
     ),
     "a date for text": (
         "[project]\ntarget = 2024-01-01",
@@ -108,11 +108,11 @@ MISTAKES = {
     ),
     "text for a list": (
         "[workspace]\nlink = '.venv'",
-        'allstop.toml:2: workspace.link: expected a list of texts, got ".venv" (put it in [ ])',
+        'allstop.toml:2: workspace.link: expected a list of strings, got ".venv" (use a list: [ … ])',
     ),
-    "a number in a list of texts": (
+    "a number in a list of strings": (
         "[sandbox]\nread = [\n  '/a',\n  3,\n]",
-        "allstop.toml:4: sandbox.read[1]: expected text that isn't empty, got 3",
+        "allstop.toml:4: sandbox.read[1]: expected a non-empty string, got 3",
     ),
     "a value for a section": (
         "loop = 3",
@@ -147,12 +147,12 @@ MISTAKES = {
         "[agents.a]\ndriver = 'openai'\napi_key_env = 'sk-not-the-name-of-it'",
         (
             "allstop.toml:3: agents.a.api_key_env: expected the name of an environment variable,"
-            " never the key itself, got something else"
+            " never the key itself, got another value"
         ),
     ),
     "a secret of the wrong type, which is not repeated": (
         "[agents.a]\ndriver = 'openai'\nenv = {TOKEN = 12345}",
-        "allstop.toml:3: agents.a.env.TOKEN: expected text, got something else",
+        "allstop.toml:3: agents.a.env.TOKEN: expected a string, got another value",
     ),
     "a store nobody knows": (
         "[store]\nurl = 'mysql://x'",
@@ -167,39 +167,39 @@ MISTAKES = {
     ),
     "an agent without driver": (
         "[agents.a]\nmodel = 'x'",
-        f"allstop.toml:1: agents.a: has no driver (one of {DRIVERS})",
+        f"allstop.toml:1: agents.a: has no driver (set one of {DRIVERS})",
     ),
     "a command agent without command": (
         "[agents.a]\ndriver = 'command'",
         (
             "allstop.toml:1: agents.a: the command driver needs a command"
-            ' (such as command = ["my-agent", "--flag"])'
+            ' (for example command = ["my-agent", "--flag"])'
         ),
     ),
     "an acp agent with an empty command": (
         "[agents.a]\ndriver = 'acp'\ncommand = []",
         (
             "allstop.toml:1: agents.a: the acp driver needs a command"
-            ' (such as command = ["my-agent", "--flag"])'
+            ' (for example command = ["my-agent", "--flag"])'
         ),
     ),
     "a mode for an agent that has none": (
         "[agents.a]\ndriver = 'codex'\nmode = 'plan'",
         (
             "allstop.toml:3: agents.a.mode: the codex driver has no modes"
-            " (leave it out, or use the driver acp)"
+            " (remove it, or use the driver acp)"
         ),
     ),
     "a scripted agent without script": (
         "[agents.a]\ndriver = 'scripted'",
         (
             "allstop.toml:1: agents.a: the scripted driver needs a script"
-            ' (such as script = "demo.toml")'
+            ' (for example script = "demo.toml")'
         ),
     ),
     "an agent named like the room": (
         "[agents.router]\ndriver = 'codex'",
-        "allstop.toml:1: agents.router: the name is taken by the room itself (choose another)",
+        "allstop.toml:1: agents.router: the name is reserved (choose another name)",
     ),
     "an agent that isn't there": (
         "[loop]\nagent = 'cluade'\n[agents.claude]\ndriver = 'codex'",
@@ -227,17 +227,11 @@ MISTAKES = {
     ),
     "a name and its alias": (
         "[room]\nmax_turns = 3\nmax_turns_emergency = 4",
-        (
-            "allstop.toml:3: room.max_turns_emergency:"
-            " the same setting as room.max_turns, which is given too; keep one"
-        ),
+        ("allstop.toml:3: room.max_turns_emergency: duplicates room.max_turns; remove one of them"),
     ),
     "a name and its alias in two sections": (
         "[loop]\nmaxRetries = 3\n[retry]\nmax_retries = 4",
-        (
-            "allstop.toml:2: loop.maxRetries:"
-            " the same setting as retry.max_retries, which is given too; keep one"
-        ),
+        ("allstop.toml:2: loop.maxRetries: duplicates retry.max_retries; remove one of them"),
     ),
     "a wrong value by an alias": (
         "[budget.run]\nturns = 'x'",
@@ -252,15 +246,15 @@ MISTAKES = {
     ),
     "a sprint's count without a number": (
         "[sprint]\ntarget = 'count'",
-        "allstop.toml:2: sprint.target: a count needs a value (such as value = 10)",
+        "allstop.toml:2: sprint.target: count needs a number of tasks (for example value = 10)",
     ),
     "a sprint's duration without hours": (
         "[sprint.target]\ntype = 'duration'\nvalue = inf",
-        "allstop.toml:1: sprint.target: a duration needs hours (such as value = 2.5)",
+        "allstop.toml:1: sprint.target: duration needs a number of hours (for example value = 2.5)",
     ),
     "a sprint's time that isn't one": (
         "[sprint]\ntarget = {type = 'until_time', value = '25:00'}",
-        'allstop.toml:2: sprint.target: until_time needs a time (such as value = "07:00")',
+        'allstop.toml:2: sprint.target: until_time needs a time (for example value = "07:00")',
     ),
     "a sprint's value that means nothing": (
         "[sprint]\ntarget = {type = 'no_ready', value = 3}",
@@ -268,7 +262,7 @@ MISTAKES = {
     ),
     "a rule that both allows and denies": (
         "[approvals]\nrules = [{deny = 'rm'}, {allow = 'ls', deny = 'ls'}]",
-        "allstop.toml:2: approvals.rules[1]: needs exactly one of allow, ask, deny",
+        "allstop.toml:2: approvals.rules[1]: set exactly one of allow, ask and deny",
     ),
     "a pattern that isn't one": (
         "[retry]\nrate_limit_patterns = ['(']",
@@ -281,7 +275,7 @@ MISTAKES = {
         "[retry]\nrate_limit_patterns = ['limit', '(a+)+b']",
         (
             "allstop.toml:2: retry.rate_limit_patterns[1]:"
-            " a repeated group can take forever on a long line (write it without)"
+            " a repeated group can take very long to match (remove the repetition)"
         ),
     ),
     "no TOML": (
@@ -294,15 +288,15 @@ MISTAKES = {
     ),
     "a key twice": (
         "[loop]\nmode = 'semi'\nmax_parallel = 3\nmode = 'autopilot'",
-        "allstop.toml:4: loop.mode: is given twice, first in line 2",
+        "allstop.toml:4: loop.mode: duplicate; first set in line 2",
     ),
     "a table twice": (
         "[loop]\n\n[room]\n\n[loop]\n",
-        "allstop.toml:5: loop: is given twice, first in line 1",
+        "allstop.toml:5: loop: duplicate; first set in line 1",
     ),
     "a key twice in an inline table": (
         "[sprint]\ntarget = {type = 'count', type = 'count'}",
-        "allstop.toml:2: sprint.target.type: is given twice, first in line 2",
+        "allstop.toml:2: sprint.target.type: duplicate; first set in line 2",
     ),
     "a table without end of tables": (
         "x = " + "[" * 5_000,
@@ -322,10 +316,10 @@ def test_a_mistake_is_told_with_its_line_and_what_to_do(world, text, shown):
 
 def test_k14_a_network_that_nothing_can_hold_is_refused_rather_than_opened(world):
     """K14: model-only needs a gateway; without it, it would be the whole network."""
-    said = "there is no gateway to the models yet, so nothing could hold it"
+    said = "model-only isn't implemented"
 
     assert world.project("[sandbox]\nnetwork = 'model-only'").problems() == [
-        f'allstop.toml:2: sandbox.network: {said} ("none" or "full")'
+        f'allstop.toml:2: sandbox.network: {said} (use "none" or "full")'
     ]
 
 
@@ -340,7 +334,7 @@ def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
 
 def test_a_store_on_a_server_is_refused_rather_than_left_aside(world):
     assert world.user("[store]\nurl = 'postgresql://me@host/x'").problems() == [
-        f'{world.user_file}:2: store.url: there is no store on a server yet ("sqlite", in .allstop/)'
+        f'{world.user_file}:2: store.url: only sqlite is implemented (use "sqlite")'
     ]
 
 
@@ -361,7 +355,7 @@ def test_all_mistakes_are_told_at_once_file_by_file_from_top_to_bottom(world):
         f'{world.user_file}:2: room.window: expected one of elastic, strict, got "x"',
         'allstop.toml:2: loop.agent: there is no agent "a" (add [agents.a])',
         "allstop.toml:3: loop.mod: unknown key (did you mean mode?)",
-        f"allstop.toml:4: agents.b: has no driver (one of {DRIVERS})",
+        f"allstop.toml:4: agents.b: has no driver (set one of {DRIVERS})",
         'allstop.toml:6: merge.enabled: expected true or false, got "yes"',
         'environment: ALLSTOP_LOOP_MAX_PARALLEL: expected a whole number from 1 to 256, got "many"',
         "command line: server.port: expected a whole number from 0 to 65,535, got 70000",
@@ -401,14 +395,14 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_line_of_the_byte(world):
     world.project_file.write_bytes(b"[loop]\nmode = 'semi'\n# caf\xe9\n")
 
     assert world.problems() == [
-        "allstop.toml:3: not UTF-8 text (save it with that encoding)",
+        "allstop.toml:3: not UTF-8 text (save the file as UTF-8)",
     ]
 
 
 def test_a_folder_in_the_files_place_is_refused(world):
     world.project_file.mkdir()
 
-    assert world.problems() == ["allstop.toml:1: can't be read: it is not a file"]
+    assert world.problems() == ["allstop.toml:1: can't be read: not a regular file"]
 
 
 def test_a_file_beyond_a_million_bytes_is_refused(world):
@@ -426,7 +420,7 @@ def test_a_link_that_leads_nowhere_is_refused(world):
 def test_a_pipe_in_the_files_place_is_refused_without_waiting(world):
     os.mkfifo(world.project_file)
 
-    assert world.problems() == ["allstop.toml:1: can't be read: it is not a file"]
+    assert world.problems() == ["allstop.toml:1: can't be read: not a regular file"]
 
 
 def test_the_settings_folder_being_a_file_means_no_settings(world):

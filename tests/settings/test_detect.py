@@ -1,4 +1,4 @@
-"""What init finds in a repository, and the file it makes of that."""
+"""Detection for `allstop init`, and the file it writes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_the_file_made_of_it_loads_and_says_the_same(world, files, found):
     world.says({"PATH": install(world.home, "codex", "gemini"), "OPENAI_API_KEY": "x"})
 
     world.project(render(detect(world.repository, world.environment), "main"))
-    trust(world.environment.trust_file, world.repository, world.load().asked)
+    trust(world.environment.trust_file, world.repository, world.load().sensitive)
     loaded = world.load()
 
     commands = loaded.settings.verification.commands
@@ -255,7 +255,7 @@ driver = "claude-code"
 driver = "command"
 command = ["aider", "--message"]
 prompt = "arg"
-done = "exit"  # its clean exit with a change counts as done
+done = "exit"  # a clean exit with a change counts as done
 
 [agents.gpt]  # OPENAI_API_KEY is set
 driver = "openai"
@@ -275,14 +275,14 @@ run = "ruff check"
 required = false
 
 [review]
-mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"
+mode = "batch"  # verified work waits for your review; or "per-task", "auto", "skip"
 
 [merge]
-enabled = true  # merge what was approved; false leaves it to you
+enabled = true  # merge approved work; false leaves it to you
 
 [workspace]
-copy = [".env*"]  # untracked files every task gets
-link = [".venv"]  # shown read-only in every task
+copy = [".env*"]  # untracked files copied into every workspace
+link = [".venv"]  # read-only in every workspace
 """
     )
     assert world.project(text).load().settings.verification.commands[0] == Check(
@@ -298,10 +298,10 @@ def test_where_nothing_is_found_the_file_says_so_and_suggests(world):
         == """\
 # Settings of Allstop for this repository. `allstop config` shows every key and its value.
 
-# No agent was found. Install one (codex, claude, gemini, opencode, aider) or describe yours:
+# No agent was found. Install one (codex, claude, gemini, opencode, aider) or configure yours:
 # [agents.local]
 # driver = "command"
-# command = ["my-agent", "--flag"]  # runs in the workspace, the prompt on its input
+# command = ["my-agent", "--flag"]  # runs in the workspace and reads the prompt from stdin
 
 [loop]
 max_parallel = 2  # agents at the same time
@@ -311,16 +311,16 @@ max_parallel = 2  # agents at the same time
 # Tasks will complete on COMPLETE signal without validation.
 # Consider adding verification commands to ensure code quality.
 #
-# Suggestion: remove the marks and say how this repository is tested.
+# Suggestion: uncomment these lines and set your test command.
 # [[verification.commands]]
 # name = "Tests"
 # run = "npm test"
 
 [review]
-mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"
+mode = "batch"  # verified work waits for your review; or "per-task", "auto", "skip"
 
 [merge]
-enabled = true  # merge what was approved; false leaves it to you
+enabled = true  # merge approved work; false leaves it to you
 """
     )
     assert world.project(text).load().untrusted == ()

@@ -1,9 +1,10 @@
-"""Who has the last word on a setting, and who is said to have had it."""
+"""Which layer decides a setting's value, and the origin that is reported."""
 
 from __future__ import annotations
 
 import pytest
 
+from allstop.core.board_specs import ReviewMode
 from allstop.settings import (
     Default,
     Flag,
@@ -13,7 +14,7 @@ from allstop.settings import (
     describe_origin,
     load,
 )
-from allstop.settings.model import Check, Driver, ReviewMode, TargetKind
+from allstop.settings.model import Check, Driver, TargetKind
 
 LAYERS = ["user", "project", "variable", "flag"]
 
@@ -70,7 +71,7 @@ def test_without_any_file_everything_is_the_default(world):
     loaded = world.load()
 
     assert set(loaded.origins.values()) == {Default()}
-    assert (loaded.notes, loaded.untrusted, loaded.asked) == ((), (), {})
+    assert (loaded.notes, loaded.untrusted, loaded.sensitive) == ((), (), {})
 
 
 def test_without_a_repository_the_persons_file_still_counts(world):
@@ -211,7 +212,7 @@ def test_a_fallback_to_itself_is_noted(world):
     world.project("agents.a.driver = 'codex'\nloop = {agent = 'a', fallback = 'a'}\n")
 
     assert world.load().notes == (
-        "loop.fallback is loop.agent itself: there is nothing to fall back to.",
+        "loop.fallback is the same agent as loop.agent, so there is no fallback.",
     )
 
 
@@ -220,7 +221,7 @@ def test_a_fallback_to_itself_is_noted(world):
 )
 def test_what_nothing_reads_yet_is_noted(world, text):
     assert world.project(text).load().notes == (
-        "there are no sprints yet: nothing reads [sprint] or [budget.sprint].",
+        "Sprints aren't implemented: [sprint] and [budget.sprint] have no effect.",
     )
 
 
@@ -230,6 +231,6 @@ def test_k20_what_of_the_gate_nothing_reads_yet_is_noted(world):
     )
 
     assert world.load().notes == (
-        "no lines are broken on purpose yet: nothing reads [verification] mutation.",
-        "commands are judged by their exit codes alone: nothing reads `report` yet.",
+        "Mutation testing isn't implemented: verification.mutation has no effect.",
+        "Reports aren't implemented: `report` has no effect, exit codes decide.",
     )

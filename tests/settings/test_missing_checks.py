@@ -1,4 +1,4 @@
-"""B15: what is said where no verification command is configured."""
+"""B15: the warning about missing verification commands."""
 
 from __future__ import annotations
 

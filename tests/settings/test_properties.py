@@ -1,4 +1,4 @@
-"""Whatever is written, it is loaded or refused; nothing else happens."""
+"""Any settings are either loaded or refused with SettingsError."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from allstop.settings import Environment, SettingsError, load, rows
-from allstop.settings.consistency import disagreements
+from allstop.settings.consistency import inconsistencies
 from allstop.settings.key_path import dotted, split_dotted
 from allstop.settings.model import Settings
 from allstop.settings.schema import fixed_keys
@@ -109,7 +109,7 @@ def test_any_variables_load_or_give_problems(variables):
 def test_what_the_check_lets_pass_the_model_takes(document):
     checked = check(document)
 
-    if not checked.faults and not list(disagreements(checked.document)):
+    if not checked.faults and not list(inconsistencies(checked.document)):
         assert isinstance(msgspec.convert(checked.document, Settings), Settings)
 
 

@@ -1,4 +1,4 @@
-"""What `allstop config` lists, and what it hides."""
+"""The rows of `allstop config`, with secrets hidden."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def test_a_row_says_value_origin_purpose_and_default(world):
         key="loop.max_parallel",
         value=3,
         origin=RepositoryFile(path=world.project_file, line=2),
-        description="How many agents work at the same time.",
+        description="Maximum number of agents working at the same time.",
         default=2,
     )
     assert row_of(loaded, "loop.agent") == Row(
         key="loop.agent",
         value=None,
         origin=Default(),
-        description="The agent that works on tasks which name none.",
+        description="The agent for tasks that name no agent.",
         default=None,
     )
 
@@ -68,7 +68,7 @@ def test_values_of_variables_are_hidden_and_their_names_are_not(world):
         key="agents.a.env.A",
         value="***",
         origin=UserFile(path=world.user_file, line=4),
-        description="Variables given to this agent only, with their values.",
+        description="Environment variables and values set for this agent only.",
         default=UNSET,
     )
 

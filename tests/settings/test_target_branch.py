@@ -1,4 +1,4 @@
-"""Whose allstop.toml counts (K19, B22, B23): the target branch's, once it has one."""
+"""The target branch's allstop.toml applies if it has one (K19, B22, B23)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STRICT = "[[verification.commands]]\nrun = 'make test'\n"
 
 
 class Branches:
-    """What is committed, by branch."""
+    """Committed files by branch."""
 
     def __init__(self, head: str | None = "main", **files: str) -> None:
         self.head = head
@@ -48,7 +48,7 @@ def test_k19_the_target_branchs_file_counts_and_not_the_checkouts(world, load):
     loaded = load(Branches(main=STRICT))
 
     assert loaded.settings.verification.commands == (Check(run="make test"),)
-    assert loaded.notes == ("allstop.toml has changes that are not on main: they don't count yet.",)
+    assert loaded.notes == ("allstop.toml has changes that aren't on main: they don't apply yet.",)
 
 
 def test_k19_what_is_the_same_on_both_is_not_worth_a_note(world, load):
@@ -72,7 +72,7 @@ def test_b23_before_it_is_committed_the_checkouts_file_counts_with_a_note(world,
 
     assert runs(loaded) == ["make test"]
     assert loaded.notes == (
-        "allstop.toml is not on main yet: the one in your checkout counts until you commit it.",
+        "allstop.toml isn't committed on main: the one in your checkout applies.",
     )
 
 
@@ -125,7 +125,7 @@ def test_k19_a_file_that_is_gone_from_the_checkout_still_counts(world, load):
     loaded = load(Branches(main=STRICT))
 
     assert runs(loaded) == ["make test"]
-    assert loaded.notes == ("allstop.toml is not in your checkout: the one on main counts.",)
+    assert loaded.notes == ("allstop.toml isn't in your checkout: the one on main applies.",)
 
 
 def test_k19_half_an_edit_in_the_checkout_stops_no_work(world, load):
@@ -136,7 +136,7 @@ def test_k19_half_an_edit_in_the_checkout_stops_no_work(world, load):
     assert runs(loaded) == ["make test"]
     assert len(loaded.notes) == 1
     assert loaded.notes[0].startswith("allstop.toml:1: not valid TOML")
-    assert loaded.notes[0].endswith("The allstop.toml on main counts.")
+    assert loaded.notes[0].endswith("The allstop.toml on main applies.")
 
 
 def test_b23_half_an_edit_is_a_mistake_where_nothing_is_committed(world, load):
@@ -173,7 +173,7 @@ def test_b22_k15_a_hook_on_the_branch_does_not_count_before_it_is_trusted(load):
 
 def test_b22_k15_trust_is_of_the_very_text_that_counts(world, load):
     world.project(HOOK)
-    trust(world.environment.trust_file, world.repository, world.load().asked)
+    trust(world.environment.trust_file, world.repository, world.load().sensitive)
 
     accepted = load(Branches(main=HOOK))
     another = load(Branches(main=OTHER))
@@ -181,7 +181,7 @@ def test_b22_k15_trust_is_of_the_very_text_that_counts(world, load):
     assert accepted.settings.hooks.post_merge == "notify merged"
     assert another.settings.hooks.post_merge is None
     assert another.notes[-1] == (
-        "allstop.toml has changes that are not on main: they don't count yet."
+        "allstop.toml has changes that aren't on main: they don't apply yet."
     )
 
 

@@ -1,4 +1,4 @@
-"""A setting is changed in the text of the file; everything else in it stays, byte for byte."""
+"""The TOML editor changes one setting and keeps every other byte."""
 
 import tomllib
 
@@ -91,13 +91,15 @@ def test_u2_line_ends_of_another_system_and_a_missing_last_one_are_kept():
             ("verification", "protected"),
             "comments",
         ),
-        (FILE, ("verification", "commands"), "tables of its own"),
-        ("loop = 3\n", ("loop", "mode"), "no table"),
+        (FILE, ("verification", "commands"), "separate tables"),
+        ("loop = 3\n", ("loop", "mode"), "isn't a table"),
     ],
 )
 def test_u2_what_could_not_be_changed_without_loss_is_left_to_a_person(text, path, why):
-    with pytest.raises(NotEditableError, match=why):
+    with pytest.raises(NotEditableError, match=why) as raised:
         with_value(text, path, ["b"])
+
+    assert raised.value.code == "setting_not_editable"
 
 
 VALUES = st.recursive(

@@ -1,4 +1,4 @@
-"""The line finder sees what the parser sees, and where."""
+"""Line numbers of TOML keys agree with tomllib's keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allstop.settings.files.toml_lines import find_lines, line_of, twice
+from allstop.settings.files.toml_lines import find_lines, first_duplicate, line_of
 
 EXAMPLE = '''\
 # a comment with [brackets] and = signs
@@ -102,8 +102,8 @@ def paths_of(value, path=()):
         for name, inner in value.items():
             yield from paths_of(inner, (*path, name))
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from paths_of(inner, (*path, place))
+        for key_line, inner in enumerate(value):
+            yield from paths_of(inner, (*path, key_line))
 
 
 def test_each_key_table_and_item_has_the_line_it_begins_on():
@@ -142,7 +142,7 @@ def test_what_is_no_toml_is_passed_over(text):
 
 
 def test_a_key_written_twice_is_found_with_both_lines():
-    first, again = twice("[a]\nx = 1\n[b]\nx = 1\n[c]\ny = 1\n'y' = 2\n")
+    first, again = first_duplicate("[a]\nx = 1\n[b]\nx = 1\n[c]\ny = 1\n'y' = 2\n")
 
     assert (first.path, first.line, again.line) == (("c", "y"), 6, 7)
 
@@ -203,11 +203,11 @@ class Writer:
             self.text += f"[{header}]\n"
             self.table(value, path, dotted)
             return
-        for place, inner in enumerate(value):
+        for key_line, inner in enumerate(value):
             self.gap()
-            self.note((*path, place))
+            self.note((*path, key_line))
             self.text += f"[[{header}]]\n"
-            self.table(inner, (*path, place), dotted)
+            self.table(inner, (*path, key_line), dotted)
 
     def value(self, value, path):
         if isinstance(value, str):
@@ -229,17 +229,17 @@ class Writer:
 
     def array(self, value, path):
         self.text += "["
-        for place, inner in enumerate(value):
+        for key_line, inner in enumerate(value):
             self.text += self.draw(st.sampled_from(["", "\n", " # ]\n", " "]))
-            self.note((*path, place))
-            self.value(inner, (*path, place))
+            self.note((*path, key_line))
+            self.value(inner, (*path, key_line))
             self.text += ", "
         self.text += "]"
 
     def inline(self, value, path):
         self.text += "{"
-        for place, (name, inner) in enumerate(value.items()):
-            self.text += ", " if place else " "
+        for key_line, (name, inner) in enumerate(value.items()):
+            self.text += ", " if key_line else " "
             self.note((*path, name))
             self.text += key_text(name) + " = "
             self.value(inner, (*path, name))

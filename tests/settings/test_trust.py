@@ -1,4 +1,4 @@
-"""What a repository may decide by itself, and what it takes a person to accept."""
+"""Sensitive settings of a repository need a person's trust."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_opens_the_machine_does_not_count_from_a_repository(world, user, pr
 def test_it_counts_when_that_very_text_is_trusted(world, user, project, key):
     asked = world.user(user).project(project).load()
 
-    trust(world.environment.trust_file, world.repository, asked.asked)
+    trust(world.environment.trust_file, world.repository, asked.sensitive)
     loaded = world.load()
 
     assert loaded.untrusted == ()
@@ -179,11 +179,11 @@ def test_an_untrusted_setting_is_told_with_line_reason_and_cure(world):
     )
     assert loaded.notes == (
         (
-            "allstop.toml asks for what needs your trust, so it is not in force: hooks.post_merge."
-            " Run `allstop trust` to see and accept it."
+            "These settings of allstop.toml need your trust and aren't in force: hooks.post_merge."
+            " Run `allstop trust` to see and accept them."
         ),
     )
-    assert loaded.asked == {"hooks": {"post_merge": "x"}}
+    assert loaded.sensitive == {"hooks": {"post_merge": "x"}}
 
 
 def test_a_local_address_counts_but_gets_no_key_of_yours(world):
@@ -192,7 +192,7 @@ def test_a_local_address_counts_but_gets_no_key_of_yours(world):
     assert loaded.settings.agents["x"].base_url == "http://127.0.0.1:8100/v1"
     assert loaded.settings.agents["x"].api_key_env == ""
     assert [(each.key, each.line, each.why) for each in loaded.untrusted] == [
-        ("agents.x.api_key_env", 3, "your key is not sent to an address the repository chose")
+        ("agents.x.api_key_env", 3, "your key isn't sent to an address that the repository chose")
     ]
 
 
@@ -208,7 +208,7 @@ def test_another_key_for_a_local_address_is_asked_about_once(world):
 def test_a_local_address_gets_the_key_once_trusted(world):
     world.project(AGENT + "base_url = 'http://127.0.0.1:8100/v1'\n")
 
-    trust(world.environment.trust_file, world.repository, world.load().asked)
+    trust(world.environment.trust_file, world.repository, world.load().sensitive)
 
     assert world.load().settings.agents["x"].api_key_env is None
 
@@ -258,7 +258,7 @@ HOOK = "hooks.on_pause = 'x'\n"
 
 
 def test_changing_another_key_keeps_trust_and_changing_a_sensitive_one_loses_it(world):
-    trust(world.environment.trust_file, world.repository, world.project(HOOK).load().asked)
+    trust(world.environment.trust_file, world.repository, world.project(HOOK).load().sensitive)
 
     unrelated = world.project(f"{HOOK}loop.max_parallel = 9\n").load()
     changed = world.project("hooks.on_pause = 'y'\n").load()
@@ -317,7 +317,7 @@ def test_b22_k15_no_hook_counts_from_a_repository_until_it_is_trusted(world, nam
     world.project(f"hooks.{name} = 'theirs'\n")
     before = world.load()
 
-    trust(world.environment.trust_file, world.repository, before.asked)
+    trust(world.environment.trust_file, world.repository, before.sensitive)
     after = world.load()
 
     assert (getattr(before.settings.hooks, name), getattr(after.settings.hooks, name)) == (

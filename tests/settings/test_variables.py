@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from allstop.board.hook_events import Facts, Hook, variables
+from allstop.core.board_specs import Mode
 from allstop.settings import Variable
-from allstop.settings.model import Check, LoopMode, SandboxMode, Settings, Target, TargetKind
-from allstop.settings.sources.variables import FACTS_OF_HOOKS
+from allstop.settings.model import Check, SandboxMode, Settings, Target, TargetKind
+from allstop.settings.sources.variables import HOOK_VARIABLES
 
 READ = [
     ("ALLSTOP_LOOP_MAX_PARALLEL", " 4 ", "loop.max_parallel", 4),
@@ -87,14 +88,14 @@ WRONG = [
     (
         {"ALLSTOP_LOOP_MAX_PARALEL": "4"},
         (
-            "environment: ALLSTOP_LOOP_MAX_PARALEL: names no setting"
+            "environment: ALLSTOP_LOOP_MAX_PARALEL: unknown setting"
             " (did you mean ALLSTOP_LOOP_MAX_PARALLEL?)"
         ),
     ),
-    ({"ALLSTOP_X": "4"}, "environment: ALLSTOP_X: names no setting"),
+    ({"ALLSTOP_X": "4"}, "environment: ALLSTOP_X: unknown setting"),
     (
         {"ALLSTOP_AGENTS_A_X": "4"},
-        "environment: ALLSTOP_AGENTS_A_X: names no setting (did you mean ALLSTOP_AGENTS?)",
+        "environment: ALLSTOP_AGENTS_A_X: unknown setting (did you mean ALLSTOP_AGENTS?)",
     ),
     (
         {"ALLSTOP_MERGE_ENABLED": "maybe"},
@@ -102,7 +103,7 @@ WRONG = [
     ),
     (
         {"ALLSTOP_SANDBOX_READ": "[1"},
-        'environment: ALLSTOP_SANDBOX_READ: expected a list of texts, got "[1" (put it in [ ])',
+        'environment: ALLSTOP_SANDBOX_READ: expected a list of strings, got "[1" (use a list: [ … ])',
     ),
     (
         {"ALLSTOP_GUIDANCE_MODE": "dmo"},
@@ -114,15 +115,15 @@ WRONG = [
     (
         {"ALLSTOP_GUIDANCE_MODE": "demo", "ALLSTOP_AUTO_GUIDANCE": "off"},
         (
-            "environment: ALLSTOP_GUIDANCE_MODE: the same setting as ALLSTOP_AUTO_GUIDANCE,"
-            " which is given too; keep one"
+            "environment: ALLSTOP_GUIDANCE_MODE: duplicates ALLSTOP_AUTO_GUIDANCE;"
+            " remove one of them"
         ),
     ),
     (
         {"ALLSTOP_AGENTS_A_MODEL": "x"},
         (
             "environment: ALLSTOP_AGENTS_A_MODEL: has no driver"
-            " (one of openai, anthropic, ollama, codex, claude-code, acp, command, scripted)"
+            " (set one of openai, anthropic, ollama, codex, claude-code, acp, command, scripted)"
         ),
     ),
     (
@@ -132,7 +133,7 @@ WRONG = [
         },
         (
             "environment: ALLSTOP_AGENTS_A_API_KEY_ENV: expected the name of an environment"
-            " variable, never the key itself, got something else"
+            " variable, never the key itself, got another value"
         ),
     ),
 ]
@@ -148,7 +149,7 @@ def test_a_misspelled_key_of_a_known_agent_is_recognised(world):
 
     assert world.problems() == [
         (
-            "environment: ALLSTOP_AGENTS_GPT_MODL: names no setting"
+            "environment: ALLSTOP_AGENTS_GPT_MODL: unknown setting"
             " (did you mean ALLSTOP_AGENTS_GPT_MODEL?)"
         )
     ]
@@ -157,7 +158,7 @@ def test_a_misspelled_key_of_a_known_agent_is_recognised(world):
 def test_flags_are_values_or_text_and_none_means_not_given(world):
     world.flag(
         {
-            "loop.mode": LoopMode.SEMI,
+            "loop.mode": Mode.SEMI,
             "loop.max_parallel": "3",
             "sandbox.read": (Path("/opt"),),
             "agents.'a.b'.driver": "codex",
@@ -168,7 +169,7 @@ def test_flags_are_values_or_text_and_none_means_not_given(world):
 
     settings = world.load().settings
 
-    assert settings.loop.mode is LoopMode.SEMI
+    assert settings.loop.mode is Mode.SEMI
     assert settings.loop.max_parallel == 3
     assert settings.sandbox.read == ("/opt",)
     assert list(settings.agents) == ["a.b"]
@@ -198,4 +199,4 @@ def test_b22_a_hook_can_call_this_program_itself(world):
     told = variables(Facts(hook=Hook.POST_MERGE, task="t1", note="merged"))
 
     assert world.says(told).load().settings == Settings()
-    assert told.keys() == FACTS_OF_HOOKS
+    assert told.keys() == HOOK_VARIABLES

@@ -1,4 +1,4 @@
-"""Looks at every write as it happens, and says what may never be."""
+"""The auditor: checks the invariants at every write of a simulation."""
 
 from datetime import UTC
 
@@ -24,46 +24,46 @@ from allstop.core.events import (
 )
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import HELM
-from allstop.core.moves import OURS, Failed, FailureKind, Spawn, TakeTurn, TurnDone
+from allstop.core.moves import RESUMABLE, Failed, FailureKind, Spawn, TakeTurn, TurnDone
 
 CUT = {FailureKind.CANCELLED, FailureKind.DISCARDED}
 
 GRACE_S = 4.0
-"""How long after a stop something may still happen: the slowest disk takes this to tell of it."""
+"""Time after a stop in which work may still end: the longest delay of the simulated disk."""
 
 
-class BrokenRuleError(BaseException):
-    """What may never be has been. Nobody may swallow this."""
+class RuleViolationError(BaseException):
+    """An invariant is violated. A BaseException, so that nothing catches it."""
 
 
 def rule(holds, what, *details):
     if not holds:
-        raise BrokenRuleError(what, *details)
+        raise RuleViolationError(what, *details)
 
 
 class Auditor:
-    """The order of the journal is the truth: it folds every run and the helm as they are written."""
+    """Folds every run and the helm in the order of the journal."""
 
     def __init__(self, pilots):
         self._pilots = pilots
-        self.boards = None  # what looks at boards besides
+        self.boards = None  # further checks of boards
         self.helm = Helm()
         self.states = {}
-        self._epochs = {}  # the helm's, when a run's move began
-        self._came_back = {}  # what a turn used that is over and not yet on record
-        self._stopped_at = {}  # the last stop of a run, or of all
-        self._braked_at = {HELM: 0.0}  # the last change of what holds a run, or all
+        self._epochs = {}  # the helm's stops when a run's move began
+        self._came_back = {}  # usage of ended turns that aren't written yet
+        self._stopped_at = {}  # the last stop, by run or helm
+        self._braked_at = {HELM: 0.0}  # the last change of a hold, by run or helm
         self._started_at = {}
         self._written_at = {}
-        self._turns = {}  # every turn: when it began, and what it used or has reserved
+        self._turns = {}  # every turn: its start, and its usage or reservation
         self._day, self._zone = Limits(), UTC
-        self._questions = {}  # of each run, by name: what was answered since it was asked
+        self._questions = {}  # answers by run and question
 
     def watch_days(self, limits, zone):
         self._day, self._zone = limits, zone
 
     def day_limits(self, now):
-        """What a person said on this day, or else what was set."""
+        """The limits that a person granted on this day, or the settings'."""
         grant = self.helm.grant
         is_todays = grant is not None and day_of(now, self._zone).has(grant.at)
         return grant.limits if is_todays else self._day
@@ -80,10 +80,10 @@ class Auditor:
                 self._check(run, event, entries[number + 1 :], entries)
                 self._fold(run, event)
 
-    # --- what it knows ---
+    # --- queries ---
 
     def is_cut(self, run):
-        """Whether the open move of a run began before a stop of it, or of all."""
+        """Whether the run's open move began before a stop of the run or the helm."""
         state = self.states[run]
         move = state.open_move
         return move is not None and (
@@ -94,17 +94,17 @@ class Auditor:
         return max(self._stopped_at.get(run, 0.0), self._stopped_at.get(HELM, 0.0))
 
     def held_since(self, run):
-        """Since when what holds the run, and the move that is under way, are as they are."""
+        """The last change of the run's hold or open move."""
         moments = (self._braked_at.get(run, 0.0), self._braked_at[HELM], self._started_at[run])
         return max(moments)
 
     @property
     def held_at(self):
-        """When what holds all was last changed."""
+        """The last change of the helm's hold."""
         return self._braked_at[HELM]
 
     def written_at(self, run):
-        """When the last of it was written."""
+        """The time of the run's last write."""
         return self._written_at[run]
 
     def is_frozen(self, run):
@@ -114,7 +114,7 @@ class Auditor:
         return [run for run, state in self.states.items() if state.closed is None]
 
     def total(self, run, what):
-        """What a run has used, with all that is still open below it."""
+        """The usage of a run, including open runs below it."""
         below = (
             self.total(other, what)
             for other, state in self.states.items()
@@ -123,23 +123,23 @@ class Auditor:
         return getattr(self.states[run].tally, what) + sum(below)
 
     def came_back(self, run, result):
-        """A turn is over, and what it used is known before it is written."""
+        """A turn ended; its usage is known before it is written."""
         self._came_back[run] = (int(isinstance(result, TurnDone)), result.usage.tokens)
 
     def died(self, run):
-        """Whoever drove it is gone: if a turn was under way, nobody knows what it used."""
+        """The run's process died: the usage of an open turn is unknown."""
         move = self.states[run].open_move
         if move is not None and isinstance(move.move, TakeTurn):
             self._came_back[run] = (0, move.move.most_tokens)
 
     def was_answered(self, run, ask, allowed):
-        """An agent was told whether it may do what it asked."""
+        """An agent got the answer to a request."""
         question, answer = self._questions.get((run, ask.id), (None, None))
         said_yes = question == ask and answer is True
-        rule(said_yes or not allowed, "nobody may do what nobody has allowed", run, ask)
+        rule(said_yes or not allowed, "an agent is allowed only after an approval", run, ask)
 
     def in_flight(self, run):
-        """What the turns under way in a run and below it may come to: turns and tokens of each."""
+        """The maximum usage of the open turns in a run and below it."""
         return [
             self._may_come_to(other, state.open_move.move)
             for other, state in self.states.items()
@@ -195,7 +195,7 @@ class Auditor:
                 and isinstance(entry.event, MoveStarted)
                 and isinstance(entry.event.move, Spawn)
             ]
-            rule(births == [event.ref], "a child is born in its parent's move", run)
+            rule(births == [event.ref], "a child opens in its parent's move", run)
         self.states[run] = runs.begin(self._pilots[event.kind], event)
 
     def _check(self, run, event, later, entries):
@@ -212,20 +212,20 @@ class Auditor:
             case Reached():
                 self._may_speak(run, state, event, later)
                 pilot = self._pilots[state.opened.kind]
-                rule(pilot.unheard(state.pilot), "what is told had been said, and not told", run)
+                rule(pilot.undelivered(state.pilot), "a delivered message was pending", run)
             case Closed():
                 rule(state.closed is None, "a run is closed once", run)
-                rule(state.open_move is None, "nothing is under way when a run closes", run)
-                rule(self.helm.hold is Hold.NONE, "nothing closes while all is held", run)
+                rule(state.open_move is None, "no move is open when a run closes", run)
+                rule(self.helm.hold is Hold.NONE, "no run closes while the helm holds", run)
             case ChildClosed(run=child):
-                rule(Closed in kinds_of(entries, child), "a child tells when it closes", run)
+                rule(Closed in kinds_of(entries, child), "a closing child tells its parent", run)
 
     def _may_start(self, run, state, event, later):
-        rule(state.closed is None, "nothing starts in a run that is closed", run)
+        rule(state.closed is None, "no move starts in a closed run", run)
         rule(state.open_move is None, "one move at a time", run)
-        rule(self.helm.hold is Hold.NONE, "nothing starts while all is held", run, self.helm)
-        rule(state.hold is Hold.NONE, "nothing starts while the run is held", run, state.hold)
-        rule(not state.aborting, "nothing starts in a run that is to end", run)
+        rule(self.helm.hold is Hold.NONE, "no move starts while the helm holds", run, self.helm)
+        rule(state.hold is Hold.NONE, "no move starts while the run is held", run, state.hold)
+        rule(not state.aborting, "no move starts in an aborting run", run)
         rule(event.id == state.moves + 1, "moves are numbered", run)
         if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):
             self._fits_every_budget(run, event.move)
@@ -246,7 +246,7 @@ class Auditor:
             name = name.rpartition("/")[0]
 
     def _fits_the_day(self, run, event):
-        """By the order of the journal alone: each turn counts for the day on which it began."""
+        """By journal order: each turn counts for the day it started on."""
         limits, day = self.day_limits(event.at), day_of(event.at, self._zone)
         used = [amount for at, amount in self._turns.values() if day.has(at)]
         tokens = sum(tokens for _, tokens in used) + event.move.most_tokens
@@ -260,39 +260,43 @@ class Auditor:
             at, _ = self._turns[run, event.id]
             turns = int(isinstance(event.result, TurnDone))
             self._turns[run, event.id] = (at, (turns, event.result.usage.tokens))
-        rule(state.open_move is not None, "an end has a start", run)
-        rule(state.open_move.id == event.id, "an end belongs to the move that is open", run)
+        rule(state.open_move is not None, "an ended move was started", run)
+        rule(state.open_move.id == event.id, "the ended move is the open one", run)
         failed = isinstance(event.result, Failed)
         if self.is_cut(run):
             rule(
-                failed and event.result.kind in OURS | {FailureKind.OUT_OF_BUDGET},
-                "no word of an agent is accepted after a stop",
+                failed and event.result.kind in RESUMABLE | {FailureKind.OUT_OF_BUDGET},
+                "no result of an agent is accepted after a stop",
                 run,
                 event,
             )
         else:
             rule(
                 not failed or event.result.kind not in CUT,
-                "only what a stop cut off is told as cut off",
+                "only moves cut by a stop are recorded as cut",
                 run,
                 event,
             )
 
     def _may_speak(self, run, state, event, later):
-        rule(state.open_move is not None, "who speaks has a move", run, event)
-        rule(state.open_move.id == event.id, "who speaks has this move", run)
+        rule(state.open_move is not None, "an agent's message has an open move", run, event)
+        rule(state.open_move.id == event.id, "an agent's message belongs to the open move", run)
         if self.is_cut(run):
             ends = any(entry.run == run and isinstance(entry.event, MoveEnded) for entry in later)
-            rule(isinstance(event, Noted) and ends, "nobody speaks after a stop", run, event)
+            rule(
+                isinstance(event, Noted) and ends, "no message is recorded after a stop", run, event
+            )
             for item in event.items:
                 said_at = float(item.text.rpartition(" at ")[2]) if " at " in item.text else 0.0
-                rule(said_at <= self.cut_since(run) + GRACE_S, "late words are dropped", run, item)
+                rule(
+                    said_at <= self.cut_since(run) + GRACE_S, "late messages are dropped", run, item
+                )
 
 
 def check_room(run, before, event, after):
-    """Nobody is asked without a session, and every stop has ended the one there was."""
+    """No turn without a session, and every stop ends the session."""
     if isinstance(event, MoveStarted):
-        rule(before.pilot.session is not None, "somebody has asked for it", run)
+        rule(before.pilot.session is not None, "a turn has a session", run)
     stops = isinstance(event, Stopped) or (
         isinstance(event, Commanded) and isinstance(event.command, Allstop | Interrupt)
     )

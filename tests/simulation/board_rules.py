@@ -1,4 +1,4 @@
-"""What may never be on a board, what people do with one, and how it comes to its end."""
+"""Boards in the simulation: random commands, invariants, and commands that finish a board."""
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from allstop.core.commands import (
 from allstop.core.events import MoveStarted
 from allstop.core.helm import Hold
 from allstop.core.moves import Outcome, Spawn, Wait
-from allstop.core.run import outlook
+from allstop.core.run import expected_move
 from allstop.core.tasks import OVER, STALLED, Status
 from board import random_boards
 from simulation.auditor import rule
@@ -33,7 +33,7 @@ def ids_of(run):
     return [f"{run}.t{number}" for number in range(6)]
 
 
-# --- what people do ---
+# --- commands ---
 
 
 def first_tasks(chance, run):
@@ -45,7 +45,7 @@ def first_tasks(chance, run):
 
 
 def some_command(chance, run, state):
-    """Something that a board can make something of, more often than not."""
+    """A random command that usually fits the board."""
     spec = state.pilot.spec
     if chance.random() < 0.2:
         return chance.choice(
@@ -61,7 +61,7 @@ def some_command(chance, run, state):
 
 
 def finishing(run, state):
-    """What a patient person says, until there is nothing left to say but goodbye."""
+    """The next command that brings the board to its end."""
     board, spec = state.pilot.board, state.pilot.spec
     if board.count(*OVER) == len(board.nodes):
         regretted = [t for t in board.tasks() if t.merged and len(t.attempts) == 1]
@@ -85,15 +85,15 @@ def board_waits(board, task):
 
 
 def for_ever(board, task):
-    """Nobody will do what it needs."""
+    """Whether the task can never start."""
     return any(need.status is Status.CANCELLED for need in graph.waits_for(board, task))
 
 
-# --- what must hold ---
+# --- invariants ---
 
 
 def check_start(run, state, event):
-    """Before it is folded: a task starts only in a slot that is free, and only when it is ready."""
+    """Before folding: a task starts only if it is ready and a slot is free."""
     if not (isinstance(event, MoveStarted) and isinstance(event.move, Spawn)):
         return
     board, spec = state.pilot.board, state.pilot.spec
@@ -101,7 +101,7 @@ def check_start(run, state, event):
     rule(not task.open, "one run for a task at a time", run, task)
     if event.move.kind == "merge":
         rule(not state.pilot.merging, "one merge at a time", run, task)
-        rule(task.status is Status.MERGING, "what is merged waits to be merged", run, task)
+        rule(task.status is Status.MERGING, "a merge starts only for a task in merging", run, task)
         return
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
     free = somebody_is_free_for(random_boards.in_order(board), state.pilot, event.at)
@@ -115,19 +115,19 @@ def picks_itself(pilot):
 
 
 def chosen_by_people(tasks, pilot):
-    """Assigned ones, then those they want to be tried again."""
+    """Assigned tasks, then tasks to retry."""
     return [task for task in tasks if task.assigned or task.id in pilot.retried]
 
 
 def somebody_is_free_for(tasks, pilot, now):
-    """Those that need not wait until an agent's limit is over."""
+    """Tasks that don't have to wait for a rate limit."""
     limited = limited_agents(pilot, now)
     agents_for = pilot.spec.agents_for
     return [task for task in tasks if not limited or not limited.issuperset(agents_for(task.agent))]
 
 
 def check_after(run, state):
-    """After each event: every task is in one state, and whoever is at work has a run."""
+    """After each event: every task has one status, and active tasks have a run."""
     pilot, tasks = state.pilot, state.pilot.board.tasks()
     counted = random_boards.counts(pilot.board)
     for status in Status:
@@ -135,30 +135,35 @@ def check_after(run, state):
     for ref, name in pilot.refs.items():
         task = pilot.board[name]
         rule(task.open == ref, "an open run is known to its task", run, ref, task)
-        rule(task.status in AT_WORK, "whose run is open is at work", run, task)
+        rule(task.status in AT_WORK, "a task with an open run is at work", run, task)
     rule(len(set(pilot.refs.values())) == len(pilot.refs), "a task has one run", run)
     for task in tasks:
-        rule(task.status is not Status.ACTIVE or task.open, "who is active has a run", run, task)
-        rule(not task.open or task.open in pilot.refs, "a run that is over is forgotten", run, task)
+        rule(task.status is not Status.ACTIVE or task.open, "an active task has a run", run, task)
+        rule(
+            not task.open or task.open in pilot.refs,
+            "a closed run is removed from its task",
+            run,
+            task,
+        )
 
 
 def check_at_rest(run, state, now):
-    """When all has been heard: nothing that could start is left while there is a slot for it."""
+    """After all events are read: no ready task is left while a slot is free."""
     if state.closed or state.aborting or state.hold is not Hold.NONE or state.open_move:
         return
     pilot = state.pilot
     may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
     has_room = pilot.at_work(now) < pilot.spec.slots
     ready = somebody_is_free_for(random_boards.ready(pilot.board), pilot, now)
-    move = outlook(PILOT, state, now)
+    move = expected_move(PILOT, state, now)
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked
     rule(not left, "no slot is idle while a task is ready", run, ready)
-    rule(isinstance(move, Wait), "what can be done is done", run, move)
+    rule(isinstance(move, Wait), "no possible move is left", run, move)
 
 
 def check_history(run, events, states, repository):
-    """At the end: each task's work came into the target once, however often it was tried."""
+    """At the end: each task was merged once, regardless of its attempts."""
     state = states[run]
     for task in state.pilot.board.tasks():
         merges = [
@@ -170,6 +175,6 @@ def check_history(run, events, states, repository):
         times = repository.merged[task.id] - repository.reverted[task.id]
         rule(times <= 1 + broken, "work is merged once", run, task, times)
         if task.status is Status.DONE and task.attempts and state.pilot.spec.merge:
-            rule(times >= 1, "what is done is merged", run, task)
+            rule(times >= 1, "a done task is merged", run, task)
     refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
     rule(len(refs) == len(set(refs)), "no run is started twice", run)

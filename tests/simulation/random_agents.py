@@ -1,4 +1,4 @@
-"""Who does the work: agents of every temper, checks that fail, programs that freeze."""
+"""Random agents, checks and a freezing launcher for the simulation."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from allstop.core.moves import CheckResult, Failed, FailureKind, Item, TurnDone,
 from allstop.ports import Abilities
 from allstop.testing.virtual_clock import LoopClock
 from simulation.auditor import rule
-from support.in_memory_world import PaperLauncher
+from support.in_memory_world import FakeLauncher
 
 STUBBORN_S = 8.0
 SIGNALS = (
@@ -37,8 +37,8 @@ FAILURES = (
 )
 
 
-class FreezingLauncher(PaperLauncher):
-    """Starts nothing; what runs under a label that is frozen stands still."""
+class FreezingLauncher(FakeLauncher):
+    """Starts no programs; work under a frozen label stops until it is thawed."""
 
     def __init__(self):
         super().__init__()
@@ -54,8 +54,8 @@ class FreezingLauncher(PaperLauncher):
             await self._thawed.wait()
 
 
-class Deckhands:
-    """The turns that are under way in one process."""
+class TurnRegistry:
+    """The running turns of one process; checks the number of slots."""
 
     def __init__(self, slots, auditor):
         self._slots = slots
@@ -68,7 +68,7 @@ class Deckhands:
     async def take(self, turn, act, watch):
         rule(turn.run not in self._at_work, "one turn at a time in a run", turn.run)
         self._at_work.add(turn.run)
-        works = [run for run in self._at_work if not run.startswith("room")]  # talk needs no slot
+        works = [run for run in self._at_work if not run.startswith("room")]  # rooms need no slot
         rule(len(works) <= (self._slots or 10**9), "no more turns than slots", turn.run)
         result = Failed(kind=FailureKind.CRASHED, usage=Usage(input=turn.max_tokens))
         try:
@@ -79,8 +79,8 @@ class Deckhands:
         return result
 
 
-class MoodyAgent:
-    """Each turn it does something else, by chance."""
+class RandomAgent:
+    """Behaves randomly in each turn."""
 
     abilities = Abilities(resume=True, steer=True, asks=True, usage=True)
 
@@ -157,7 +157,7 @@ class MoodyAgent:
                 group.start_soon(watch.saw, self._item(f"voice {number}"))
 
     async def _is_stubborn(self, turn, watch):
-        """Doesn't let itself be cut off at once, and goes on talking."""
+        """Delays its cancellation and keeps sending messages."""
         await self._sleep(turn, self._chance.uniform(1, 40))
         with anyio.CancelScope(shield=True):
             await anyio.sleep(self._chance.uniform(0, STUBBORN_S))
@@ -184,7 +184,7 @@ class MoodyAgent:
         pass
 
 
-class LuckyChecks:
+class RandomChecks:
     def __init__(self, chance, launcher):
         self._chance = chance
         self._launcher = launcher

@@ -1,4 +1,4 @@
-"""The same seed gives the same order of tasks, and time that jumps over every sleep."""
+"""A seeded scheduler: task order by seed, virtual time."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""What is in git, in a simulation: it outlives every process."""
+"""A simulated git repository that survives process kills."""
 
 import math
 from collections import Counter
@@ -21,23 +21,23 @@ BASE = "base"
 
 
 class Repository:
-    look_every_s = math.inf  # there is always room
+    check_every_s = math.inf  # disk space is unlimited
 
     def __init__(self, chance, auditor):
         self._chance = chance
         self._auditor = auditor
         self._commits = {}
         self._branches = {}
-        self._tips = {}  # of targets
-        self._seen = {}  # which of these each workspace has
-        self._within = {BASE: {}}  # what each commit of a target has of each workspace
-        self._history = {BASE: {}}  # and what it ever had: git merges none of that again
-        self._begins = Counter()  # with which of its commits a workspace's work begins
-        self._made = {}  # merges and reverts: by whom, and of which workspace
+        self._tips = {}  # by target
+        self._seen = {}  # the target's tip in each workspace
+        self._within = {BASE: {}}  # merged work by target commit and workspace
+        self._history = {BASE: {}}  # work ever merged, including reverted work
+        self._begins = Counter()  # the first unmerged commit of each workspace
+        self._made = {}  # author and workspace of merges and reverts
         self._landed = set()
         self.calm = False
-        self.brought = []  # a branch, each time it was moved
-        self.merged = Counter()  # how often the work of a workspace came into its target
+        self.brought = []  # a branch for each delivery
+        self.merged = Counter()  # merges by workspace
         self.reverted = Counter()
 
     async def _takes(self, most_s):
@@ -53,20 +53,20 @@ class Repository:
         tip, number = self._tips.get(target, BASE), self._commits.setdefault(workspace, 0)
         self._seen.setdefault(workspace, tip)
         if number and self._history[tip].get(workspace) == number:
-            self._begins[workspace] = number  # all of it was merged: it goes on from the tip
+            self._begins[workspace] = number  # all work is merged: continue from the tip
             self._seen[workspace] = tip
         if onto:
             self._seen[workspace] = tip
         conflicts = ("same.txt",) if onto and self._happens(0.7) else ()
         return WorkspaceOpen(base=BASE, conflicts=conflicts, stashed=stash and self._happens(0.5))
 
-    def place(self, workspace):
+    def box_of(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
 
-    async def outgrown(self, workspace):
+    async def over_limit(self, workspace):
         return ""
 
-    candidate_outgrown = outgrown
+    candidate_over_limit = over_limit
 
     def shortage(self):
         return ""
@@ -96,11 +96,11 @@ class Repository:
     async def deliver(self, workspace, branch, label):
         await self._takes(20)
         tip = self._commits[workspace]
-        if self._branches.get(branch) != (label, tip):  # looked at before it is done, as git can
+        if self._branches.get(branch) != (label, tip):  # deliver only once, as git does
             self._not_after_a_stop(label)
             before, known = self._branches.get(branch, ("", 0))
-            goes_on = before != label or known < tip  # something was said while it was brought
-            rule(goes_on, "a run brings its work home once", label, branch)
+            goes_on = before != label or known < tip  # the run was resumed during the delivery
+            rule(goes_on, "a run delivers its work once", label, branch)
             self._branches[branch] = (label, tip)
             self.brought.append(branch)
         await self._takes(5)
@@ -119,14 +119,18 @@ class Repository:
         if known == number:
             return Integrated(tip=tip, commit=tip, tree=self._tree(tip))
         begins = known > self._begins[workspace]
-        rule(not begins or workspace in within, "work that was taken out begins anew", workspace)
+        rule(
+            not begins or workspace in within,
+            "reverted work is merged only with new commits",
+            workspace,
+        )
         return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
 
     async def revert(self, commit, target, message):
         await self._takes(10)
         tip = self._tips[target]
         _, workspace, _ = self._made[commit]
-        rule(workspace in self._within[tip], "only what is merged is taken out", workspace)
+        rule(workspace in self._within[tip], "only merged work is reverted", workspace)
         within = {k: v for k, v in self._within[tip].items() if k != workspace}
         return self._make(tip, within, ("", workspace, "revert"))
 
@@ -170,7 +174,7 @@ class Repository:
         self._tips[target] = commit
 
     def has(self, target, workspace):
-        """Whether the target has all that there is of it."""
+        """Whether the target contains all work of the workspace."""
         within = self._within[self._tips.get(target, BASE)]
         return within.get(workspace) == self._commits.get(workspace)
 
@@ -178,6 +182,6 @@ class Repository:
         late_s = anyio.current_time() - self._auditor.cut_since(run)
         rule(
             not self._auditor.is_cut(run) or late_s <= GRACE_S,
-            "nothing is brought home after a stop",
+            "nothing is delivered after a stop",
             run,
         )

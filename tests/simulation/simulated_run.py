@@ -1,6 +1,6 @@
-"""One simulated history: a random world, random commands and faults, and then calm.
+"""One simulated run of the engine: random commands and faults, then a phase without faults.
 
-python tests/simulation/simulated_run.py 42     runs seed 42 and tells what happens
+python tests/simulation/simulated_run.py 42     runs seed 42 and prints its events
 """
 
 import functools
@@ -36,58 +36,59 @@ from allstop.core.ids import HELM, root_of
 from allstop.core.moves import Outcome
 from allstop.core.replay import differences
 from allstop.core.review_comments import Remark
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
-from allstop.engine.local import HALT_S, LocalEngine, say
+from allstop.engine.local import HALT_S, LocalEngine
+from allstop.engine.send import send_command
 from allstop.ports import HeldError, StoreBusyError, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
 from simulation import board_rules
 from simulation.auditor import GRACE_S, Auditor, rule
 from simulation.random_agents import (
     STUBBORN_S,
-    Deckhands,
     FreezingLauncher,
-    LuckyChecks,
-    MoodyAgent,
+    RandomAgent,
+    RandomChecks,
+    TurnRegistry,
 )
 from simulation.seeded_scheduler import run_seeded
 from simulation.simulated_git import Repository
-from simulation.simulated_store import DeadError, Disk, Faults, Port
+from simulation.simulated_store import Disk, Faults, Port, ProcessKilledError
 from support.random_runs import SCENARIOS, some_day, some_limits, some_session
 
 AGENTS = ("anna", "ben", "cleo")
 ROOTS = ("board", "board", "fleet", "task", "room", "auto")
-"""What people open; merges are opened by boards."""
+"""Kinds that people open; boards open merges."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()
 PAUSES_S = (0.0, 0.0, 0.1, 1.0, 3.0, 7.0, 7.0, 15.0, 30.0, 200.0)
 CALM_ROUNDS = 80
-DOOMSDAY_S = 1e7
-REFLEXES = 0.1
+DEADLOCK_S = 1e7
+REACTION_SHARE = 0.1
 REMARK = Remark(id="r1", file="a.py", line=1, text="why?")
 NO_STORE = (StoreFullError, StoreBusyError)
 
 
 class Process:
-    """An engine that can be killed."""
+    """A simulated process with an engine, which can be killed."""
 
-    def __init__(self, voyage, name):
-        chance = voyage.chance_of(name)
-        self._auditor = voyage.auditor
-        self.port = Port(voyage.disk, voyage.faults)
+    def __init__(self, history, name):
+        chance = history.chance_of(name)
+        self._auditor = history.auditor
+        self.port = Port(history.disk, history.faults)
         self.launcher = FreezingLauncher()
         slots = chance.choice([None, 1, 2, 4])
-        self.hands = Deckhands(slots, voyage.auditor)
+        self.hands = TurnRegistry(slots, history.auditor)
         agents = {
-            agent: MoodyAgent(voyage.chance_of(f"{name} {agent}"), self.launcher, self.hands)
+            agent: RandomAgent(history.chance_of(f"{name} {agent}"), self.launcher, self.hands)
             for agent in AGENTS
         }
         self.engine = LocalEngine(
             journal=self.port,
             hands=Hands(
                 agents,
-                checks=LuckyChecks(chance, self.launcher),
-                workspaces=voyage.repository,
+                checks=RandomChecks(chance, self.launcher),
+                workspaces=history.repository,
                 launcher=self.launcher,
             ),
             clock=CLOCK,
@@ -95,7 +96,7 @@ class Process:
             launcher=self.launcher,
             name=name,
             slots=slots,
-            days=Days(self.port, voyage.day, voyage.zone),
+            daily_budget=DailyBudget(self.port, history.day, history.zone),
         )
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
@@ -108,7 +109,7 @@ class Process:
                 async with self.engine.serving():
                     self._ready.set()
                     await anyio.sleep_forever()
-        except* DeadError:
+        except* ProcessKilledError:
             pass
         finally:
             self._gone.set()
@@ -120,14 +121,14 @@ class Process:
         self.started_at = anyio.current_time()
 
     async def take_up(self):
-        """Everything that is open and that nobody drives."""
+        """Drive all open runs that no process drives."""
         heads = await self.port.heads()
         for root in dict.fromkeys(root_of(head.run) for head in heads if not head.closed):
             with suppress(HeldError):
                 await self.engine.take(root)
 
     async def kill(self):
-        """Like kill -9: from now on nothing it does is written."""
+        """Like kill -9: later writes of the process are lost."""
         self.port.dead = True
         await self.end()
 
@@ -143,7 +144,7 @@ class Process:
             self._auditor.died(run)
 
 
-class Voyage:
+class Simulation:
     def __init__(self, seed, tell=lambda line: None):
         self._seed = seed
         self._tell = tell
@@ -163,31 +164,31 @@ class Voyage:
         self.opened = 0
         self.sessions = 0
         self.started = 0
-        self.stops_waiting = []  # since when
-        self._is_stormy = False
+        self.stops_waiting = []  # start times
+        self._has_faults = False
 
     def chance_of(self, name):
         return Random(f"{self._seed} {name}")
 
-    async def sail(self):
-        with anyio.fail_after(DOOMSDAY_S):  # when all wait for each other, time jumps to here
-            return await self._sail()
+    async def play(self):
+        with anyio.fail_after(DEADLOCK_S):  # in a deadlock, virtual time jumps to this limit
+            return await self._run()
 
-    async def _sail(self):
+    async def _run(self):
         async with anyio.create_task_group() as group:
             self._group = group
             try:
-                await self._storm()
-                await self._calm_down()
-                self._look_back()
+                await self._run_with_faults()
+                await self._finish_all()
+                self._check_history()
                 for process in self.processes:
                     await process.end()
             finally:
-                self.faults.heal()  # so that nobody who is stubborn waits for ever
+                self.faults.heal()  # so that retried writes end
         return self.disk.trace()
 
-    async def _storm(self):
-        self._is_stormy = True
+    async def _run_with_faults(self):
+        self._has_faults = True
         self.faults.climate_s = self.chance.choice([0.0, 0.0, 0.03, 0.3])
         self.faults.heal()
         await self._start_process()
@@ -196,11 +197,11 @@ class Voyage:
         for _ in range(self.chance.randint(20, 80)):
             await anyio.sleep(self.chance.choice(PAUSES_S))
             await self._step()
-            self._look_around()
-        self._is_stormy = False
+            self._check_now()
+        self._has_faults = False
         self.faults.climate_s = 0.0
 
-    # --- what happens ---
+    # --- random events ---
 
     async def _step(self):
         act = self.chance.choice(self.ACTS)
@@ -208,10 +209,10 @@ class Voyage:
         await act(self)
 
     def _written(self, entries):
-        """Now and then somebody reacts at once, before the writer itself knows that it wrote."""
+        """Sometimes react to a write at once, before the writer gets its confirmation."""
         self.auditor(entries)
         run = entries[0].run
-        if self._is_stormy and run != HELM and self.reflexes.random() < REFLEXES:
+        if self._has_faults and run != HELM and self.reflexes.random() < REACTION_SHARE:
             self._group.start_soon(self._react, run)
 
     async def _react(self, run):
@@ -319,7 +320,7 @@ class Voyage:
                 await self._command(run, Permit(ask=ask, allow=self.chance.random() < 0.5))
 
     async def _allstop(self):
-        """As somebody at the terminal would; the receipt must come as long as the process lives."""
+        """Stop everything from a terminal; a living process must write the receipt."""
         if not self.processes:
             await self._command(HELM, Allstop())
             return
@@ -332,7 +333,7 @@ class Voyage:
             asked_at = anyio.current_time()
             self.stops_waiting.append(asked_at)
             try:
-                with suppress(*NO_STORE, DeadError):
+                with suppress(*NO_STORE, ProcessKilledError):
                     await process.engine.allstop()
             finally:
                 self.stops_waiting.remove(asked_at)
@@ -383,11 +384,11 @@ class Voyage:
     async def _command(self, run, command):
         port = Port(self.disk, self.faults)
         with suppress(*NO_STORE):
-            await say(port, CLOCK, run, command, "nemesis")
+            await send_command(port, CLOCK, run, command, "nemesis")
 
-    # --- what must hold ---
+    # --- invariants ---
 
-    def _look_around(self):
+    def _check_now(self):
         for asked_at in self.stops_waiting:
             late_s = anyio.current_time() - max(asked_at, self.faults.healed_at)
             rule(late_s <= HALT_S + GRACE_S or self.faults.any, "a stop has a receipt in time")
@@ -402,17 +403,19 @@ class Voyage:
                     self._has_a_parent_in_time(run)
                     self._is_frozen_in_time(run, process)
             for root in engine._claims._held:
-                rule(root in self.disk.runs(), "what is held is there", root)
+                rule(root in self.disk.runs(), "a claimed root exists", root)
 
     def _knows_what_is_written(self, run, drive):
         state = self._folded(run, drive._seq)
-        rule(drive.state == state, "a drive knows what is written", run)
+        rule(drive.state == state, "a drive's state equals the fold of its events", run)
         since = max(self.faults.healed_at, self.auditor.written_at(run))
         if anyio.current_time() - since > GRACE_S and not self.faults.any:
-            rule(drive.state == self.auditor.states[run], "a drive hears what is said", run)
+            rule(
+                drive.state == self.auditor.states[run], "a drive reads others' events in time", run
+            )
 
     def _folded(self, run, seq):
-        """The first so many events of a run, folded; from where it was folded to before."""
+        """Fold a run's first events, continuing from the last fold."""
         events = self.disk.events(run)
         pilot = PILOTS[events[0].kind]
         at, state = self._folds.get(run, (0, None))
@@ -438,7 +441,11 @@ class Voyage:
             if other == run or other.startswith(f"{run}/")
         ]
         expected = functools.reduce(Amount.plus, below, NOTHING)
-        rule(engine.budgets.account(run).reserved == expected, "what is reserved is under way", run)
+        rule(
+            engine.budgets.account(run).reserved == expected,
+            "reservations equal the open turns",
+            run,
+        )
 
     def _has_a_parent_in_time(self, run):
         parent = self.auditor.states[run].opened.parent
@@ -451,13 +458,18 @@ class Voyage:
         rule(not self.auditor.is_cut(run) or late_s <= 0, "work ends after a stop", run)
 
     def _is_frozen_in_time(self, run, process):
-        is_over = self.auditor.is_cut(run)  # what is being ended need not be thawed for it
+        is_over = self.auditor.is_cut(run)  # a cut move needn't be thawed
         if anyio.current_time() - self.auditor.held_since(run) > GRACE_S and not is_over:
             frozen = run in process.launcher.frozen
-            rule(frozen == self.auditor.is_frozen(run), "what is frozen stands still", run, frozen)
+            rule(
+                frozen == self.auditor.is_frozen(run),
+                "the launcher's frozen labels match the holds",
+                run,
+                frozen,
+            )
 
-    async def _calm_down(self):
-        """The faults are over, everybody answers: now all must come to an end."""
+    async def _finish_all(self):
+        """Without faults, answer all questions and bring every run to its end."""
         self.faults.heal()
         self.repository.calm = True
         while self.processes:
@@ -470,11 +482,11 @@ class Voyage:
             for run in self.auditor.open_runs():
                 await self._answer_everything(run)
             await anyio.sleep(7200)
-            self._look_around()
+            self._check_now()
             if not self.auditor.open_runs():
                 return
         left = {run: self.auditor.states[run] for run in self.auditor.open_runs()}
-        rule(not left, "all comes to an end", left)
+        rule(not left, "all runs end", left)
 
     async def _answer_everything(self, run):
         state = self.auditor.states[run]
@@ -490,31 +502,37 @@ class Voyage:
             await self._command(run, Permit(ask=ask, allow=True))
         await self._command(run, Resume())
 
-    def _look_back(self):
-        rule(not self.stops_waiting, "whoever stopped everything has a receipt")
+    def _check_history(self):
+        rule(not self.stops_waiting, "every Allstop has a receipt")
         for run in self.disk.runs():
             events = self.disk.events(run)
             pilot = PILOTS[events[0].kind]
-            rule(differences(pilot, events) == [], "replay is what was recorded", run)
-            rule(runs.fold(pilot, events) == self.auditor.states[run], "a fold is a fold", run)
-            self._was_brought_home(run, events[0].spec)
+            rule(differences(pilot, events) == [], "replay equals the record", run)
+            rule(
+                runs.fold(pilot, events) == self.auditor.states[run],
+                "folding is deterministic",
+                run,
+            )
+            self._was_delivered(run, events[0].spec)
             if events[0].kind == "board":
                 board_rules.check_history(run, events, self.auditor.states, self.repository)
         for process in self.processes:
             engine = process.engine
-            rule(not engine._driven_runs and not engine._claims._held, "nothing is held on to")
+            rule(not engine._driven_runs and not engine._claims._held, "no claims are left")
             for run in self.disk.runs():
-                rule(engine.budgets.account(run).reserved == NOTHING, "all is settled", run)
+                rule(
+                    engine.budgets.account(run).reserved == NOTHING, "no reservations are left", run
+                )
 
-    def _was_brought_home(self, run, spec):
+    def _was_delivered(self, run, spec):
         done = self.auditor.states[run].closed.outcome is Outcome.DONE
         if spec.get("branch"):
             times = self.repository.brought.count(spec["branch"])
-            rule(times >= 1 or not done, "what is done is brought home", run)
+            rule(times >= 1 or not done, "done work is delivered", run)
 
 
 def higher(limits):
-    """No limit is lower than it was, and none is new."""
+    """Limits that are at least as high, without additional ones."""
     return replace(
         limits,
         turns=limits.turns and limits.turns * 2,
@@ -525,9 +543,9 @@ def higher(limits):
 
 
 def simulate(seed, tell=lambda line: None):
-    """Runs a seed; gives the hash of everything that was written."""
-    voyage = Voyage(seed, tell)
-    return run_seeded(seed, voyage.sail)
+    """Run a seed; returns the hash of all writes."""
+    history = Simulation(seed, tell)
+    return run_seeded(seed, history.play)
 
 
 if __name__ == "__main__":

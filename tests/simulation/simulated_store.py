@@ -1,4 +1,4 @@
-"""One disk, and what each process sees of it: it may be full, busy, slow, or gone with its process."""
+"""A simulated store: one disk that may be full, busy or slow, and each process's access to it."""
 
 import hashlib
 
@@ -10,16 +10,16 @@ from allstop.core.ids import HELM
 from allstop.ports import StoreBusyError, StoreFullError
 
 
-class SpinningError(BaseException):
-    """Something goes on and on while time stands still. Nobody may swallow this."""
+class EndlessLoopError(BaseException):
+    """Endless calls at one moment of virtual time. A BaseException, so that nothing catches it."""
 
 
-class DeadError(BaseException):
-    """The process is dead: whatever in it still wants to write or read ends here."""
+class ProcessKilledError(BaseException):
+    """The process was killed: all its reads and writes end with this error."""
 
 
 class Disk(MemoryJournal):
-    """Shows every write to the auditor, in the order in which they became durable."""
+    """Passes every write to the auditor, in the order of durability."""
 
     MOST_AT_ONCE = 20_000
 
@@ -47,7 +47,7 @@ class Disk(MemoryJournal):
         return [run for run in self._records if run != HELM]
 
     def trace(self):
-        """What happened, all of it, in few letters."""
+        """A compact trace of all writes."""
         return self._hash.hexdigest()
 
     def _guard(self):
@@ -55,18 +55,18 @@ class Disk(MemoryJournal):
         now = anyio.current_time()
         self._moment = (now, count + 1 if now == at else 1)
         if self._moment[1] > self.MOST_AT_ONCE:
-            raise SpinningError
+            raise EndlessLoopError
 
 
 class Faults:
-    """What is wrong with the disk at the moment, for everybody."""
+    """The current faults of the disk, for all processes."""
 
     def __init__(self, chance):
         self._chance = chance
         self.full = False
-        self.reserve = 0  # how often what is said to all may still be written
+        self.reserve = 0  # remaining writes to the helm
         self.busy = False
-        self.slowest_s = self.climate_s = 0.0  # now, and in ordinary times
+        self.slowest_s = self.climate_s = 0.0  # now, and without a fault
         self.healed_at = 0.0
 
     def heal(self):
@@ -80,7 +80,7 @@ class Faults:
 
     def check(self, entries):
         if self.busy and self._chance.random() < 0.5:
-            raise StoreBusyError("another process keeps the store locked", "wait")
+            raise StoreBusyError("another process keeps the journal locked", "wait")
         if self.full:
             if not self.reserve or all(entry.run != HELM for entry in entries):
                 raise StoreFullError("the disk is full", "make room")
@@ -92,14 +92,14 @@ class Faults:
 
 
 class Port:
-    """The journal as one process has it. Nothing leaves a process that is dead."""
+    """One process's access to the journal. A killed process can't write."""
 
     def __init__(self, disk, faults):
         self._disk = disk
         self._faults = faults
         self.dead = False
         self.listen = disk.listen
-        self.attend = disk.attend
+        self.watch_writes = disk.watch_writes
         self.claim = disk.claim
         self.holders = disk.holders
         self.heads = disk.heads
@@ -128,4 +128,4 @@ class Port:
 
     def _must_live(self):
         if self.dead:
-            raise DeadError
+            raise ProcessKilledError

@@ -1,6 +1,6 @@
 """Q17: simulated histories with virtual time, faults and commands in random order.
 
-200 seeds for each commit. `ALLSTOP_SEEDS` says how many (`make soak`: 10000), or which: `41:42`.
+200 seeds for each commit. `ALLSTOP_SEEDS` sets the number (`make soak`: 10000), or a range: `41:42`.
 """
 
 import os
@@ -63,7 +63,7 @@ def test_q17_the_same_seed_gives_the_same_history():
 
 
 def test_q17_a_history_depends_on_nothing_but_its_seed():
-    """Not on the order of sets, nor on where things lie in memory: other processes see the same."""
+    """Another process with other hash seeds and memory addresses gives the same history."""
     traces = {seed: simulate(seed) for seed in FEW}
     for hash_seed in ("1", "2"):
         output = subprocess.run(
@@ -84,12 +84,12 @@ def test_q17_a_history_depends_on_nothing_but_its_seed():
 
 
 def test_q17_every_command_and_every_kind_of_run_takes_part():
-    """So that a new command, too, is said at the wrong moments."""
+    """So that every command is sent at random moments."""
     kinds, commands = set(), set()
     for seed in MANY:
         if kinds == set(SCENARIOS) and commands >= set(get_args(Command)):
             break
-        history = simulated_run.Voyage(seed)
+        history = simulated_run.Simulation(seed)
         run_seeded(seed, history.sail)
         for run in (HELM, *history.disk.runs()):
             for event in history.disk.events(run):
@@ -104,5 +104,5 @@ def test_q17_every_command_and_every_kind_of_run_takes_part():
 
 
 def test_q17_every_kind_of_run_has_a_scenario():
-    """A new pilot joins the simulation by a line in the table of scenarios."""
+    """Each pilot has a line in the table of scenarios."""
     assert set(PILOTS) <= set(SCENARIOS)

@@ -1,4 +1,4 @@
-"""The real agents that tests drive. `make test` puts them there; see tools/agent-programs."""
+"""Paths of the real agent programs that tests run; tools/agent-programs installs them."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ WHERE = {
 
 
 def program(name: str) -> Path:
-    """Where the program is; a test without it fails and says what to do."""
+    """The program's path; fails with an instruction if it isn't installed."""
     folder, path = WHERE[name]
     found = CACHE / folder / path
     if not (CACHE / folder / ".whole").exists() or not found.exists():

@@ -1,14 +1,14 @@
-"""The agents that are models behind an API, connected to a server on the loopback."""
+"""API agents connected to a model server on the loopback interface."""
 
 from typing import NamedTuple
 
 from allstop.adapters.agents.api.anthropic_messages import anthropic_agent
-from allstop.adapters.agents.api.http_client import Bounds, Endpoint
+from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
 from allstop.adapters.agents.api.openai_responses import ollama_agent, openai_agent
-from allstop.adapters.agents.api.token_prices import Tariff
+from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.clock import SystemClock
 from allstop.core.ids import RunId
-from allstop.core.prompt import Lifetime, Part, Talk, prompt_of
+from allstop.core.prompt import CacheLifetime, Part, StructuredPrompt, prompt_from
 from allstop.ports import Turn
 from allstop.testing.model_server import Protocol
 
@@ -34,8 +34,8 @@ ENVELOPE = {
 }
 
 
-class StillClock:
-    """It is always the same time."""
+class FrozenClock:
+    """A clock that doesn't move."""
 
     def __init__(self, at):
         self._at = at
@@ -51,7 +51,7 @@ class Connector(NamedTuple):
     model: str
     priced_as: str = ""
 
-    def at(self, server, *, tariff=None, bounds=None, clock=None, name="gpt", **endpoint):
+    def at(self, server, *, price=None, limits=None, clock=None, name="gpt", **endpoint):
         is_anthropic = self.protocol is Protocol.MESSAGES
         given = {
             "base_url": server.anthropic_url if is_anthropic else server.openai_url,
@@ -62,9 +62,9 @@ class Connector(NamedTuple):
         return self.make(
             Endpoint(**given | endpoint),
             name=name,
-            tariff=tariff or Tariff(self.model, provider=self.priced_as),
+            price=price or TokenPrice(self.model, provider=self.priced_as),
             clock=clock or SystemClock(),
-            bounds=bounds or Bounds(),
+            limits=limits or CallLimits(),
         )
 
 
@@ -76,14 +76,14 @@ ANTHROPIC = Connector(
 CONNECTORS = (OPENAI, OLLAMA, ANTHROPIC)
 
 
-def talking(
-    *parts, system="You are gpt.", lifetime=Lifetime.NONE, schema=None, run="room-1", **more
+def turn_with_talk(
+    *parts, system="You are gpt.", lifetime=CacheLifetime.NONE, schema=None, run="room-1", **more
 ):
-    """A turn whose prompt is a talk; a part that begins with * is one to keep."""
-    talk = Talk(
+    """A turn with a conversation as prompt; parts that start with * are marked for the cache."""
+    talk = StructuredPrompt(
         system=system,
         parts=tuple(Part(text=text.lstrip("*"), keep=text.startswith("*")) for text in parts),
         lifetime=lifetime,
         reply_schema=schema,
     )
-    return Turn(run=RunId(run), prompt=prompt_of(talk), **more)
+    return Turn(run=RunId(run), prompt=prompt_from(talk), **more)

@@ -1,4 +1,4 @@
-"""A Full Auto run without agents: what they would say is given to its pilot directly."""
+"""Full Auto runs without agents: tests pass results to the pilot directly."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -22,15 +22,15 @@ from allstop.core.moves import (
     Usage,
     Wait,
     WorkspaceOpen,
-    on_record,
+    without_prompt_text,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DONE = "All is done.\n<promise>COMPLETE</promise>"
 
 
-class Auto:
-    """Follows the pilot as the loop would."""
+class AutoSteps:
+    """Asks the pilot for moves and folds their results, as the drive does."""
 
     def __init__(self, **spec):
         self.pilot = AutoPilot()
@@ -85,7 +85,7 @@ class Auto:
         return move
 
     def started(self, move):
-        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=on_record(move)))
+        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=without_prompt_text(move)))
 
     def ended(self, result):
         self.now += timedelta(seconds=10)

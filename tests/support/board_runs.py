@@ -1,4 +1,4 @@
-"""A board in a small world: agents by task, a person who answers and approves, and how it must end."""
+"""Board runs in memory: agents by task, a person who answers and approves, and final checks."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ from allstop.core.tasks import NewTask, Status
 from allstop.ports import Abilities
 from support.fault_scenarios import assert_moves_alternate
 from support.faulty_ports import MergingWorkspaces, SecondTimeChecks
-from support.in_memory_world import DONE, World
+from support.in_memory_world import DONE, InMemoryWorld
 
 QUESTION = "<promise>PENDING: which one?</promise>"
 CHECKS = [{"name": "Tests", "run": "pytest"}]
-VOYAGE = (
+TASKS = (
     NewTask(id="a", title="first"),
     NewTask(id="b", title="after a", needs=("a",)),
     NewTask(id="asks", title="asks"),
@@ -35,19 +35,19 @@ def board_spec(**more):
 
 
 def task_of(run):
-    """The task that a child run is for."""
+    """The task of a child run."""
     return run.partition("/")[2].rpartition(".")[0]
 
 
-class Hand:
-    """Does what is listed for a task, turn by turn, and then says done after some seconds."""
+class TaskAgent:
+    """Plays the listed turns of each task, then completes the task after some seconds."""
 
     abilities = Abilities()
 
     def __init__(self, takes_s=10.0, **scripts):
         self.takes_s = takes_s
         self.scripts = {name: list(script) for name, script in scripts.items()}
-        self.heard = []  # which task, and what it was told
+        self.heard = []  # (task, prompt) of each turn
         self.at_work = set()
         self.most = 0
 
@@ -86,8 +86,8 @@ class Hand:
         pass
 
 
-class Sailor:
-    """Keeps nothing, so that it can be killed: what it says depends on what it is told."""
+class StatelessAgent:
+    """Has no state, so that it can be killed: its answer depends only on the prompt."""
 
     abilities = Abilities()
 
@@ -104,17 +104,17 @@ class Sailor:
         pass
 
 
-def at_sea(journal):
-    """A world in which every check fails at first, one task asks and one does not fit."""
-    world = World(journal)
+def board_world(journal):
+    """A world where each check fails once, one task asks a question and one has a conflict."""
+    world = InMemoryWorld(journal)
     world.workspaces = MergingWorkspaces(fits_after={"clash": 3})
     world.checks = SecondTimeChecks(world.workspaces)
-    world.agents["cli"] = Sailor()
+    world.agents["cli"] = StatelessAgent()
     return world
 
 
-async def person(world, engine, tasks=VOYAGE):
-    """Adds the tasks, answers, approves; until all is done. It knows only what is on record."""
+async def person(world, engine, tasks=TASKS):
+    """Adds the tasks, answers and approves until all is done, by reading the journal only."""
     while True:
         board = (await world.state("board")).pilot.board
         if not board.nodes:
@@ -134,8 +134,8 @@ async def statuses(world):
     return {task.id: task.status.value for task in board.tasks()}
 
 
-async def assert_all_came_home(world, tasks=VOYAGE, *, least_attempts=1):
-    """Nothing lost, nothing merged twice, and the record explains itself."""
+async def assert_all_done(world, tasks=TASKS, *, least_attempts=1):
+    """All tasks are done and merged once, and replaying the journal gives the same state."""
     state = (await world.state("board")).pilot
     names = sorted(task.id for task in tasks)
     assert await statuses(world) == {task.id: "done" for task in tasks}
@@ -154,7 +154,7 @@ async def assert_all_came_home(world, tasks=VOYAGE, *, least_attempts=1):
 
 
 async def assert_children_are_known(world, board):
-    """Each run of each task was started by the board, once, and is one of its attempts."""
+    """The board started each run of each task once, as one of its attempts."""
     events = await world.events("board")
     refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
     assert max(Counter(refs).values()) == 1

@@ -1,4 +1,4 @@
-"""Finds a Chromium for the tests: one that is named, the system's, or a headless one from npm."""
+"""Finds a Chromium for the tests: the configured one, the system's, or a headless one from npm."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find() -> Chromium:
 
 
 def system() -> Chromium | None:
-    """One that is named, or that is installed and can be started."""
+    """The configured Chromium, or an installed one that starts."""
     named = os.environ.get("ALLSTOP_CHROMIUM")
     for name in [named] if named else NAMES:
         path = shutil.which(name)
@@ -59,7 +59,7 @@ def system() -> Chromium | None:
 
 
 def _starts(path: str) -> bool:
-    """Some systems have a program of that name that only says where to get it."""
+    """Some systems have a program of that name that only prints how to install it."""
     asked = subprocess.run([path, "--version"], capture_output=True, check=False, timeout=60)
     return asked.returncode == 0
 
@@ -70,7 +70,7 @@ def _chromium(path: str, *args: str, **env: str) -> Chromium:
 
 
 def _from_npm() -> Chromium:
-    """For Linux on x86-64; it brings its libraries and fonts along."""
+    """For Linux on x86-64; it includes its libraries and fonts."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     home = cache / "allstop" / f"chromium-{VERSION}"
     whole = home / ".whole"

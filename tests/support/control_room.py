@@ -1,4 +1,4 @@
-"""A control room as a person opens it: a real process, spoken to over a real socket."""
+"""A control room in a real process, with an HTTP client."""
 
 import contextlib
 import http.client
@@ -123,7 +123,7 @@ class Event(msgspec.Struct):
 
 
 class Stream:
-    """A listener, as a browser is one: it remembers the last id."""
+    """An event stream client that remembers the last id, as browsers do."""
 
     def __init__(self, room, path="", last=None, headers=()):
         self.last = last or ""
@@ -179,6 +179,6 @@ def texts(events):
 
 
 def settled(room, run, *statuses):
-    """Wait until a run stands so."""
+    """Wait until a run has one of these statuses."""
     wait_for(lambda: room.read(f"/runs/{run}")["run"]["status"] in statuses, f"{run}: {statuses}")
     return room.read(f"/runs/{run}")

@@ -12,34 +12,34 @@ from msgspec.structs import replace
 from allstop.core.brakes import Limits
 from allstop.core.events import ChildClosed, Event, MoveStarted
 from allstop.core.moves import Finish, Move, Outcome, Spawn, Wait
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 
 
-class FleetSpec(Struct, frozen=True, kw_only=True):
+class FanOutSpec(Struct, frozen=True, kw_only=True):
     tasks: dict[str, dict[str, object]]  # by their refs
     at_once: int = 2
     kind: str = "task"
     limits: Limits = Limits()  # of each child
 
 
-class FleetState(Struct, frozen=True, kw_only=True):
-    spec: FleetSpec
+class FanOutState(Struct, frozen=True, kw_only=True):
+    spec: FanOutSpec
     waiting: tuple[str, ...]
     afloat: tuple[str, ...] = ()
     home: dict[str, Outcome] = {}
     last_at: datetime | None = None
 
 
-class FleetPilot:
+class FanOutPilot:
     kind = "fleet"
     ends_when_stopped = False
     needs_slots = True
 
-    def begin(self, spec: dict[str, object]) -> FleetState:
-        fleet = msgspec.convert(spec, FleetSpec)
-        return FleetState(spec=fleet, waiting=tuple(fleet.tasks))
+    def begin(self, spec: dict[str, object]) -> FanOutState:
+        fleet = msgspec.convert(spec, FanOutSpec)
+        return FanOutState(spec=fleet, waiting=tuple(fleet.tasks))
 
-    def evolve(self, state: FleetState, event: Event) -> FleetState:
+    def evolve(self, state: FanOutState, event: Event) -> FanOutState:
         match event:
             case MoveStarted(move=Spawn(ref=ref)):
                 waiting = tuple(other for other in state.waiting if other != ref)
@@ -51,10 +51,10 @@ class FleetPilot:
             case _:
                 return state
 
-    def unheard(self, state: FleetState) -> tuple[str, ...]:
+    def undelivered(self, state: FanOutState) -> tuple[str, ...]:
         return ()
 
-    def next_move(self, state: FleetState, brief: Brief) -> Move:
+    def next_move(self, state: FanOutState, context: PilotContext) -> Move:
         spec = state.spec
         if state.waiting and len(state.afloat) < spec.at_once:
             ref = state.waiting[0]

@@ -1,4 +1,4 @@
-"""Whole runs to be stopped, killed and raced: how to begin them, and how they must end."""
+"""Runs for fault tests (stops, kills, races): their specs and final checks."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,43 +17,43 @@ from allstop.core.events import (
     ThreadOpened,
 )
 from allstop.core.ids import HELM
-from allstop.core.moves import OURS, Failed, Item, Outcome, Spawn, TurnDone, Usage
+from allstop.core.moves import RESUMABLE, Failed, Item, Outcome, Spawn, TurnDone, Usage
 from allstop.core.replay import differences
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities
-from support.fan_out_pilot import FleetPilot
-from support.faulty_ports import CarefulWorkspaces, SecondTimeChecks
-from support.in_memory_world import DONE, World, task
+from support.fan_out_pilot import FanOutPilot
+from support.faulty_ports import IdempotentWorkspaces, SecondTimeChecks
+from support.in_memory_world import DONE, InMemoryWorld, task
 
-ALL_PILOTS = {**PILOTS, "fleet": FleetPilot()}
+ALL_PILOTS = {**PILOTS, "fleet": FanOutPilot()}
 TESTS = [{"name": "Tests", "run": "pytest"}]
 
 
-def task_voyage():
+def task_run_spec():
     return task(target="main", branch="allstop/t", checks=TESTS)
 
 
-def fleet_voyage():
+def fan_out_run_spec():
     def ship(name):
-        return {**task_voyage(), "task": name, "branch": f"allstop/{name}"}
+        return {**task_run_spec(), "task": name, "branch": f"allstop/{name}"}
 
     return {"tasks": {name: ship(f"ship-{name}") for name in "abc"}, "at_once": 2}
 
 
-class Voyage(NamedTuple):
+class FaultRun(NamedTuple):
     kind: str
     spec: Callable[[], dict]
-    brings: tuple[str, ...]  # the branches that must be brought home, each once
+    branches: tuple[str, ...]  # to be delivered, each once
 
 
-VOYAGES = {
-    "task": Voyage("task", task_voyage, ("allstop/t",)),
-    "fleet": Voyage("fleet", fleet_voyage, tuple(f"allstop/ship-{name}" for name in "abc")),
+FAULT_RUNS = {
+    "task": FaultRun("task", task_run_spec, ("allstop/t",)),
+    "fleet": FaultRun("fleet", fan_out_run_spec, tuple(f"allstop/ship-{name}" for name in "abc")),
 }
 
 
-class Sailor:
-    """Talks a little and says complete, each time; keeps nothing, so that it can be killed."""
+class StatelessAgent:
+    """Sends some items and completes each turn; has no state, so that it can be killed."""
 
     abilities = Abilities()
 
@@ -73,27 +73,27 @@ class Sailor:
         pass
 
 
-def seaworthy(journal):
-    """A world for any voyage."""
-    world = World(journal, pilots=ALL_PILOTS)
-    world.workspaces = CarefulWorkspaces()
+def fault_world(journal):
+    """A world for any of the fault runs."""
+    world = InMemoryWorld(journal, pilots=ALL_PILOTS)
+    world.workspaces = IdempotentWorkspaces()
     world.checks = SecondTimeChecks(world.workspaces)
-    world.agents["cli"] = Sailor()
+    world.agents["cli"] = StatelessAgent()
     return world
 
 
-async def assert_arrived(world, voyage, root):
-    """All is done, nothing is lost, nothing was done twice, and the record explains itself."""
+async def assert_finished(world, fault_run, root):
+    """The run is done, nothing is lost or repeated, and replay gives the same state."""
     heads = await world.journal.heads()
     assert all(head.closed for head in heads)
-    assert sorted(world.workspaces.brought) == sorted(voyage.brings)
+    assert sorted(world.workspaces.brought) == sorted(fault_run.branches)
     for head in heads:
         events = await world.events(head.run)
         assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
         assert sum(isinstance(e, Opened) for e in events) == 1
         assert differences(world.pilots[head.kind], events) == []
         assert_moves_alternate(events)
-    await assert_children_add_up(world, root, voyage)
+    await assert_children_add_up(world, root, fault_run)
 
 
 def assert_moves_alternate(events):
@@ -107,8 +107,8 @@ def assert_moves_alternate(events):
             open_moves.clear()
 
 
-async def assert_children_add_up(world, root, voyage):
-    if voyage.kind != "fleet":
+async def assert_children_add_up(world, root, fault_run):
+    if fault_run.kind != "fleet":
         return
     events = await world.events(root)
     refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
@@ -122,7 +122,7 @@ async def assert_children_add_up(world, root, voyage):
 
 
 def assert_nothing_began_and_no_word_counted(journal):
-    """Looks at everything that was written to the runs that were told, from the stop on."""
+    """After the stop, no move started and no agent's message was recorded in the stopped runs."""
     stopped = {entry.run for entry in journal.writes[journal.stopped_at][1]}
     for _, entries in journal.writes[journal.stopped_at + 1 :]:
         for entry in entries:
@@ -132,6 +132,6 @@ def assert_nothing_began_and_no_word_counted(journal):
             assert not isinstance(event, MoveStarted | ThreadOpened | Reached | Asked), (run, event)
             if isinstance(event, MoveEnded):
                 assert isinstance(event.result, Failed), (run, event)
-                assert event.result.kind in OURS
+                assert event.result.kind in RESUMABLE
             if isinstance(event, Opened):
                 assert run not in stopped, "a child was born after the stop"

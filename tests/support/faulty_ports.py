@@ -1,4 +1,4 @@
-"""Journals and workspaces that things happen to: races, kills, delays, a full disk."""
+"""Journals and workspaces with faults: races, kills, delays, a full disk."""
 
 import anyio
 
@@ -9,15 +9,15 @@ from allstop.core.ids import HELM
 from allstop.core.moves import CheckResult, Delivered, Failed, FailureKind, Integrated, Landed
 from allstop.ports import Entry, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
-from support.in_memory_world import PaperWorkspaces
+from support.in_memory_world import FakeWorkspaces
 
 
-class SpinningError(BaseException):
-    """Somebody writes again and again and time stands still. Nobody may swallow this."""
+class EndlessLoopError(BaseException):
+    """Endless writes at one moment of virtual time. A BaseException, so that nothing catches it."""
 
 
 class GuardedJournal(MemoryJournal):
-    """Counts what is asked of it in one moment of virtual time, and keeps the order of writes."""
+    """Limits the calls at one moment of virtual time, and records the order of writes."""
 
     MOST_AT_ONCE = 3000
 
@@ -42,11 +42,11 @@ class GuardedJournal(MemoryJournal):
         now = anyio.current_time()
         self._moment = (now, count + 1 if now == at else 1)
         if self._moment[1] > self.MOST_AT_ONCE:
-            raise SpinningError
+            raise EndlessLoopError
 
 
 class RacingJournal(GuardedJournal):
-    """Slips an Allstop in just before the n-th write after a run was opened.
+    """Writes an Allstop just before the n-th write after a run was opened.
 
     `where` is the helm, or "writer" or "root": the run that writes, or the one at the top.
     """
@@ -55,8 +55,8 @@ class RacingJournal(GuardedJournal):
         super().__init__()
         self._countdown = nth + 1  # the first write opens the run
         self._where = where
-        self.stopped = None  # the run that was told, or the helm
-        self.stopped_at = 0  # which write it was
+        self.stopped = None  # the stopped run, or the helm
+        self.stopped_at = 0  # index of the write
 
     async def append(self, *entries, expect=None, write=None):
         self._countdown -= 1
@@ -76,7 +76,7 @@ class RacingJournal(GuardedJournal):
         return [other for other in self._records if other.startswith(f"{run}/")]
 
 
-class MortalJournal(GuardedJournal):
+class CrashingJournal(GuardedJournal):
     """The process dies at the n-th write: just before it is durable, or just after.
 
     Whoever was writing never hears of it, and nobody writes after it.
@@ -111,8 +111,8 @@ class MortalJournal(GuardedJournal):
         return survivor
 
 
-class LateJournal(GuardedJournal):
-    """Answers late: what was written is durable, and others hear of it, before the writer does."""
+class SlowJournal(GuardedJournal):
+    """Confirms late: a write is durable, and others see it, before the writer continues."""
 
     def __init__(self, append_s=0.0, read_s=0.0, heads_s=0.0):
         super().__init__()
@@ -137,7 +137,7 @@ class LateJournal(GuardedJournal):
 
 
 class FullJournal(GuardedJournal):
-    """Has no room while it is full; what is said to all may still have a reserve."""
+    """Refuses writes while it is full; a reserve may be left for the helm."""
 
     def __init__(self, reserve=0):
         super().__init__()
@@ -158,12 +158,12 @@ class FullJournal(GuardedJournal):
         return False
 
 
-class CarefulWorkspaces(PaperWorkspaces):
-    """Looks before it delivers, as git can: what is there already is not brought again."""
+class IdempotentWorkspaces(FakeWorkspaces):
+    """Delivers a branch only once, as git does."""
 
     def __init__(self):
         super().__init__()
-        self.brought = []  # a branch, each time it was moved
+        self.brought = []  # a branch for each delivery
         self.takes_s = 1.0
 
     async def deliver(self, workspace, branch, label):
@@ -177,7 +177,7 @@ class CarefulWorkspaces(PaperWorkspaces):
 
 
 class SecondTimeChecks:
-    """Passes once there are two commits; remembers nothing, so that it can be asked again."""
+    """Pass from the second commit on; stateless, so that they can be repeated."""
 
     def __init__(self, workspaces):
         self._workspaces = workspaces
@@ -190,16 +190,16 @@ class SecondTimeChecks:
         return CheckResult(name=check.name, run=check.run, passed=passed, code=0 if passed else 1)
 
 
-class MergingWorkspaces(PaperWorkspaces):
-    """Takes its time and looks first, as git can; some work fits only once it was done again."""
+class MergingWorkspaces(FakeWorkspaces):
+    """Merges slowly and idempotently; some work conflicts until it has more commits."""
 
     def __init__(self, fits_after=None):
         super().__init__()
-        self.fits_after = fits_after or {}  # workspaces, and how many commits they need to fit
-        self.merged = []  # a workspace, each time its work came into a target
+        self.fits_after = fits_after or {}  # commits without a conflict, by workspace
+        self.merged = []  # a workspace for each merge
         self.reverted = []
         self.takes_s = 1.0
-        self._within = {}  # what each commit of a target has of each workspace
+        self._within = {}  # merged commits by target commit and workspace
 
     async def integrate(self, workspace, target, message, label):
         await anyio.sleep(self.takes_s)

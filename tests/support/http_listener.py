@@ -1,4 +1,4 @@
-"""A server on the loopback that is told things."""
+"""An HTTP server on the loopback interface that records requests."""
 
 import json
 import threading
@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Listener:
-    """A server on the loopback that keeps what it is sent."""
+    """The recorded requests and the server's address."""
 
     def __init__(self, port):
         self.port = port

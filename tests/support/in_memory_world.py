@@ -1,4 +1,4 @@
-"""A small world in memory: agents that follow a list, no processes, time that jumps."""
+"""An engine in memory: listed agents, fake launcher, workspaces and checks, virtual time."""
 
 import math
 from contextlib import asynccontextmanager
@@ -29,21 +29,21 @@ from allstop.core.moves import (
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.kinds import PILOTS
-from allstop.ports import Abilities, Box, Candidate, Isolation, Live, Outgrown, Subject
+from allstop.ports import Abilities, Box, Candidate, Isolation, Live, MemoryExceeded, Subject
 from allstop.testing.virtual_clock import LoopClock
 
 DONE = "<promise>COMPLETE</promise>"
 
 
-class Hears(NamedTuple):
-    """Is told something in the middle of its turn, or fails to be."""
+class ReceivesMessage(NamedTuple):
+    """Waits for a person's message during the turn."""
 
     takes: bool = True
     after_s: float = 0.0
 
 
 class ListedAgent:
-    """A string is said, a number is slept, a failure returned; an item or an ask is passed on."""
+    """Plays entries: a string is the answer, a number a sleep; failures, items and asks as given."""
 
     abilities = Abilities()
 
@@ -69,7 +69,7 @@ class ListedAgent:
                 case Ask():
                     answer = await watch.ask(entry)
                     await watch.saw(Item(kind="answer", text=f"{entry.id}: {answer.allows}"))
-                case Hears():
+                case ReceivesMessage():
                     self.told.append(await watch.words())
                     await anyio.sleep(entry.after_s)
                     if entry.takes:
@@ -90,26 +90,26 @@ class ListedAgent:
         pass
 
 
-class PaperLauncher:
-    """Starts nothing; remembers what it was told."""
+class FakeLauncher:
+    """Starts no programs; records its calls."""
 
     isolation = Isolation(boxed=True, allowed=True, how="on paper")
 
     def __init__(self):
         self.frozen = set()
-        self.ended = {}  # by the kernel: labels, and why
+        self.ended = {}  # programs ended by the kernel: reason by label
         self.put_down = []
         self._heavy = []
         self._called = anyio.Event()
 
-    def call_heavy(self, label, why):
-        self._heavy.append(Outgrown(label, why))
+    def report_memory(self, label, why):
+        self._heavy.append(MemoryExceeded(label, why))
         self._called.set()
 
-    def overran(self, label):
+    def out_of_memory(self, label):
         return self.ended.pop(label, "")
 
-    async def outgrown(self):
+    async def memory_exceeded(self):
         if not self._heavy:
             self._called = anyio.Event()
             await self._called.wait()
@@ -121,7 +121,7 @@ class PaperLauncher:
     async def thaw(self, label):
         self.frozen.discard(label)
 
-    def strike(self, label):
+    def kill(self, label):
         pass
 
     def killed(self, label=""):
@@ -130,19 +130,19 @@ class PaperLauncher:
         return told
 
 
-class PaperWorkspaces:
+class FakeWorkspaces:
     def __init__(self):
         self.opened = {}
         self.commits = {}
         self.delivered = {}
         self.tips = {}
-        self.seen = {}  # which tip of its target each workspace has
+        self.seen = {}  # the target's tip in each workspace
         self.landed = []
         self.trouble = {}
-        self.look_every_s = math.inf
+        self.check_every_s = math.inf
         self.short = ""
-        self.grown = {}  # why, by workspace
-        self.candidate_grown = {}  # the same of the clone in which it is checked
+        self.grown = {}  # reason by workspace
+        self.candidate_grown = {}  # the same for the clone of the checks
         self.dropped = []
 
     async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
@@ -153,16 +153,16 @@ class PaperWorkspaces:
         self.opened[workspace] = target
         return WorkspaceOpen(base="base", conflicts=("same.txt",) if onto else (), stashed=stash)
 
-    def place(self, workspace):
+    def box_of(self, workspace):
         return Box(home="/home", workspace=f"/w/{workspace}")
 
     def shortage(self):
         return self.short
 
-    async def outgrown(self, workspace):
+    async def over_limit(self, workspace):
         return self.grown.get(workspace, "")
 
-    async def candidate_outgrown(self, workspace):
+    async def candidate_over_limit(self, workspace):
         return self.candidate_grown.get(workspace, "")
 
     async def drop_candidate(self, workspace):
@@ -221,7 +221,7 @@ class PaperWorkspaces:
         return Delivered(branch=branch, commit=self.delivered[branch])
 
 
-class PaperChecks:
+class FakeChecks:
     def __init__(self):
         self.codes = {}
         self.ran = []
@@ -236,15 +236,15 @@ class PaperChecks:
         )
 
 
-class World:
+class InMemoryWorld:
     def __init__(self, journal=None, pilots=PILOTS, slots=None):
         self.journal = journal or MemoryJournal()
         self.pilots = pilots
         self.slots = slots
         self.agents = {}
-        self.launcher = PaperLauncher()
-        self.workspaces = PaperWorkspaces()
-        self.checks = PaperChecks()
+        self.launcher = FakeLauncher()
+        self.workspaces = FakeWorkspaces()
+        self.checks = FakeChecks()
         self.shown = []
 
     def agent(self, name, *entries, then=None, tokens=10):
@@ -288,7 +288,7 @@ class World:
 
 
 def task(goal="do it", agents=("cli",), **more):
-    """The spec of a task that needs no repository."""
+    """The spec of a task without a repository."""
     return {"task": "t", "goal": goal, "agents": list(agents), **more}
 
 

@@ -1,4 +1,4 @@
-"""Tests that are run once more, by a user who owns nothing, where root runs them."""
+"""Runs tests a second time as a normal user if root runs them."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def as_user(host, home, *argv):
-    """A machine on which the user's own home is private and root's can't be entered.
+    """The command as a user with a private home, who can't enter root's.
 
     Python and this repository are shown at their own places, also where these lie in a folder
     that only root may enter.
@@ -34,7 +34,7 @@ def as_user(host, home, *argv):
 
 
 def closed_above(folder):
-    """The topmost folder on the way that others may not enter."""
+    """The topmost parent folder that others can't enter."""
     for above in reversed(Path(folder).parents):
         if not above.stat().st_mode & stat.S_IXOTH:
             return str(above)

@@ -1,4 +1,4 @@
-"""The program as people use it: real repositories, real processes, a home of its own."""
+"""A person at a terminal: real processes, a real repository, a separate home folder."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ MERGE_AT_ONCE = '[review]\nmode = "skip"\n'
 
 
 class Person:
-    """Somebody at a terminal, in a repository."""
+    """Runs allstop and git in a repository."""
 
     def __init__(self, home, repository):
         self.home = home
@@ -152,7 +152,7 @@ class Person:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", message)
 
-    # --- what is on the board ---
+    # --- the board ---
 
     def json(self, *arguments, code=0):
         return json.loads(self.allstop(*arguments, "--json", code=code))
@@ -189,7 +189,7 @@ class Person:
 
 
 def at_home(place):
-    """A person with a repository in which there is one commit."""
+    """A person with a repository that has one commit."""
     home, repository = place / "home", place / "home" / "project"
     repository.mkdir(parents=True)
     home.chmod(0o700)
@@ -206,7 +206,7 @@ def wait_for(condition, what, within_s=60.0):
 
 
 def alive(mark):
-    """The processes whose command line contains this mark, ours not counted."""
+    """Processes whose command line contains this mark, except our own."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():

@@ -1,7 +1,7 @@
-"""What the pictures of the control room show: the scene of the tests, with more to look at."""
+"""The board on the control room's screenshots: the sample board with more content."""
 
 from support.person import at_home, wait_for
-from support.sample_board import FIRST, GOAL, LATER, LONG, SCRIPT, SETTINGS, TALK, Scene
+from support.sample_board import FIRST, GOAL, LATER, LONG, SCRIPT, SETTINGS, TALK, SampleBoard
 
 BEFORE = """from store import users
 
@@ -86,16 +86,16 @@ steps = [
 """
 
 
-def untouched(place):
-    """A repository that nobody has set up; its control room is open."""
-    scene = Scene(at_home(place))
+def new_repository(place):
+    """A repository without settings, with an open control room."""
+    scene = SampleBoard(at_home(place))
     scene.open()
     return scene
 
 
-def pictured(place):
-    """With a gate that failed, a change worth a comment, and a talk under way."""
-    scene = Scene(at_home(place))
+def picture_board(place):
+    """A board with a failed gate, a change to comment on, and a running room."""
+    scene = SampleBoard(at_home(place))
     person = scene.person
     person.write("limits.py", BEFORE)
     scene.prepare()

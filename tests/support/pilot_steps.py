@@ -1,4 +1,4 @@
-"""Flies a pilot by hand: ask for the next move, say what came back, look at the move after it."""
+"""Steps a pilot by hand: get the next move, pass its result, look at the next move."""
 
 from datetime import timedelta
 
@@ -19,12 +19,12 @@ from allstop.core.events import (
     Reached,
     ThreadOpened,
 )
-from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, on_record
+from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, without_prompt_text
 from allstop.core.tasks import NewTask
 from support.strategies import NOW
 
 
-class Flight:
+class PilotSteps:
     def __init__(self, pilot, spec, **options):
         self._pilot = pilot
         self.now = NOW
@@ -47,13 +47,15 @@ class Flight:
         return self.next()
 
     @property
-    def unheard(self):
-        return self._pilot.unheard(self.state.pilot)
+    def undelivered(self):
+        return self._pilot.undelivered(self.state.pilot)
 
     def start(self):
         move = self.next()
         assert not isinstance(move, Wait | Finish), f"nothing to carry out: {move}"
-        self._write(MoveStarted(at=self.now, id=self.state.moves + 1, move=on_record(move)))
+        self._write(
+            MoveStarted(at=self.now, id=self.state.moves + 1, move=without_prompt_text(move))
+        )
 
     def end(self, result):
         self._write(MoveEnded(at=self.now, id=self.state.moves, result=result))
@@ -77,13 +79,13 @@ class Flight:
         self.state = runs.evolve(self._pilot, self.state, event)
 
 
-class BoardFlight(Flight):
-    """A board: it starts what it can, and is told what became of it."""
+class BoardSteps(PilotSteps):
+    """Steps a board pilot: starts child runs and passes their outcomes."""
 
     def __init__(self, **spec):
         given = {"target": "main", "agents": ["cli"], "review": "skip", **spec}
         super().__init__(BoardPilot(), given)
-        self.spawned = []  # every child that was ever started, as it was asked for
+        self.spawned = []  # the Spawn move of every child
 
     @property
     def board(self):

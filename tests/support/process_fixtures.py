@@ -1,20 +1,20 @@
-"""Fixtures for folders of tests with real processes; their conftest imports what they need."""
+"""Fixtures for tests with real processes; each conftest imports the ones it needs."""
 
 import pytest
 
 from support.person import at_home
-from support.room_models import talker
+from support.room_models import person_with_models
 
 
 @pytest.fixture(name="anyio_backend")
 def asyncio_backend():
-    """Processes and sockets take their time: no virtual clock."""
+    """Real processes and sockets need real time."""
     return "asyncio"
 
 
 @pytest.fixture(name="person")
 def person_at_home(tmp_path):
-    """Somebody with a repository."""
+    """A person with a repository."""
     person = at_home(tmp_path)
     yield person
     person.close()
@@ -22,7 +22,7 @@ def person_at_home(tmp_path):
 
 @pytest.fixture(name="person")
 def person_who_talks(tmp_path):
-    """Somebody with agents by scripts as well, whose houses may be opened in this process."""
-    person = talker(tmp_path)
+    """A person with scripted agents, whose project can be opened in this process."""
+    person = person_with_models(tmp_path)
     yield person
     person.close()

@@ -1,5 +1,4 @@
-"""How to make a random run of each kind. A new pilot joins every property and the simulation
-by a line in `SCENARIOS`."""
+"""Random specs of each kind of run. The properties and the simulation use all of `SCENARIOS`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
@@ -10,22 +9,22 @@ from allstop.board.board_pilot import BoardPilot
 from allstop.board.task_pilot import TaskPilot
 from allstop.core.board_specs import EDITION
 from allstop.core.brakes import AtLimit, Limits
-from allstop.core.context_window import Memory
+from allstop.core.context_window import CachePricing
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.run import Pilot
 from allstop.merges.pilot import MergePilot
 from allstop.rooms.pilot import RoomPilot
-from support.fan_out_pilot import FleetPilot
+from support.fan_out_pilot import FanOutPilot
 
 Spec = dict[str, object]
 
 TOKENS_A_TURN = 100
-"""The cap on every call in a scenario: budgets are exact where calls are capped (K5)."""
+"""The token cap of every call: budgets are exact where calls are capped (K5)."""
 
 
 class Scenario(NamedTuple):
     pilot: Pilot[Any]
-    make: Callable[[Random, str, Sequence[str]], Spec]  # from a name and the agents there are
+    make: Callable[[Random, str, Sequence[str]], Spec]  # from a name and the agents
 
 
 def task_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
@@ -61,7 +60,7 @@ def fleet_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
 
 
 def board_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
-    """Where the work is merged to a branch of its own name, so that boards don't meet."""
+    """Merges into a branch named after the board, so that boards don't share a target."""
     return {
         "target": f"main-of-{name}",
         "agents": chance.sample(list(agents), chance.randint(1, min(3, len(agents)))),
@@ -129,7 +128,7 @@ def room_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
 
 
 def some_session(chance: Random, number: int, agents: Sequence[str]) -> SessionSpec:
-    """A session that can be had, with guards that may be reached."""
+    """A valid session with caps that may be reached."""
     table = chance.sample(list(agents), chance.randint(1, len(agents)))
     return SessionSpec(
         id=f"s{number}",
@@ -141,7 +140,7 @@ def some_session(chance: Random, number: int, agents: Sequence[str]) -> SessionS
                 max_tokens=TOKENS_A_TURN,
                 turn_s=chance.choice([60.0, 900.0]),
                 idle_s=chance.choice([60.0, 600.0]),
-                memory=Memory(),
+                memory=CachePricing(),
             )
             for agent in table
         ),
@@ -162,14 +161,14 @@ SCENARIOS: Mapping[str, Scenario] = {
     "board": Scenario(BoardPilot(), board_spec),
     "merge": Scenario(MergePilot(), merge_spec),
     "task": Scenario(TaskPilot(), task_spec),
-    "fleet": Scenario(FleetPilot(), fleet_spec),
+    "fleet": Scenario(FanOutPilot(), fleet_spec),
     "room": Scenario(RoomPilot(), room_spec),
     "auto": Scenario(AutoPilot(), auto_spec),
 }
 
 
 def some_day(chance: Random) -> Limits:
-    """What all runs may use in a day; half of the days have no limit."""
+    """Limits of the daily budget; half of them unlimited."""
     if chance.random() < 0.5:
         return Limits()
     return Limits(
@@ -181,7 +180,7 @@ def some_day(chance: Random) -> Limits:
 
 
 def some_limits(chance: Random) -> Limits:
-    """Limits that may be reached; what a parent may use, its children share."""
+    """Limits that may be reached; children share their parent's."""
     if chance.random() < 0.5:
         return Limits()
     return Limits(

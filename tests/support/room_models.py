@@ -1,4 +1,4 @@
-"""Rooms with GPT and Claude on the loopback: what they answer depends on what they were sent."""
+"""Rooms with fake GPT and Claude servers, whose answers are a function of the request."""
 
 import json
 import os
@@ -47,7 +47,7 @@ base_ms = 20
 
 
 class Seen(NamedTuple):
-    """What a model can know: nothing but its request."""
+    """The request, as a model sees it."""
 
     me: str
     goal: str
@@ -83,7 +83,7 @@ def to(name, task="Go on."):
 
 
 def models(answer):
-    """Both of them, as one function of what they see."""
+    """Both models, answered by one function of the request."""
 
     def answers(asked):
         return answer(seen(asked))
@@ -92,7 +92,7 @@ def models(answer):
 
 
 def taking_turns(it):
-    """Each hands over to the other, without an end."""
+    """Each model hands over to the other, endlessly."""
     return envelope(f"{it.me} says number {it.round}", **to(it.other))
 
 
@@ -101,7 +101,7 @@ BEGUN = "it has begun"
 
 
 def endless(message=BEGUN):
-    """A reply that is being streamed for minutes; its last words must never be seen."""
+    """A reply that streams for minutes; its last words must never be shown."""
     pieces = (f'{{"message": "{message}', *(" and on",) * 5000, f' {LATE}"}}')
     return Say(pieces=pieces, pause_s=0.02)
 
@@ -109,8 +109,8 @@ def endless(message=BEGUN):
 # --- the room, in this process ---
 
 
-class Sitting:
-    """A thread that is driven here."""
+class RoomThread:
+    """A room's thread that is driven in this process."""
 
     def __init__(self, project, place):
         self.project = project
@@ -154,13 +154,13 @@ class Sitting:
 
     async def until_turns(self, count):
         async def enough():
-            return len((await self.record()).spoken) >= count
+            return len((await self.record()).commands) >= count
 
         await until(enough, f"{count} turns")
 
 
 class Record:
-    """What a thread's record says."""
+    """The events of a thread."""
 
     def __init__(self, read):
         self.read = read
@@ -178,7 +178,7 @@ class Record:
         return self.of(EventType.AGENT_RESPONSE)
 
     @property
-    def spoken(self):
+    def commands(self):
         return [event.sender for event in self.responses]
 
     @property
@@ -212,13 +212,13 @@ async def until(condition, what, within_s=60.0):
 
 
 @asynccontextmanager
-async def sitting(project, thread="default"):
+async def room_thread(project, thread="default"):
     async with room_driver(project, thread) as place:
-        yield Sitting(project, place)
+        yield RoomThread(project, place)
 
 
 def in_files(folder, words):
-    """The files below a folder in which these words are."""
+    """The files below a folder that contain these words."""
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_file() and words.encode() in path.read_bytes():
@@ -229,14 +229,14 @@ def in_files(folder, words):
 # --- the person, and the program ---
 
 
-class Talker(Person):
-    """Somebody who has keys for both."""
+class PersonWithModels(Person):
+    """A person with API keys for both models."""
 
     keys = KEYS
 
     def __init__(self, home, repository):
         super().__init__(home, repository)
-        self.talking = []
+        self.turn_with_talk = []
 
     @property
     def environment(self):
@@ -267,11 +267,11 @@ class Talker(Person):
     def talks(self, *arguments):
         """`allstop room` with a pipe to type into."""
         talk = Program(self, "room", *arguments)
-        self.talking.append(talk)
+        self.turn_with_talk.append(talk)
         return talk
 
     def close(self):
-        for talk in self.talking:
+        for talk in self.turn_with_talk:
             talk.close()
         super().close()
 
@@ -280,7 +280,7 @@ class Talker(Person):
 
 
 class Program:
-    """The real program: what it has said so far, and a pipe into it."""
+    """A running allstop process: its output so far, and its stdin."""
 
     def __init__(self, person, *arguments):
         self.out, self.err = "", ""
@@ -355,18 +355,18 @@ def says(message, **more):
 
 
 def writes(name):
-    """The steps of an agent that makes a file and is done."""
+    """Script steps that write a file and complete."""
     return f'{{ write = "{name}", text = "x" }}, {{ signal = "COMPLETE" }}'
 
 
-def talker(place):
+def person_with_models(place):
     plain = at_home(place)
-    return Talker(plain.home, plain.repository)
+    return PersonWithModels(plain.home, plain.repository)
 
 
 @contextmanager
 def served(answers):
-    """The server beside a test that is not asynchronous."""
+    """A model server for a synchronous test."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(model_server(answers)) as server,

@@ -1,4 +1,4 @@
-"""A room's page before a person: models on the loopback, the real server, a tab of a real browser."""
+"""A room's page in a real browser: fake models and a real control room."""
 
 import re
 from contextlib import ExitStack
@@ -7,20 +7,20 @@ from playwright.sync_api import expect
 
 from browser.conftest import Visit
 from support.control_room import ControlRoom
-from support.room_models import models, served, talker
+from support.room_models import models, person_with_models, served
 
 expect.set_options(timeout=20_000)
 
 
-class Salon:
-    """Somebody whose control room is open, with GPT and Claude by their own SDKs.
+class RoomBrowser:
+    """A person with an open control room, and GPT and Claude through their SDKs.
 
     To open one takes seconds, so that a whole module may share it: each test has a thread of its
     own, and the models answer as that test would have it.
     """
 
     def __init__(self, place, browser):
-        self.person = talker(place)
+        self.person = person_with_models(place)
         self.room = None
         self.thread = "default"
         self._browser = browser
@@ -97,19 +97,19 @@ WATCH_CHIPS = """() => {
     subtree: true, childList: true, characterData: true,
   })
 }"""
-"""To look from outside again and again would miss those that are shown for a moment."""
+"""Runs in the page, because polling would miss chips that are visible only briefly."""
 
 
 class Tab:
-    """The page of one thread, by the names that people see."""
+    """The page of one thread, addressed by visible names."""
 
     def __init__(self, page):
         self.page = page
-        self.log = page.get_by_role("log", name="What was said")
+        self.log = page.get_by_role("log", name="Messages")
         self.messages = self.log.get_by_role("article")
         self.live = page.locator(".live")
         self.chip = page.locator(".chip")
-        self.used = page.get_by_label("Used by this session")
+        self.used = page.get_by_label("Usage of this session")
         self.banner = page.locator(".banner")
         self.summary = page.get_by_role("region", name="Summary")
         self.refused = page.get_by_role("alert")
@@ -144,12 +144,12 @@ class Tab:
     def ends(self):
         """What it came to, once it has."""
         expect(self.summary).to_have_count(1, timeout=60_000)
-        earlier = self.page.get_by_role("button", name="Show what was said before")
+        earlier = self.page.get_by_role("button", name="Show earlier messages")
         while earlier.count():
             earlier.click()
-        return self.spoken()
+        return self.commands()
 
-    def spoken(self):
+    def commands(self):
         """Who said what, agents only."""
         found = []
         for message in self.messages.all():

@@ -1,4 +1,4 @@
-"""A room without agents: what they would say is given to its pilot directly."""
+"""Rooms without agents: tests pass replies to the pilot directly."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from allstop.core import run
 from allstop.core.commands import Resume, StartSession
 from allstop.core.events import Commanded, MoveEnded, MoveStarted, Opened
 from allstop.core.helm import Helm
-from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage, on_record
+from allstop.core.moves import Failed, TakeTurn, TurnDone, Usage, without_prompt_text
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.rooms.pilot import RoomPilot
 
@@ -38,13 +38,13 @@ def session_spec(mode=TalkMode.AUTOPILOT, agents=("gpt", "claude"), **more):
     )
 
 
-class Table:
+class RoomSteps:
     def __init__(self, mode=TalkMode.AUTOPILOT, agents=("gpt", "claude"), **more):
         self.pilot = RoomPilot()
         self.now = NOON
         self.events = []
         self.notices = []
-        self.spoken = []
+        self.commands = []
         self.prompts = []
         self.helm = Helm()
         opened = Opened(at=NOON, kind="room", spec={"thread": "default"})
@@ -79,7 +79,7 @@ class Table:
         move = self.move()
         assert isinstance(move, TakeTurn), move
         self.prompts.append(move.prompt)
-        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=on_record(move)))
+        self.fold(MoveStarted(at=self.now, id=self.run.moves + 1, move=without_prompt_text(move)))
         return move
 
     def end(self, result, takes_s=1.0, held_s=0.0):
@@ -93,7 +93,7 @@ class Table:
         text = text if text is not None else envelope(**more)
         usage = usage if usage is not None else Usage(input=100, output=20)
         self.end(TurnDone(text=text, usage=usage), takes_s, held_s)
-        self.spoken.append(move.agent)
+        self.commands.append(move.agent)
         return move.agent
 
     def fail(self, kind, **more):

@@ -1,4 +1,4 @@
-"""A repository at work, for the control room to show: tasks in every state, by scripted agents."""
+"""The sample board: a repository with tasks in every state, by scripted agents."""
 
 import json
 import re
@@ -144,8 +144,8 @@ LATER = (
 )
 
 
-class Scene:
-    """A person, their repository, and the control room on it."""
+class SampleBoard:
+    """A person, a repository and its control room."""
 
     def __init__(self, person):
         self.person = person
@@ -265,8 +265,8 @@ class Scene:
 
 
 def at_work(place, *, thinks=False):
-    """A scene in which there is something to see, with a thread if it thinks."""
-    scene = Scene(at_home(place))
+    """A sample board with finished and running work; `thinks` adds a Full Auto thread."""
+    scene = SampleBoard(at_home(place))
     scene.prepare()
     scene.open()
     if thinks:

@@ -1,4 +1,4 @@
-"""Turns of real agents whose model falls silent, under the timer that every turn has."""
+"""Turns of real agents whose model goes silent, under the idle deadline."""
 
 import anyio
 
@@ -6,13 +6,13 @@ from allstop.core.moves import TakeTurn
 from allstop.core.prompt import prompt
 from allstop.engine.hands import Hands
 from allstop.ports import Live
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 IDLE_S = 2.0
 
 
-class UntilAsked:
-    """An agent that counts as alive until its model was asked, however long it takes to start."""
+class AliveUntilAsked:
+    """Reports activity until the model gets its request, so that a slow start doesn't count."""
 
     def __init__(self, agent, server):
         self._agent = agent
@@ -34,11 +34,11 @@ class UntilAsked:
 
 
 async def result_of(agent, server, launcher):
-    """How a turn ends that may be silent for two seconds."""
-    hands = Hands({"agent": UntilAsked(agent, server)}, launcher=launcher)
+    """The result of a turn with an idle limit of two seconds."""
+    hands = Hands({"agent": AliveUntilAsked(agent, server)}, launcher=launcher)
     move = TakeTurn(agent="agent", prompt=prompt("hello"), idle_s=IDLE_S)
     async with anyio.create_task_group() as group:
         group.start_soon(hands.keep_time)
-        result = await hands.perform("run", move, Onlooker(), 120)
+        result = await hands.perform("run", move, RecordingWatch(), 120)
         group.cancel_scope.cancel()
     return result

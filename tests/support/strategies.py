@@ -1,4 +1,4 @@
-"""Hypothesis strategies: values of any type the core declares, and histories of whole runs."""
+"""Hypothesis strategies: values of core's types, and histories of runs."""
 
 import functools
 import types
@@ -45,7 +45,7 @@ from allstop.core.moves import (
     TurnDone,
     Wait,
     WorkspaceOpen,
-    on_record,
+    without_prompt_text,
 )
 from board import random_boards
 from support.random_runs import SCENARIOS, some_limits, some_session
@@ -87,7 +87,7 @@ SAYINGS = (
 
 @functools.cache
 def some(kind):
-    """Any value of a type: a struct, a union of them, or what their fields are made of."""
+    """Any value of a type: a struct, a union, or a field type."""
     if kind in LEAVES:
         return LEAVES[kind]
     if hasattr(kind, "__supertype__"):
@@ -111,7 +111,7 @@ EVENTS = some(Event)
 COMMANDS = some(Command)
 RESULTS = some(Result)
 _fields = functools.cache(fields)
-FITTING = [  # what agents and the world come back with, more often than not
+FITTING = [  # typical results
     *(TurnDone(text=text) for text in SAYINGS),
     *(TurnDone(text=text, change=Change(head="h", commits=1, files=1)) for text in SAYINGS),
     WorkspaceOpen(base="b"),
@@ -132,7 +132,7 @@ def opening(kind, seed):
 
 
 def histories(kinds=tuple(SCENARIOS), most=40):
-    """A record as a drive would write it, with anything said and anything come back in between."""
+    """A journal as a drive writes it, with random commands and results."""
     return st.builds(history, st.sampled_from(kinds), st.integers(0, 2**32), st.integers(0, most))
 
 
@@ -167,21 +167,21 @@ def _next_events(chance, pilot, state, at):
                 MoveEnded(at=at, id=number, result=Spawned(run=f"x/{ref}")),
             ]
         case _:
-            return [MoveStarted(at=at, id=number, move=on_record(move))]
+            return [MoveStarted(at=at, id=number, move=without_prompt_text(move))]
 
 
 def _some_command(chance, state):
-    if hasattr(state.pilot, "session") and chance.random() < 0.6:  # what a room can use
+    if hasattr(state.pilot, "session") and chance.random() < 0.6:  # a command for rooms
         start = StartSession(session=some_session(chance, chance.randrange(9), ["a", "b", "c"]))
         return chance.choice([start, start, Say(text=chance.choice(["hm", "@b go on"]))])
     board = getattr(state.pilot, "board", None)
-    if board is not None and chance.random() < 0.9:  # what a board can make something of
+    if board is not None and chance.random() < 0.9:  # a command for boards
         return random_boards.some_command(chance, board)
     return any_of(chance, Command)
 
 
 def _of_a_child(chance, state, at):
-    """Some child of its own, or another that nobody knows."""
+    """An event of a child, known or unknown."""
     event = any_of(chance, ChildClosed | ChildClosed | ChildWaited | ChildWentOn)
     known = list(getattr(state.pilot, "refs", ()))
     ref = chance.choice(known) if known and chance.random() < 0.9 else event.ref
@@ -197,13 +197,13 @@ def _during(chance, move_id, at):
 
 
 def many_events(most):
-    """A list of events that need not make sense."""
+    """A list of unrelated events."""
     numbers = st.lists(st.integers(0, 2**32), max_size=most)
     return numbers.map(lambda seeds: [any_of(Random(seed), Event) for seed in seeds])
 
 
 def any_of(chance, kind):
-    """Like `some`, but by plain chance: quick enough for long histories."""
+    """Like `some`, but from a Random: fast enough for long histories."""
     if kind in _BY_CHANCE:
         return _BY_CHANCE[kind](chance)
     if hasattr(kind, "__supertype__"):

@@ -40,9 +40,9 @@ from allstop.core.moves import (
 from allstop.core.prompt import prompt
 from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Attempt, NewTask, Status
-from allstop.kinds import PILOTS
+from allstop.kinds import KINDS, PILOTS
 from allstop.views.alerts import LONGEST, Alert, Level, Scene, Told, look, presentable
-from support.room_runs import Table, envelope
+from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 T1 = child_of(BOARD, "t1.1")
@@ -93,7 +93,7 @@ def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, t
         tally=tally or Tally(),
         pilot=runs.replace(state.pilot, board=board, errors=9 if is_braked else 0),
     )
-    return Scene(BOARD, state, pilot, Helm(), board, is_braked)
+    return Scene(BOARD, state, KINDS["board"], Helm(), board, is_braked)
 
 
 def child_closed(outcome, note="", ref="t1.1"):
@@ -110,7 +110,7 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
         change = Change(head=head, commits=1, files=1) if head else None
         for event in (turn(), ended(TurnDone(text="hm", usage=Usage(output=1), change=change))):
             state = runs.evolve(pilot, state, event)
-            told, alerts = look(told, event, Scene(T1, state, pilot))
+            told, alerts = look(told, event, Scene(T1, state, KINDS["task"]))
             said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
 
     words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
@@ -281,7 +281,7 @@ def task_scene(*events, limits=None, run=T1, helm=None, **spec):
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "Do it", "agents": ["a"], **spec}
     state = runs.fold(pilot, [opened("task", spec, limits, title="Do it"), *events])
-    return Scene(run, state, pilot, helm or Helm())
+    return Scene(run, state, KINDS["task"], helm or Helm())
 
 
 def test_p11_a_turn_is_not_told():
@@ -351,7 +351,7 @@ def auto_scene(*events, limits=None, helm=None):
     pilot = PILOTS["auto"]
     spec = {"goal": "Reach it", "agent": "a"}
     state = runs.fold(pilot, [opened("auto", spec, limits, title="Reach it"), *events])
-    return Scene(AUTO, state, pilot, helm or Helm())
+    return Scene(AUTO, state, KINDS["auto"], helm or Helm())
 
 
 def test_p11_full_auto_at_its_limit_waits_for_a_person_but_not_while_all_is_stopped():
@@ -417,11 +417,11 @@ def test_p11_what_people_do_is_not_told_to_them():
 
 
 def room_scene(table):
-    return Scene(RunId("room-default"), table.run, table.pilot, Helm())
+    return Scene(RunId("room-default"), table.run, KINDS["room"], Helm())
 
 
 def talk(*replies, **more):
-    table = Table(**more)
+    table = RoomSteps(**more)
     for reply in replies:
         table.turn(reply)
     return shown(table.events[-1], room_scene(table))

@@ -6,7 +6,7 @@ from allstop.core.commands import Allstop, Pause, Raise
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Failed, FailureKind
 from allstop.views.auto import Story, decided, decisions, guards, known, run_plan, stop_condition
-from support.auto_runs import Auto
+from support.auto_runs import AutoSteps
 
 
 def stops(auto):
@@ -20,7 +20,7 @@ WENT_ON = (Action.CONTINUE, None, "")
 
 def test_f3_a_budget_that_stops_it_is_in_its_receipts():
     """F3, F7: the decision was to go on; the receipt says what it was overridden by."""
-    auto = Auto()
+    auto = AutoSteps()
     auto.say(Raise(limits=Limits(turns=2, at_limit=AtLimit.PAUSE)))
     auto.turn()
     auto.turn()
@@ -34,7 +34,7 @@ def test_f3_a_budget_that_stops_it_is_in_its_receipts():
 
 
 def test_f3_so_is_a_turn_that_no_longer_fits():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.fail(FailureKind.OUT_OF_BUDGET, "auto1: tokens 90 + 20 of 100")
 
@@ -43,7 +43,7 @@ def test_f3_so_is_a_turn_that_no_longer_fits():
 
 
 def test_f3_a_stop_of_the_user_is_in_its_receipts():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.begin()
     auto.say(Allstop())
@@ -54,7 +54,7 @@ def test_f3_a_stop_of_the_user_is_in_its_receipts():
 
 
 def test_f3_a_stop_of_everything_is_in_its_receipts():
-    auto = Auto()
+    auto = AutoSteps()
     auto.turn()
     auto.begin()
     auto.ended(Failed(kind=FailureKind.CANCELLED))
@@ -67,7 +67,7 @@ def counts(auto):
 
 
 def test_f10_guards_count_towards_the_soft_stops_in_the_numbers_that_people_set():
-    auto = Auto(no_progress_turns=3, repeated_errors=3)
+    auto = AutoSteps(no_progress_turns=3, repeated_errors=3)
     auto.turn(changes=True)
     assert counts(auto)["turns without progress"] == (0, 3)
     auto.turn(changes=False)
@@ -85,7 +85,7 @@ def test_f10_guards_count_towards_the_soft_stops_in_the_numbers_that_people_set(
 
 def test_f4_the_stop_condition_in_force_is_the_one_that_wins():
     """F4, F10: all runs, then the user, then the budget, then the decision."""
-    auto = Auto(repeated_errors=1)
+    auto = AutoSteps(repeated_errors=1)
     auto.turn()
     assert stop_condition(auto.run, Helm(), auto.now) == ""
 
@@ -108,7 +108,7 @@ def told(auto):
 
 def test_f7_the_log_says_what_won_over_a_decision():
     """F7: where nothing more happens, the last line must not be that it goes on."""
-    auto = Auto()
+    auto = AutoSteps()
     auto.say(Raise(limits=Limits(turns=2, at_limit=AtLimit.PAUSE)))
     auto.turn("one")
     auto.turn("two")
@@ -124,7 +124,7 @@ def test_f7_the_log_says_what_won_over_a_decision():
 
 
 def test_f7_a_receipt_says_what_was_known_in_a_line():
-    auto = Auto(name="a", target="main")
+    auto = AutoSteps(name="a", target="main")
     auto.turn(items=[("denied", "sudo ls (never)"), ("compaction", "")])
     (receipt,) = decisions(auto.pilot, auto.events)
 

@@ -13,13 +13,13 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import AddTasks, Allstop, StartSession
 from allstop.core.ids import BOARD, HELM
 from allstop.core.moves import Failed, FailureKind, Outcome
-from allstop.core.retries import Endurance
+from allstop.core.retries import LimitPatience
 from allstop.core.tasks import Attempt, NewTask, Status, Task
-from allstop.kinds import PILOTS
+from allstop.kinds import KINDS, PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
 from allstop.views.inbox import Kind, Sight, inbox
 from support.board_runs import board_spec
-from support.in_memory_world import DONE, World, task
+from support.in_memory_world import DONE, InMemoryWorld, task
 from support.room_runs import session_spec
 
 RED = Question(text="Which colour?", options=(Option(label="Red"), Option(label="Blue")))
@@ -35,7 +35,7 @@ async def found(world, *, driven=True):
         pilot = PILOTS[head.kind]
         state = run.fold(pilot, events)
         idle = head.run == BOARD and not state.pilot.is_braked
-        sights.append(Sight(head.run, pilot, state, events[-1].at, driven, idle))
+        sights.append(Sight(head.run, KINDS[head.kind], state, events[-1].at, driven, idle))
     helm = helms.fold([record.event for record in await world.journal.read(HELM)])
     board = next((each.state.pilot.board for each in sights if each.run == BOARD), None)
     tasks = board.tasks() if board else ()
@@ -44,7 +44,7 @@ async def found(world, *, driven=True):
 
 async def test_f5_what_agents_ask_within_a_turn_waits_with_its_options():
     """F5: leave and questions, each with its name, the oldest first."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", INSTALL, DONE)
     world.agent("other", COLOUR, DONE)
     async with world.running() as engine:
@@ -63,7 +63,7 @@ async def test_f5_what_agents_ask_within_a_turn_waits_with_its_options():
 
 
 async def test_b11_a_question_at_the_end_of_a_turn_waits():
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", "<promise>PENDING: which one?</promise>", DONE)
     async with world.running() as engine:
         await engine.open("a", "task", task())
@@ -76,7 +76,7 @@ async def test_b11_a_question_at_the_end_of_a_turn_waits():
 
 async def test_k1_a_limit_that_pauses_waits_for_a_person():
     """K1: it says which limit."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", then=lambda turn: "on we go")
     async with world.running() as engine:
         limits = Limits(turns=2, at_limit=AtLimit.PAUSE)
@@ -90,9 +90,9 @@ async def test_k1_a_limit_that_pauses_waits_for_a_person():
 @pytest.mark.parametrize("kind", ["auto", "room"])
 async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
     """K13, R17: the reason is the provider's, the hint is ours."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", Failed(kind=FailureKind.USAGE_LIMITED, message="no more"), DONE)
-    at_once = Endurance(most_s=0.0)
+    at_once = LimitPatience(most_s=0.0)
     async with world.running() as engine:
         if kind == "auto":
             thread = AutoSpec(goal="x", agent="cli", endurance=at_once, edition=EDITION)
@@ -106,7 +106,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
 
     assert waiting.kind is Kind.PAUSED
     assert "usage limited: no more" in waiting.text
-    assert waiting.hint.startswith("Its provider takes no more for now")
+    assert waiting.hint.startswith("Its provider limits it for now")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
 )
 async def test_k1_no_limit_is_offered_that_does_not_help(kind, options):
     """K1: against a full disk or memory no turns, tokens or money help."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", Failed(kind=kind, message="no more"), DONE)
     async with world.running() as engine:
         await engine.open("a", "task", task(), limits=Limits(turns=9, at_limit=AtLimit.PAUSE))
@@ -131,7 +131,7 @@ async def test_k1_no_limit_is_offered_that_does_not_help(kind, options):
 
 async def test_b20_a_run_that_nobody_drives_waits_unless_everything_is_stopped():
     """B20: after an Allstop there is one thing to do, and it is not in the list."""
-    world = World()
+    world = InMemoryWorld()
     world.agent("cli", 1000.0)
     async with world.running() as engine:
         await engine.open("a", "task", task())
@@ -150,7 +150,7 @@ async def test_b20_a_run_that_nobody_drives_waits_unless_everything_is_stopped()
 
 async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     """B11, B21: what is asked, what is blocked, what failed, what waits for review."""
-    world = World()
+    world = InMemoryWorld()
     answers = {
         "ask": "<promise>PENDING: which one?</promise>",
         "blocked": "<promise>BLOCKED: no access</promise>",
@@ -182,7 +182,7 @@ async def test_b11_the_tasks_of_a_board_wait_and_none_is_told_twice():
     assert next(each.text for each in waiting if each.task == "blocked") == "no access"
     broken = next(each for each in waiting if each.task == "broken")
     assert broken.options == ("edit", "retry", "rollback", "split", "skip")
-    assert broken.hint.startswith("It would end like this again")
+    assert broken.hint.startswith("A retry would fail in the same way")
 
 
 def test_b17_work_that_could_not_be_merged_waits_with_what_helps():

@@ -11,9 +11,9 @@ from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
 from allstop.core.events import Stopped
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind, TalkMode
-from allstop.rooms.session import rounds
+from allstop.rooms.session import max_rounds
 from allstop.views.rooms import NOTHING_TO_STOP, EventType, RoomEvent, RoomView, call_id
-from support.room_runs import NOON, Table, envelope, session_spec
+from support.room_runs import NOON, RoomSteps, envelope, session_spec
 
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
 AGENTS = ("gpt", "claude", "third")
@@ -32,7 +32,7 @@ def in_short(events):
 
 def test_r15_a_collaboration_as_it_is_shown():
     """R15: every event in order, with its session and round."""
-    table = Table(COLLABORATE)
+    table = RoomSteps(COLLABORATE)
     table.turn(message="One.", to="claude", task="Two, please.")
     table.say(Say(text="Quickly, @Claude!"))
     table.turn(message="Two.", final=True)
@@ -65,7 +65,7 @@ def test_r15_a_collaboration_as_it_is_shown():
 @pytest.mark.parametrize(("mode", "most"), [(SINGLE, 2), (COLLABORATE, 6), (AUTOPILOT, None)])
 def test_r15_max_rounds_is_null_in_autopilot(mode, most):
     """R15."""
-    table = Table(mode)
+    table = RoomSteps(mode)
     table.turn()
 
     _, events = shown(table)
@@ -75,7 +75,7 @@ def test_r15_max_rounds_is_null_in_autopilot(mode, most):
 
 def test_r15_a_reply_has_the_call_id_of_its_call():
     """R15: also when the first try failed."""
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.fail(FailureKind.NETWORK, message="no")
     table.now += timedelta(minutes=1)
     table.turn()
@@ -112,7 +112,7 @@ def failed(table):
 @pytest.mark.parametrize("before", [handed_over, waited_for, failed])
 def test_r6_who_is_called_by_a_person_is_not_given_anothers_task(before):
     """R6, R15: the text of a call is what that agent was handed, else the goal."""
-    table = Table(AUTOPILOT, AGENTS)
+    table = RoomSteps(AUTOPILOT, AGENTS)
     before(table)
     assert table.begin().agent == "third"
 
@@ -123,7 +123,7 @@ def test_r6_who_is_called_by_a_person_is_not_given_anothers_task(before):
 
 def test_r15_outside_of_a_session_there_is_none():
     """R15, R9: said where nobody listens, and stopped where nothing runs."""
-    table = Table(SINGLE)
+    table = RoomSteps(SINGLE)
     table.turn()
     table.say(Say(text="anybody?"))
     table.say(Allstop())
@@ -141,7 +141,7 @@ def test_r15_outside_of_a_session_there_is_none():
 
 def test_r13_r11_what_the_room_says_by_itself_has_a_kind():
     """R13, R11, R2: suggestions, reminders and warnings."""
-    table = Table(AUTOPILOT, soft_turns=1)
+    table = RoomSteps(AUTOPILOT, soft_turns=1)
     table.turn(final=True)
     table.turn("no JSON")
 
@@ -153,7 +153,7 @@ def test_r13_r11_what_the_room_says_by_itself_has_a_kind():
 
 def test_r21_the_end_of_one_and_the_beginning_of_the_next_are_told_apart():
     """R21, R14: each by its own session_id."""
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.turn()
     table.start(session_spec(AUTOPILOT, id="s2", goal="Another."), instead=True)
 
@@ -207,7 +207,7 @@ class Story:
     """Plays operations on a table and knows which calls were stopped while they were open."""
 
     def __init__(self):
-        self.table = Table(AUTOPILOT, AGENTS, max_turns=30)
+        self.table = RoomSteps(AUTOPILOT, AGENTS, max_turns=30)
         self.sessions = 1
 
     def play(self, operation, value):
@@ -328,7 +328,7 @@ def test_r4_r5_whatever_happens_the_goal_is_told_and_the_window_is_kept(operatio
 
 @pytest.mark.parametrize("mode", TalkMode)
 def test_rounds_are_what_the_chip_counts_to(mode):
-    assert rounds(session_spec(mode)) == {SINGLE: 2, COLLABORATE: 6, AUTOPILOT: None}[mode]
+    assert max_rounds(session_spec(mode)) == {SINGLE: 2, COLLABORATE: 6, AUTOPILOT: None}[mode]
 
 
 STOPS = [Allstop(), Interrupt(), Stopped(at=NOON, stops=1)]
@@ -338,7 +338,7 @@ STOPS = [Allstop(), Interrupt(), Stopped(at=NOON, stops=1)]
 @pytest.mark.parametrize("result", [TurnDone(text=envelope(LATE)), Failed(kind="crashed")])
 def test_r8_a_late_reply_is_not_the_next_sessions(stop, result):
     """R8, R14: it came back after the stop, and after the next session began."""
-    table = Table(AUTOPILOT)
+    table = RoomSteps(AUTOPILOT)
     table.begin()
     table.say(stop) if not isinstance(stop, Stopped) else table.fold(stop)
     table.start(session_spec(AUTOPILOT, id="s2", goal="Another."))

@@ -53,7 +53,9 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.prompt import prompt
-from allstop.views import runs
+from allstop.kinds import KINDS
+from allstop.views import log, runs
+from allstop.views.kind import Kind
 from support.cases import for_each
 from support.random_runs import SCENARIOS
 from support.strategies import EVENTS, NOW, RESULTS, histories, some
@@ -70,10 +72,19 @@ def state_of(*events, limits=Limits()):  # noqa: B008 - it is frozen
     return run.fold(SCENARIOS["task"].pilot, [opened, *events])
 
 
+def kind_of(pilot):
+    """The program's own kind of that name, or one for a pilot that only tests know."""
+    if pilot.kind in KINDS:
+        return KINDS[pilot.kind]
+    kind = Kind()
+    kind.pilot = pilot
+    return kind
+
+
 def view_of(*events, helm=Helm(), driven=True, seconds=0, queued=""):  # noqa: B008 - it is frozen
     return runs.view(
         "t",
-        SCENARIOS["task"].pilot,
+        KINDS["task"],
         state_of(*events),
         helm=helm,
         now=NOW + timedelta(seconds=seconds),
@@ -84,7 +95,7 @@ def view_of(*events, helm=Helm(), driven=True, seconds=0, queued=""):  # noqa: B
 
 @given(EVENTS)
 def test_every_event_has_its_lines(event):
-    lines = runs.lines(event)
+    lines = log.lines(event)
 
     assert lines or (isinstance(event, Noted) and not event.items)
     assert all(line.at == event.at for line in lines)
@@ -96,7 +107,7 @@ def test_every_state_has_a_view(events, helm, driven, seconds):
     folded = run.fold(pilot, events)
     view = runs.view(
         "r",
-        pilot,
+        kind_of(pilot),
         folded,
         helm=helm,
         now=NOW + timedelta(seconds=seconds),
@@ -111,12 +122,12 @@ def test_every_state_has_a_view(events, helm, driven, seconds):
 
 @given(some(Move))
 def test_every_move_has_words(move):
-    assert runs.describe(move)
+    assert log.describe(move)
 
 
 @given(RESULTS)
 def test_every_result_has_words(result):
-    assert runs.outcome_of(result)
+    assert log.outcome_of(result)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +148,7 @@ def test_every_result_has_words(result):
     ids=lambda event: type(event).__name__,
 )
 def test_k22_no_word_of_an_agent_steers_the_terminal_that_shows_the_log(event):
-    for line in runs.lines(event):
+    for line in log.lines(event):
         assert not set(line.text) & set("\x1b\x07\x9b\u202e\u200b\n")
 
 
@@ -224,7 +235,7 @@ def test_p7_a_run_that_nobody_drives_says_so():
     ],
 )
 def test_moves_in_words(move, words):
-    assert runs.describe(move) == words
+    assert log.describe(move) == words
 
 
 @for_each(
@@ -234,15 +245,15 @@ def test_moves_in_words(move, words):
         (TurnDone(text="Not COMPLETE"), "Not COMPLETE"),
         (
             TurnDone(text="a\nCOMPLETE\n"),
-            "COMPLETE (no signal: that is <promise>COMPLETE</promise>)",
+            "COMPLETE (not a signal; the format is <promise>COMPLETE</promise>)",
         ),
         (
             TurnDone(text="<promise>done</promise>"),
-            "<promise>done</promise> (no signal: that is <promise>COMPLETE</promise>)",
+            "<promise>done</promise> (not a signal; the format is <promise>COMPLETE</promise>)",
         ),
         (
             TurnDone(text="BLOCKED: no key"),
-            "BLOCKED: no key (no signal: that is <promise>BLOCKED: …</promise>)",
+            "BLOCKED: no key (not a signal; the format is <promise>BLOCKED: …</promise>)",
         ),
         (
             TurnDone(
@@ -286,7 +297,7 @@ def test_moves_in_words(move, words):
     ],
 )
 def test_results_in_words(result, words):
-    assert runs.outcome_of(result) == words
+    assert log.outcome_of(result) == words
 
 
 def test_what_people_said_in_words():
@@ -302,7 +313,7 @@ def test_what_people_said_in_words():
     lines = [
         line.text
         for command in commands
-        for line in runs.lines(Commanded(at=NOW, command=command, by="anna"))
+        for line in log.lines(Commanded(at=NOW, command=command, by="anna"))
     ]
 
     assert lines == [
@@ -326,7 +337,7 @@ def test_k4_a_stop_receipt_in_one_line():
         discarded=("a: cli takes a turn",),
     )
 
-    assert runs.receipt(halted) == (
+    assert log.receipt(halted) == (
         "stopped in 42 ms by engine: 2 process trees put down, 1 turn discarded"
     )
 
@@ -335,7 +346,7 @@ def test_b16_a_gate_that_fails_by_what_was_found_says_so():
     found = Finding(kind="protected", path="tests/test_a.py", fatal=True)
     ended = MoveEnded(at=NOW, id=1, result=ChecksDone(findings=(found,)))
 
-    assert [(line.mark, line.text) for line in runs.lines(ended)] == [
+    assert [(line.mark, line.text) for line in log.lines(ended)] == [
         ("✗", "0 of 0 passed; protected: tests/test_a.py")
     ]
 
@@ -353,7 +364,7 @@ def test_p5_what_waits_for_a_limit_says_when_it_tries_again(later, words):
     own = Rested(at=NOW, reason="every agent is at its limit", until=until)
     child = ChildRested(at=NOW, ref="T1.1", run="board/T1.1", reason=own.reason, until=until)
 
-    assert [line.text for line in runs.lines(own)] == [f"waits: {own.reason}, until {words}"]
-    assert [line.text for line in runs.lines(child)] == [
+    assert [line.text for line in log.lines(own)] == [f"waits: {own.reason}, until {words}"]
+    assert [line.text for line in log.lines(child)] == [
         f"board/T1.1 waits: {own.reason}, until {words}"
     ]

@@ -5,12 +5,12 @@ import pytest
 from allstop.core import run
 from allstop.core.commands import Say
 from allstop.views.snapshots import EVERY, Moments
-from support.auto_runs import Auto
+from support.auto_runs import AutoSteps
 
 
 def long_auto(events):
     """A thread to which somebody says something again and again, between its turns."""
-    auto = Auto()
+    auto = AutoSteps()
     while len(auto.events) < events:
         auto.turn(f"Step {len(auto.events)}.")
         auto.say(Say(text=f"{len(auto.events)}"))

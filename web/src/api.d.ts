@@ -100,7 +100,7 @@ export interface paths {
         /** Runs, the newest first. */
         get: operations["get_runs"];
         put?: never;
-        /** Begin work on the board, a task, a talk, or a thread of full auto. */
+        /** Start a run. */
         post: operations["post_runs"];
         delete?: never;
         options?: never;
@@ -601,10 +601,12 @@ export interface components {
             driven: boolean;
             /** @default  */
             warning: string;
+            /** @default  */
+            resume: string;
         };
         /**
          * Tally
-         * @description What a run has used, its children included.
+         * @description The usage of a run, its children included.
          */
         Tally: {
             /** @default 0 */
@@ -735,7 +737,7 @@ export interface components {
         NoticeKind: "ended" | "notice" | "reminder" | "suggestion" | "summary" | "warning";
         /**
          * Usage
-         * @description What a turn used. Input includes what came from a cache.
+         * @description Tokens and cost of a turn. `input` includes cached input.
          */
         Usage: {
             /** @default 0 */
@@ -748,6 +750,39 @@ export interface components {
             cost_microusd: number;
             /** @default  */
             model: string;
+        };
+        /**
+         * HoldView
+         * @description What has been said to all runs at once.
+         */
+        HoldView: {
+            hold: string;
+            since: string | null;
+            by: string;
+            stops: number;
+        };
+        /** InboxCount */
+        InboxCount: {
+            count: number;
+        };
+        /**
+         * LiveText
+         * @description Words as they come in. The log has what became of them.
+         */
+        LiveText: {
+            run: string;
+            kind: string;
+            text: string;
+            call: string;
+            start: number;
+            end: number;
+        };
+        /**
+         * Reset
+         * @description Views may have changed unseen: fetch them again. With `lost`, the log too.
+         */
+        Reset: {
+            lost: boolean;
         };
         /**
          * RoomSummary
@@ -781,7 +816,7 @@ export interface components {
         };
         /**
          * Summary
-         * @description What is known of a session that is over.
+         * @description The summary of an ended session.
          */
         Summary: {
             session: string;
@@ -805,7 +840,7 @@ export interface components {
         TalkMode: "autopilot" | "collaborate" | "single";
         /**
          * Ending
-         * @description Why a session is over.
+         * @description Why a session ended.
          * @enum {unknown}
          */
         Ending: "agent_failed" | "canceled_by_user" | "cap_reached" | "emergency_cap" | "final" | "interrupted" | "malformed" | "no_handoff" | "stopped_by_user";
@@ -879,7 +914,7 @@ export interface components {
         };
         /**
          * Ask
-         * @description A command an agent wants to run, a file it wants to change, or a question it has.
+         * @description A request of an agent: to run a command, to edit files, or a question.
          */
         Ask: {
             id: string;
@@ -902,7 +937,7 @@ export interface components {
         };
         /**
          * Question
-         * @description Something a tool wants to know; its options are proposals, any words will do.
+         * @description A question of a tool. Its options are suggestions; any text is a valid answer.
          */
         Question: {
             text: string;
@@ -938,39 +973,6 @@ export interface components {
          * @enum {unknown}
          */
         AtLimit: "pause" | "stop";
-        /**
-         * HoldView
-         * @description What has been said to all runs at once.
-         */
-        HoldView: {
-            hold: string;
-            since: string | null;
-            by: string;
-            stops: number;
-        };
-        /** InboxCount */
-        InboxCount: {
-            count: number;
-        };
-        /**
-         * LiveText
-         * @description Words as they come in. The log has what became of them.
-         */
-        LiveText: {
-            run: string;
-            kind: string;
-            text: string;
-            call: string;
-            start: number;
-            end: number;
-        };
-        /**
-         * Reset
-         * @description Views may have changed unseen: fetch them again. With `lost`, the log too.
-         */
-        Reset: {
-            lost: boolean;
-        };
         /** Health */
         Health: {
             version: string;
@@ -1073,7 +1075,7 @@ export interface components {
             last: number;
             at: string;
             run: components["schemas"]["RunView"];
-            auto: components["schemas"]["AutoView"] | null;
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
         };
         /** Replayed */
         Replayed: {
@@ -1127,7 +1129,7 @@ export interface components {
         };
         /**
          * Review
-         * @description Remarks that were sent together.
+         * @description Comments that were sent together.
          */
         Review: {
             at: string;
@@ -1138,7 +1140,7 @@ export interface components {
         };
         /**
          * Remark
-         * @description Said of one line.
+         * @description A comment on one line.
          */
         Remark: {
             id: string;
@@ -1157,7 +1159,7 @@ export interface components {
             asks: components["schemas"]["Ask"][];
             limits: components["schemas"]["Limits"];
             children: components["schemas"]["RunView"][];
-            auto: components["schemas"]["AutoView"] | null;
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
         };
         /** ReceiptList */
         ReceiptList: {
@@ -1167,7 +1169,7 @@ export interface components {
         };
         /**
          * Receipt
-         * @description One decision: what was known, what was decided, what came of it.
+         * @description One decision with its inputs, its result, and whether a replay decides the same.
          */
         Receipt: {
             seq: number;
@@ -1210,7 +1212,7 @@ export interface components {
         };
         /**
          * Prompt
-         * @description What an agent is told. The record keeps the digest; a replay makes the text again.
+         * @description A prompt for an agent. The journal keeps its digest; a replay builds the text again.
          */
         Prompt: {
             digest: string;
@@ -1218,19 +1220,19 @@ export interface components {
             /** @default  */
             text: string;
             /** @default null */
-            talk: components["schemas"]["Talk"] | null;
+            talk: components["schemas"]["StructuredPrompt"] | null;
             /** @default  */
             review: string;
         };
         /**
-         * Talk
-         * @description A prompt taken apart, for models that remember the front of one from call to call.
+         * StructuredPrompt
+         * @description A prompt split into parts, for models that cache its prefix between calls.
          */
-        Talk: {
+        StructuredPrompt: {
             system: string;
             parts: components["schemas"]["Part"][];
             /** @default  */
-            lifetime: components["schemas"]["Lifetime"];
+            lifetime: components["schemas"]["CacheLifetime"];
             /** @default null */
             reply_schema: {
                 [key: string]: unknown;
@@ -1238,7 +1240,7 @@ export interface components {
         };
         /**
          * Part
-         * @description A block of a talk as a model is shown it.
+         * @description One block of a structured prompt.
          */
         Part: {
             text: string;
@@ -1248,14 +1250,14 @@ export interface components {
             digest: string;
         };
         /**
-         * Lifetime
-         * @description How long a provider is asked to remember the front of a prompt.
+         * CacheLifetime
+         * @description How long a provider is asked to cache the prefix of a prompt.
          * @enum {unknown}
          */
-        Lifetime: "" | "1h" | "5m";
+        CacheLifetime: "" | "1h" | "5m";
         /**
          * Adviser
-         * @description Who answers questions of an agent's tools, where it is sure enough.
+         * @description A model that answers questions of an agent's tools if it is confident enough.
          */
         Adviser: {
             agent: string;
@@ -1294,7 +1296,7 @@ export interface components {
         };
         /**
          * Protection
-         * @description What happens when work changes a path that the gate stands on.
+         * @description What happens when work changes a protected path.
          * @enum {unknown}
          */
         Protection: "fail" | "report" | "restore";
@@ -1313,7 +1315,7 @@ export interface components {
         };
         /**
          * Deliver
-         * @description Bring the workspace's commits home, onto a branch of the user's repository.
+         * @description Copy the workspace's commits to a branch of the user's repository.
          */
         Deliver: {
             /** @enum {unknown} */
@@ -1323,7 +1325,7 @@ export interface components {
         };
         /**
          * Integrate
-         * @description Merge the work with the tip of the target; no branch is moved and no tree touched.
+         * @description Merge the work with the target's tip in a new commit; no branch or checkout changes.
          */
         Integrate: {
             /** @enum {unknown} */
@@ -1334,7 +1336,7 @@ export interface components {
         };
         /**
          * Revert
-         * @description Take a merge out of the target again, in a new commit; no branch is moved.
+         * @description Revert a merge in a new commit on the target's tip; no branch changes.
          */
         Revert: {
             /** @enum {unknown} */
@@ -1345,7 +1347,7 @@ export interface components {
         };
         /**
          * Land
-         * @description Move the target to a commit made for it, if it is still where it was.
+         * @description Move the target branch to a merge commit if the branch still points to `tip`.
          */
         Land: {
             /** @enum {unknown} */
@@ -1356,7 +1358,7 @@ export interface components {
         };
         /**
          * Survey
-         * @description Look at what the work, or else the target, holds: names, and the fronts of a few files.
+         * @description List the files of the workspace, or else of the target, and read the start of a few.
          */
         Survey: {
             /** @enum {unknown} */
@@ -1421,11 +1423,11 @@ export interface components {
             /** @default null */
             change: components["schemas"]["Change"] | null;
             /** @default [] */
-            signals: components["schemas"]["Said"][];
+            signals: components["schemas"]["SignalClaim"][];
         };
         /**
          * Change
-         * @description Where a workspace stands after a turn.
+         * @description The state of a workspace after a turn.
          */
         Change: {
             head: string;
@@ -1444,8 +1446,8 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** Said */
-        Said: {
+        /** SignalClaim */
+        SignalClaim: {
             signal: components["schemas"]["Signal"];
             /** @default  */
             text: string;
@@ -1490,7 +1492,7 @@ export interface components {
         };
         /**
          * Finding
-         * @description Something about a change that a person should see.
+         * @description Something in a change that a person should see.
          */
         "allstop.core.moves.Finding": {
             kind: string;
@@ -1516,7 +1518,7 @@ export interface components {
         };
         /**
          * Gate
-         * @description What work must pass before it counts as done.
+         * @description Checks and protected paths that work must pass before it counts as done.
          */
         Gate: {
             /** @default [] */
@@ -1567,7 +1569,7 @@ export interface components {
         };
         /**
          * Excerpt
-         * @description The front of a file.
+         * @description The start of a file.
          */
         Excerpt: {
             path: string;
@@ -1612,7 +1614,7 @@ export interface components {
         };
         /**
          * TurnSummary
-         * @description What a decision is made from.
+         * @description The result of a turn, as input for a decision.
          */
         TurnSummary: {
             turn: number;
@@ -1627,7 +1629,7 @@ export interface components {
              *       "text": ""
              *     }
              */
-            said: components["schemas"]["Said"];
+            said: components["schemas"]["SignalClaim"];
             /** @default  */
             text: string;
             /** @default  */
@@ -1655,7 +1657,7 @@ export interface components {
         };
         /**
          * History
-         * @description What the rules remember of the turns before.
+         * @description The facts about earlier turns that the rules need.
          */
         History: {
             /** @default [] */
@@ -1685,8 +1687,9 @@ export interface components {
         };
         /**
          * Statistics
-         * @description Of the tasks that were worked on since a moment, as they are now; the average is over those
-         *         completed, which are verified, whether or not they are merged yet.
+         * @description Numbers on the tasks worked on since a given time, by their current status.
+         *
+         *         Completed tasks are those verified, merged or not; `average` is their mean number of iterations.
          */
         Statistics: {
             /** @default 0 */
@@ -1821,7 +1824,7 @@ export interface components {
          * @description What is here, as `allstop doctor` finds it, and what `allstop init` would make of it.
          */
         Checkup: {
-            findings: components["schemas"]["allstop.app.checkup.Finding"][];
+            findings: components["schemas"]["allstop.app.setup.doctor.Finding"][];
             has_file: boolean;
             has_agents: boolean;
             agents: components["schemas"]["ProposedAgent"][];
@@ -1831,7 +1834,7 @@ export interface components {
          * Finding
          * @description One thing that was looked at.
          */
-        "allstop.app.checkup.Finding": {
+        "allstop.app.setup.doctor.Finding": {
             name: string;
             ok: boolean;
             found: string;
@@ -1865,13 +1868,13 @@ export interface components {
         Driver: "acp" | "anthropic" | "claude-code" | "codex" | "command" | "ollama" | "openai" | "scripted";
         /**
          * PromptBy
-         * @description How a program is given its prompt.
+         * @description How a program receives its prompt.
          * @enum {unknown}
          */
         PromptBy: "arg" | "file" | "stdin";
         /**
          * DoneBy
-         * @description What counts as COMPLETE.
+         * @description When a turn counts as COMPLETE: by a signal in the output, or by a clean exit.
          * @enum {unknown}
          */
         DoneBy: "exit" | "signal";
@@ -1935,7 +1938,7 @@ export interface components {
         };
         /**
          * Halted
-         * @description On the helm: one process's receipt that an Allstop has taken effect in it.
+         * @description On the helm's journal: the receipt of a process in which an Allstop took effect.
          */
         Halted: {
             /** @enum {unknown} */
@@ -1955,7 +1958,7 @@ export interface components {
         };
         /**
          * Killed
-         * @description A process tree that a stop put down.
+         * @description A process tree that a stop killed.
          */
         Killed: {
             label: string;
@@ -2039,7 +2042,7 @@ export interface components {
         DecisionPolicy: "model" | "rules";
         /**
          * Approvals
-         * @description Who answers when an agent asks whether it may.
+         * @description Who answers an agent's request for approval.
          * @enum {unknown}
          */
         Approvals: "ask" | "never" | "policy";
@@ -3721,14 +3724,6 @@ export interface operations {
                         data: string;
                     } | {
                         /** @constant */
-                        event: "talk";
-                        data: string;
-                    } | {
-                        /** @constant */
-                        event: "auto";
-                        data: string;
-                    } | {
-                        /** @constant */
                         event: "hold";
                         data: string;
                     } | {
@@ -3742,6 +3737,14 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "reset";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "talk";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "auto";
                         data: string;
                     };
                 };

@@ -1,4 +1,4 @@
-// Puts the control room into the page.
+// Starts the page.
 
 import './tokens.css'
 import './base.css'
@@ -7,5 +7,5 @@ import App from './App.svelte'
 import { theme } from './state/theme.svelte'
 
 theme.apply()
-// In a task of its own: reading the program and putting it up would be one long one on a phone.
+// In a task of its own: parsing and mounting together would block a phone for too long.
 setTimeout(() => mount(App, { target: document.getElementById('app')! }))

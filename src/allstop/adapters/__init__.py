@@ -1,1 +1,1 @@
-
+"""Implementations of the ports: journals, agents, processes, git, file formats, notifications."""

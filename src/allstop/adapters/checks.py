@@ -14,7 +14,7 @@ KEPT_BYTES = 16 * 1024
 
 class BoxedChecks:
     def __init__(self, launcher: Launcher, *, trusted: bool = False) -> None:
-        """`trusted`: the person accepted the commands, so they may run where there is no box."""
+        """`trusted`: the person accepted the commands, so they may run without a sandbox."""
         self._launcher = launcher
         self._trusted = trusted
 

@@ -1,4 +1,4 @@
-"""The time of day."""
+"""The system clock."""
 
 from __future__ import annotations
 

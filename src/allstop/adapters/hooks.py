@@ -1,7 +1,6 @@
-"""A person's own commands, run on this machine when something happens on a board.
+"""Runs the person's hook commands on this machine when something happens on a board.
 
-They never hold the loop up, and what becomes of them changes nothing: it is logged, and a
-failure is shown.
+Hooks never delay the loop, and their result changes nothing: it is logged, and a failure is shown.
 """
 
 from __future__ import annotations
@@ -22,42 +21,42 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from allstop.board.hook_events import Facts, variables
 from allstop.core.text import plain
-from allstop.open_files import give_back
+from allstop.open_files import restore_limit
 from allstop.ports import Clock
 from allstop.programs import Tail
 
-PATIENCE_S = 30.0
-GRACE_S = 2.0
-"""How long hooks have where all is called off."""
+TIMEOUT_S = 30.0
+CANCEL_TIMEOUT_S = 2.0
+"""How long running hooks may take when the program is cancelled."""
 
 SILENT_S = 1.0
-"""How long they are waited for without a word."""
+"""How long to wait for hooks before a message is shown."""
 
-AT_ONCE, MOST_WAITING = 4, 100
+WORKERS, MAX_WAITING = 4, 100
 KEPT_BYTES = 16 * 1024
 LARGEST_LOG_BYTES = 4 * 1024**2
 CHUNK_BYTES = 64 * 1024
 CHUNKS_AT_ONCE, PACE_S = 64, 0.05
-DIES_WITHIN_S = 1.0
+KILL_TIMEOUT_S = 1.0
 
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "USER", "TERM")
 
 
-class Ran(NamedTuple):
+class HookResult(NamedTuple):
     """How a hook ended."""
 
     how: str
     output: str = ""
-    fine: bool = False
+    succeeded: bool = False
 
 
-class _Due(NamedTuple):
+class _DueHook(NamedTuple):
     command: str
     facts: Facts
 
 
 class HookRunner:
-    """Within `async with`, `fire` starts the command of a hook and returns at once."""
+    """Inside `async with`, `fire` starts the command of a hook and returns at once."""
 
     def __init__(
         self,
@@ -68,11 +67,11 @@ class HookRunner:
         clock: Clock,
         host: Mapping[str, str] | None = None,
         show: Callable[[str], None] = lambda line: None,
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
         clean: Callable[[str], str] = lambda text: text,
     ) -> None:
-        """`commands` are those of the moment, by the hook's name; `host` is the environment to
-        take from.
+        """`commands` returns the current commands by hook name; `host` is the environment to take
+        variables from.
         """
         self._commands = commands
         self._cwd = cwd
@@ -80,17 +79,17 @@ class HookRunner:
         self._clock = clock
         self._host = os.environ if host is None else host
         self._show = show
-        self._patience_s = patience_s
-        self._clean = clean  # of what must not be in a log
+        self._timeout_s = timeout_s
+        self._clean = clean  # removes secrets, which must not be logged
         self._stack = AsyncExitStack()
         self._scope: anyio.CancelScope
         self._idle: anyio.Event
-        self._queue: MemoryObjectSendStream[_Due]
+        self._queue: MemoryObjectSendStream[_DueHook]
 
     async def __aenter__(self) -> HookRunner:
         self._scope = anyio.CancelScope(shield=True)
         self._idle = anyio.Event()
-        self._queue, waiting = anyio.create_memory_object_stream[_Due](MOST_WAITING)
+        self._queue, waiting = anyio.create_memory_object_stream[_DueHook](MAX_WAITING)
         group = await self._stack.enter_async_context(anyio.create_task_group())
         group.start_soon(self._work, waiting)
         return self
@@ -101,24 +100,24 @@ class HookRunner:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """What is under way has its time to end, or a moment where all is called off."""
+        """Give running hooks time to end, or only a moment if the block was cancelled."""
         self._queue.close()
         try:
-            await self._wait(self._patience_s if kind is None else GRACE_S)
+            await self._wait(self._timeout_s if kind is None else CANCEL_TIMEOUT_S)
         finally:
             self._scope.cancel()
-            await self._stack.aclose()  # what the block raises is not the hooks'
+            await self._stack.aclose()  # the block's own exception isn't passed to the hooks
 
     def hurry(self) -> None:
-        """All is stopped: what is under way is ended at once."""
+        """End running hooks at once, because everything is stopped."""
         self._scope.cancel()
 
-    async def _wait(self, most_s: float) -> None:
-        with anyio.move_on_after(most_s, shield=True):
+    async def _wait(self, limit_s: float) -> None:
+        with anyio.move_on_after(limit_s, shield=True):
             with anyio.move_on_after(SILENT_S):
                 await self._idle.wait()
             if not self._idle.is_set():
-                self._show(f"waiting for hooks to end, {most_s:g} s at most")
+                self._show(f"waiting at most {limit_s:g} s for hooks to end")
             await self._idle.wait()
 
     def fire(self, facts: Facts) -> None:
@@ -126,53 +125,53 @@ class HookRunner:
         if command is None:
             return
         if self._scope.cancel_called:
-            self._report(facts, Ran("not run: all is stopped"))
+            self._report(facts, HookResult("not run: everything is stopped"))
             return
         try:
-            self._queue.send_nowait(_Due(command, facts))
+            self._queue.send_nowait(_DueHook(command, facts))
         except anyio.WouldBlock:
-            self._report(facts, Ran(f"not run: {MOST_WAITING} others wait already"))
+            self._report(facts, HookResult(f"not run: {MAX_WAITING} others are waiting"))
 
-    async def _work(self, waiting: MemoryObjectReceiveStream[_Due]) -> None:
+    async def _work(self, waiting: MemoryObjectReceiveStream[_DueHook]) -> None:
         try:
             with self._scope, waiting:
                 async with anyio.create_task_group() as group:
-                    for _ in range(AT_ONCE):
-                        group.start_soon(self._work_off, waiting.clone())
+                    for _ in range(WORKERS):
+                        group.start_soon(self._run_due, waiting.clone())
         finally:
             self._idle.set()
 
-    async def _work_off(self, waiting: MemoryObjectReceiveStream[_Due]) -> None:
+    async def _run_due(self, waiting: MemoryObjectReceiveStream[_DueHook]) -> None:
         with waiting:
             async for due in waiting:
                 self._report(due.facts, await self._run(*due))
 
     # --- one hook ---
 
-    async def _run(self, command: str, facts: Facts) -> Ran:
+    async def _run(self, command: str, facts: Facts) -> HookResult:
         try:
             process, output = self._start(command, facts)
         except (OSError, ValueError) as error:
-            return Ran(f"can't be started: {error}")
+            return HookResult(f"can't be started: {error}")
         tail = Tail(KEPT_BYTES)
         cut_off = True
         try:
-            with anyio.move_on_after(self._patience_s) as deadlines:
-                await _until_it_ends(process, output, tail)
+            with anyio.move_on_after(self._timeout_s) as deadlines:
+                await _wait_and_read(process, output, tail)
             cut_off = False
         finally:
             await _end(process)
             _read(output, tail)
             os.close(output)
             if cut_off:
-                self._report(facts, Ran("ended with the program", tail.text()))
+                self._report(facts, HookResult("killed at the end of the program", tail.text()))
         if deadlines.cancelled_caught:
-            return Ran(f"ended after {self._patience_s:g} s", tail.text())
+            return HookResult(f"killed after {self._timeout_s:g} s", tail.text())
         code = process.returncode
-        return Ran(f"exit code {code}", tail.text(), fine=code == 0)
+        return HookResult(f"exit code {code}", tail.text(), succeeded=code == 0)
 
     def _start(self, command: str, facts: Facts) -> tuple[subprocess.Popen[bytes], int]:
-        """In a group of its own, so that all of it can be ended."""
+        """Start it in its own session, so that all of its processes can be killed."""
         kept = {name: self._host[name] for name in KEPT_VARIABLES if name in self._host}
         with ExitStack() as ours:
             output, theirs = os.pipe()
@@ -191,21 +190,23 @@ class HookRunner:
             finally:
                 os.close(theirs)
             ours.pop_all()
-            give_back(process.pid)
+            restore_limit(process.pid)
             return process, output
 
-    # --- what became of it ---
+    # --- reporting ---
 
-    def _report(self, facts: Facts, ran: Ran) -> None:
-        line = " ".join(filter(None, (facts.hook, facts.task, ran.how)))
+    def _report(self, facts: Facts, result: HookResult) -> None:
+        line = " ".join(filter(None, (facts.hook, facts.task, result.how)))
         at = self._clock.now().isoformat(timespec="seconds")
-        said = "".join(f"    {each}\n" for each in plain(self._clean(ran.output)).splitlines())
+        indented = "".join(
+            f"    {each}\n" for each in plain(self._clean(result.output)).splitlines()
+        )
         try:
-            self._write(f"{at} {line}\n{said}")
+            self._write(f"{at} {line}\n{indented}")
         except OSError as error:
             self._show(f"hook {line}; the log can't be written: {error.strerror}")
             return
-        if not ran.fine:
+        if not result.succeeded:
             self._show(f"hook {line}; its output is in {self._log}")
 
     def _write(self, text: str) -> None:
@@ -218,8 +219,8 @@ class HookRunner:
             file.write(text.encode(errors="replace"))
 
 
-async def _until_it_ends(process: subprocess.Popen[bytes], output: int, tail: Tail) -> None:
-    """Until the shell does: what it left in the background may hold the pipe for ever."""
+async def _wait_and_read(process: subprocess.Popen[bytes], output: int, tail: Tail) -> None:
+    """Wait for the shell only: processes it left in the background may hold the pipe forever."""
     async with anyio.create_task_group() as group:
         group.start_soon(_drain, output, tail)
         await anyio.to_thread.run_sync(_wait, process, abandon_on_cancel=True, limiter=_threads())
@@ -227,12 +228,12 @@ async def _until_it_ends(process: subprocess.Popen[bytes], output: int, tail: Ta
 
 
 def _threads() -> anyio.CapacityLimiter:
-    """Not of those that others wait for."""
+    """Use a separate limiter, so that other work doesn't wait for these threads."""
     return anyio.CapacityLimiter(1)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Where it can be, the dead is left unburied: until then nobody else is given its number."""
+    """Wait for the end without reaping, if possible: until then the pid can't be reused."""
     if sys.platform == "linux":
         with suppress(ChildProcessError):
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -241,7 +242,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 async def _drain(output: int, tail: Tail) -> None:
-    """A flood is let in at a walking pace: reading it must not keep the loop busy."""
+    """Read slowly after the first chunks: a flood of output must not keep the loop busy."""
     for chunk in itertools.count():
         await anyio.wait_readable(output)
         if not _read(output, tail):
@@ -251,7 +252,7 @@ async def _drain(output: int, tail: Tail) -> None:
 
 
 def _read(output: int, tail: Tail) -> bool:
-    """Once, whatever there is; False at its end."""
+    """Read available output once; False at its end."""
     try:
         data = os.read(output, CHUNK_BYTES)
     except BlockingIOError:
@@ -262,8 +263,8 @@ def _read(output: int, tail: Tail) -> bool:
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
-    """All of its group, and it is buried."""
+    """Kill its process group and reap it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    with anyio.move_on_after(DIES_WITHIN_S, shield=True):
+    with anyio.move_on_after(KILL_TIMEOUT_S, shield=True):
         await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True, limiter=_threads())

@@ -1,4 +1,4 @@
-"""An address of this machine, taken for as long as its socket is open."""
+"""Binds a TCP socket to an address of this machine."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import socket
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """It does not listen yet.
+    """Return a bound socket that doesn't listen yet.
 
-    The protocol is named because asyncio sends small answers at once only where it is.
+    The protocol is given, because asyncio sets TCP_NODELAY only if it is.
 
     Raises:
-        OSError: another listens there, or nobody can.
+        OSError: another program uses the address, or it can't be used.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     family, kind, protocol, _, address = found[0]
-    taken = socket.socket(family, kind, protocol)
+    bound_socket = socket.socket(family, kind, protocol)
     try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
+        bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound_socket.bind(address)
     except OSError:
-        taken.close()
+        bound_socket.close()
         raise
-    return taken
+    return bound_socket

@@ -222,12 +222,11 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case Stop():
             return await _stop(supervisor, run, by)
         case Resume():
-            return Done(run=await supervisor.go_on(run, by))
+            return Done(run=await supervisor.resume(run, by))
         case Pause() | Freeze() | Thaw() | Abort():
             return await _brake(supervisor, run, action, by)
-        case Say(text=text) if (thread := threads.thread_of(RunId(run))) is not None:
-            heard = await supervisor.typed(thread, text)
-            return Done(run=run, note=heard.note)
+        case Say(text=text) if (note := await _said_its_own_way(supervisor, run, text)) is not None:
+            return Done(run=run, note=note)
         case Say(text=text) if commands.is_allstop(text):
             return await _stop(supervisor, run, by)
         case Cancel():
@@ -260,6 +259,13 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case task_deed:
             _check_agent(supervisor, task_deed)
             return Done(run=run, note=await _tell_board(supervisor, [_order(run, task_deed)]))
+
+
+async def _said_its_own_way(supervisor: Supervisor, run: str, text: str) -> str | None:
+    """Rooms read text as their own input; None sends it to the agent of the run."""
+    if threads.thread_of(RunId(run)) is not None:  # a thread may not have been opened yet
+        return await supervisor.kinds[threads.PILOT.kind].say(supervisor, RunId(run), text)
+    return None
 
 
 async def _everything(supervisor: Supervisor, action: Stop | Resume, by: str) -> Done:
@@ -314,7 +320,7 @@ async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Do
     """More budget is meant to be used: it goes on, unless a person holds it."""
     done = await raise_run(supervisor.project, run, action.allowance, by)
     if not done.driven and not done.held:
-        await supervisor.go_on(run, by)
+        await supervisor.resume(run, by)
     return Done(run=run, driven=done.driven or not done.held, note=done.note)
 
 
@@ -332,7 +338,9 @@ async def _tell_board(supervisor: Supervisor, orders: Sequence[commands.Command]
     """Why nothing starts all the same; "" where it does."""
     told = await boards.tell(supervisor.project, lambda state: orders)
     await supervisor.board_at_hand()  # which lifts the brake of one that nobody drove
-    brake = (await boards.read(supervisor.project)).state.brake if told.state.is_braked else ""
+    brake = (
+        (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
+    )
     return f"{brake}: the loop waits until you resume the board" if brake else ""
 
 

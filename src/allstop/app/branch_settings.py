@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from allstop.core.errors import AllstopError
-from allstop.open_files import give_back
+from allstop.open_files import restore_limit
 from allstop.settings import FILE_NAME
 from allstop.settings.files.settings_file import LARGEST_BYTES
 
@@ -70,5 +70,5 @@ class Branches:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        give_back(process.pid)
+        restore_limit(process.pid)
         return process

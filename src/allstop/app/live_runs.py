@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -17,12 +17,12 @@ from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
-from allstop.kinds import PILOTS
 from allstop.ports import Head, Holder, Placed, Record
 from allstop.views.board_phase import Below, below
 from allstop.views.inbox import Sight, Waiting, inbox
-from allstop.views.live_state import Followed, FollowedRoom
-from allstop.views.runs import RunView, view, warning_of
+from allstop.views.kind import Kind
+from allstop.views.live_state import LiveState
+from allstop.views.runs import RunView, view
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -46,7 +46,7 @@ class LiveRuns:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._journal = project.journal
-        self._followed: dict[RunId, Followed] = {}
+        self._followed: dict[RunId, LiveState] = {}
         self._heads: dict[RunId, Head] = {}
         self._readers: list[Reader] = []
         self._bell = anyio.Event()
@@ -73,7 +73,7 @@ class LiveRuns:
         """Runs until cancelled."""
         async with anyio.create_task_group() as group:
             with self._journal.listen(self._ear):
-                group.start_soon(self._journal.attend)
+                group.start_soon(self._journal.watch_writes)
                 while True:
                     self._bell = anyio.Event()
                     await self.catch_up()
@@ -122,12 +122,20 @@ class LiveRuns:
         """Every run but the helm, oldest first."""
         return list(self._heads.values())
 
-    def kind(self, run: RunId) -> str:
-        """ "" of what is no run."""
-        head = self._heads.get(run)
-        return head.kind if head else ""
+    def knows(self, run: RunId) -> bool:
+        return run in self._heads
 
-    async def run(self, run: RunId) -> Followed:
+    def kind(self, run: RunId) -> Kind:
+        """The kind of a run that is known."""
+        return self._project.kinds[self._heads[run].kind]
+
+    def has_messages(self, run: RunId) -> bool:
+        """Whether events of the run are messages, too."""
+        head = self._heads.get(run)
+        kinds = self._project.kinds
+        return head is not None and head.kind in kinds and kinds[head.kind].has_messages
+
+    async def run(self, run: RunId) -> LiveState:
         """A run as it stands.
 
         Raises:
@@ -143,9 +151,9 @@ class LiveRuns:
         self._forget()
         return followed
 
-    async def _read(self, head: Head, followed: Followed | None) -> Followed:
+    async def _read(self, head: Head, followed: LiveState | None) -> LiveState:
         """In pages, so that a long record does not keep everybody waiting."""
-        if head.kind not in PILOTS:
+        if head.kind not in self._project.kinds:
             hint = "use a newer allstop"
             raise AllstopError(
                 f"{head.run} is a {head.kind}, which this version does not know", hint
@@ -155,11 +163,15 @@ class LiveRuns:
             if number % PAGE == PAGE - 1:
                 await anyio.lowlevel.checkpoint()
             if followed is None:
-                followed = _begun(record.event)
+                followed = self._begin(record.event)
             else:
                 followed.take(record.event)
         assert followed is not None, "a run that is listed has a record"
         return followed
+
+    def _begin(self, event: Event) -> LiveState:
+        assert isinstance(event, Opened), "a journal starts with Opened"
+        return self._project.kinds[event.kind].begin(event)
 
     def _forget(self) -> None:
         """The runs that are over and were not asked for the longest."""
@@ -189,7 +201,7 @@ class LiveRuns:
         followed = await self.run(run)
         return view(
             run,
-            followed.pilot,
+            self.kind(run),
             followed.state,
             helm=self.helm,
             now=self.now,
@@ -200,7 +212,9 @@ class LiveRuns:
     async def warning(self, task: Task) -> str:
         """Of the attempt at it that is under way."""
         run = attempt_under_way(task)
-        return warning_of((await self.run(run)).state) if run in self._heads else ""
+        if run is None or run not in self._heads:
+            return ""
+        return self.kind(run).warning((await self.run(run)).state)
 
     async def waiting(self) -> list[Waiting]:
         """What waits for a person, the oldest first."""
@@ -214,7 +228,7 @@ class LiveRuns:
         followed = await self.run(run)
         return Sight(
             run=run,
-            pilot=followed.pilot,
+            kind=self.kind(run),
             state=followed.state,
             last_at=followed.last_at,
             driven=self.is_driven(run),
@@ -229,12 +243,6 @@ class LiveRuns:
         if now >= self._held_until:
             self._held, self._held_until = self._journal.holders(), now + HOLDERS_S
         return self._held
-
-
-def _begun(event: Event) -> Followed:
-    assert isinstance(event, Opened), "a journal starts with Opened"
-    pilot: Any = PILOTS[event.kind]
-    return FollowedRoom(pilot, event) if event.kind == "room" else Followed(pilot, event)
 
 
 def _head(known: Head | None, run: RunId, seq: int, event: Event) -> Head:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from allstop.core.events import Event
     from allstop.core.secrets import Secrets
     from allstop.settings import Environment, Loaded, Settings
+    from allstop.views.kind import Kind
 
 FOLDER = ".allstop"
 
@@ -33,11 +34,22 @@ class Project:
         start: Path,
         environment: Environment,
         flags: Mapping[str, object] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
     ) -> None:
         self.environment = environment
         self.clock = SystemClock()
         self.root = find_root(start)
         self._flags = flags or {}
+        self._kinds = kinds
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kinds of runs that this program knows."""
+        if self._kinds is not None:
+            return self._kinds
+        from allstop.kinds import KINDS
+
+        return KINDS
 
     @property
     def folder(self) -> Path:
@@ -165,8 +177,8 @@ class Project:
         from allstop.core.events import Commanded
 
         if isinstance(event, Commanded):
-            return self.secrets.veiled_in(event)
-        return self.secrets.hidden_in(event)
+            return self.secrets.redact_certain_in(event)
+        return self.secrets.redact_known_in(event)
 
     @property
     def is_trusted(self) -> bool:
@@ -175,7 +187,7 @@ class Project:
 
         if self.root is None:
             return False
-        return is_trusted(self.environment.trust_file, self.root, self.loaded.asked)
+        return is_trusted(self.environment.trust_file, self.root, self.loaded.sensitive)
 
     def close(self) -> None:
         for name in ("journal", "_records"):

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from allstop.app.board import board_spec
 from allstop.app.runs.budget_limits import changed
 from allstop.app.runs.commands import speak
 from allstop.app.runs.status import record_of
 from allstop.core import bounds, brakes
 from allstop.core import run as runs
-from allstop.core.brakes import Grip, Limits
+from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.commands import Raise
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
+    from allstop.app.runs.status import Recorded
     from allstop.core.run import RunState
 
 
@@ -98,7 +98,7 @@ def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
     limits = before if more.times is None else _multiplied(state, more.times, now)
     limits = changed(limits, more)
     verdict = brakes.check(limits, state.tally, state.opened.at, now)
-    if verdict.grip is Grip.HARD:
+    if verdict.level is BrakeLevel.HARD:
         raise AllstopError(f"it would still be at its limit: {verdict.reason}", "allow it more")
     return limits
 
@@ -126,17 +126,19 @@ def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
     )
 
 
-async def hold_to_settings(project: Project, name: str, by: str) -> None:
-    """A thread that waits at its limit goes on under those of now, where they allow more."""
-    recorded = await record_of(project, name)
-    state = runs.fold(recorded.pilot, recorded.events)
-    if recorded.opened.kind != "auto" or state.closed is not None:
+async def hold_to_settings(
+    project: Project, recorded: Recorded, limits: Limits | None, by: str
+) -> None:
+    """A run that waits at its limit gets the limits of the settings, if these allow more."""
+    state, now = runs.fold(recorded.pilot, recorded.events), project.clock.now()
+    if limits is None or state.closed is not None:
         return
-    limits, now = board_spec.thread_limits(project), project.clock.now()
-    is_at_limit = brakes.check(state.limits, state.tally, state.opened.at, now).grip is Grip.HARD
-    may = brakes.check(limits, state.tally, state.opened.at, now).grip is not Grip.HARD
-    if may and limits != state.limits and (is_at_limit or state.broke):
-        await speak(project, name, Raise(limits=limits), by)
+    is_at_limit = (
+        brakes.check(state.limits, state.tally, state.opened.at, now).level is BrakeLevel.HARD
+    )
+    may = brakes.check(limits, state.tally, state.opened.at, now).level is not BrakeLevel.HARD
+    if may and limits != state.limits and (is_at_limit or state.limit_reached):
+        await speak(project, recorded.run, Raise(limits=limits), by)
 
 
 def _words(limits: Limits) -> str:

@@ -18,9 +18,9 @@ from allstop.adapters.git.repository.repository import (
     has_commit,
 )
 from allstop.adapters.git.repository.safe_names import folder_name, own_refs
-from allstop.adapters.git.workspace.clone import unknown
-from allstop.adapters.git.workspace.ext4_hint import make_ground
-from allstop.adapters.git.workspace.stale_refs import disown, left_behind
+from allstop.adapters.git.workspace.clone import no_clone_setup
+from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
+from allstop.adapters.git.workspace.stale_refs import back_up_and_delete, find_stale_refs
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
@@ -29,24 +29,23 @@ from allstop.app.live_text import overheard
 from allstop.app.notify.alerts import telling
 from allstop.app.runs import budget_limits
 from allstop.app.secrets import DiscreetWords, SecretFilter
-from allstop.app.target_gate import TargetFile, fittings
+from allstop.app.target_gate import TargetFile, clone_setup
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import TakeTurn
 from allstop.core.run import OpenMove
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
-from allstop.kinds import PILOTS
+from allstop.kinds import Pilots
 from allstop.ports import Launcher
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.tasks import Task
 
-WITH_WORKSPACES = frozenset({"task", "auto"})
 """The kinds of runs that work in one."""
 
 
@@ -100,13 +99,13 @@ async def runtime(
         journal=project.journal,
         hands=hands,
         clock=project.clock,
-        pilots=PILOTS,
+        pilots=Pilots(project.kinds),
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
         appraise=appraiser(project, launcher, trees),
         most_microusd=most_microusd(project),
-        days=Days(project.journal, budget_limits.of_day(project)),
+        daily_budget=DailyBudget(project.journal, budget_limits.of_day(project)),
     )
     try:
         registry.hire(agents)
@@ -140,7 +139,7 @@ def appraiser(
         """A box shows a clone at the repository's own path; without one it is where it is."""
         match asking:
             case OpenMove(move=TakeTurn(workspace=str(name))) if trees:
-                place = trees.place(name)
+                place = trees.box_of(name)
                 return place.at if launcher.isolation.boxed else str(place.workspace)
             case _:
                 return str(project.repository)
@@ -154,7 +153,7 @@ def appraiser(
         root, rules = home(asking), rules_of(project.settings.approvals.rules)
         policy = Policy(workspace=root, rules=rules)
         if not launcher.isolation.boxed:
-            policy = replace(policy, leads_out=links_out(root))
+            policy = replace(policy, escapes=links_out(root))
         return appraise(ask, policy)
 
     return appraised
@@ -177,7 +176,7 @@ async def workspaces(
     folder = project.folder / "workspaces"
     if not folder.is_dir():
         await _begin_anew(project, repository, note)
-    make_ground(folder)
+    make_workspaces_folder(folder)
     return GitWorkspaces(
         repository,
         folder,
@@ -185,8 +184,8 @@ async def workspaces(
         box=box(project),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
-        fittings=fittings(settings),
-        fitting=file.fittings if file else unknown,
+        clone_setup=clone_setup(settings),
+        find_clone_setup=file.clone_setup if file else no_clone_setup,
         disk_mb=settings.limits.disk_mb,
     )
 
@@ -197,10 +196,12 @@ async def _begin_anew(
     """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
     the record is, in which another process may just be writing the first of its own.
     """
-    refs = await left_behind(repository)
-    if not refs or any(head.kind in WITH_WORKSPACES for head in await project.records.heads()):
+    refs = await find_stale_refs(repository)
+    heads = await project.records.heads() if refs else []
+    kinds = {head.kind for head in heads} & set(project.kinds)
+    if not refs or any(project.kinds[kind].has_workspace for kind in kinds):
         return
-    if backups := await disown(repository, refs):
+    if backups := await back_up_and_delete(repository, refs):
         note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
 
 

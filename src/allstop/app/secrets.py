@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from allstop.core.errors import AllstopError
-from allstop.core.secrets import Flow, Secrets, is_secret_name
+from allstop.core.secrets import RedactedStream, Secrets, is_secret_name
 from allstop.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SecretFilter:
         self._secrets = secrets  # as they are known by then
 
     def __call__(self, value: T) -> T:
-        return self._secrets().scrubbed_in(value)
+        return self._secrets().redact_all_in(value)
 
 
 class DiscreetWords:
@@ -33,7 +33,7 @@ class DiscreetWords:
 
     def __init__(self, secrets: Callable[[], Secrets]) -> None:
         self._secrets = secrets
-        self._flow = Flow()
+        self._flow = RedactedStream()
 
     def feed(self, text: str) -> str:
         return self._flow.feed(text, self._secrets())

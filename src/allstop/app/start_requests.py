@@ -15,11 +15,11 @@ from allstop.settings.model import Approvals
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
-class _Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    pass
+class StartRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """The body of `POST /runs`; its tag is the kind of run."""
 
 
-class StartBoard(_Order, frozen=True, tag="board"):
+class StartBoard(StartRequest, frozen=True, tag="board"):
     """Work on the tasks; on a board that is at work already, in this way from now on."""
 
     mode: Literal["autopilot", "semi"] | None = None
@@ -29,14 +29,14 @@ class StartBoard(_Order, frozen=True, tag="board"):
     budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
 
 
-class StartTask(_Order, frozen=True, tag="task"):
+class StartTask(StartRequest, frozen=True, tag="task"):
     """A task of its own for a prompt, begun at once."""
 
     prompt: Annotated[str, Meta(min_length=1)]
     agent: str | None = None
 
 
-class StartRoom(_Order, frozen=True, tag="room"):
+class StartRoom(StartRequest, frozen=True, tag="room"):
     """A session in a thread of the room."""
 
     goal: Annotated[str, Meta(min_length=1)]
@@ -49,13 +49,10 @@ class StartRoom(_Order, frozen=True, tag="room"):
     instead: bool = False  # of a session that was interrupted
 
 
-class StartAuto(_Order, frozen=True, tag="auto"):
+class StartAuto(StartRequest, frozen=True, tag="auto"):
     """A thread that is kept going until its goal is reached."""
 
     goal: Annotated[str, Meta(min_length=1)]
     agent: str | None = None
     policy: DecisionPolicy | None = None
     approvals: Approvals | None = None
-
-
-Order: TypeAlias = StartBoard | StartTask | StartRoom | StartAuto

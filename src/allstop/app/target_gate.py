@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyio import to_thread
 
 from allstop.adapters.git.repository.safe_names import branch_ref
-from allstop.adapters.git.workspace.clone import Fittings
+from allstop.adapters.git.workspace.clone import CloneSetup
 from allstop.app.branch_settings import Branches
 from allstop.core.errors import AllstopError
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import Check, Gate
 from allstop.settings import FILE_NAME, SettingsError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def gate(settings: Settings) -> Gate:
         checks=checks(settings),
         keep_going=verification.keep_going,
         protected=verification.protected,
-        protection=Protection(verification.protection.value),
+        protection=verification.protection,
     )
 
 
@@ -49,9 +49,9 @@ def checks(settings: Settings) -> tuple[Check, ...]:
     )
 
 
-def fittings(settings: Settings) -> Fittings:
+def clone_setup(settings: Settings) -> CloneSetup:
     workspace = settings.workspace
-    return Fittings(
+    return CloneSetup(
         copy=workspace.copy,
         setup=workspace.setup or "",
         setup_timeout_s=float(workspace.setup_timeout),
@@ -69,7 +69,7 @@ class _Read(NamedTuple):
 
     seen: _Seen | None = None  # what was looked at last
     gate: Gate | None = None
-    fittings: Fittings | None = None
+    clone_setup: CloneSetup | None = None
 
 
 class TargetFile:
@@ -87,8 +87,8 @@ class TargetFile:
     async def gate(self, target: str) -> Gate | None:
         return (await self._known(target)).gate
 
-    async def fittings(self, target: str) -> Fittings | None:
-        return (await self._known(target)).fittings
+    async def clone_setup(self, target: str) -> CloneSetup | None:
+        return (await self._known(target)).clone_setup
 
     async def _known(self, target: str) -> _Read:
         try:
@@ -100,7 +100,7 @@ class TargetFile:
     async def _look(self, target: str) -> None:
         """Read it only where it is another one: this is asked for every clone and every check."""
         ref = branch_ref(target)
-        (found,) = await self._repository.looked_up(f"{ref}:{FILE_NAME}") if ref else (None,)
+        (found,) = await self._repository.look_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
         seen = _Seen(blob, self._checkout() if blob is None else None, self._project.loaded)
         before = self._read.get(target, _Read())
@@ -109,7 +109,7 @@ class TargetFile:
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
         self._read[target] = before._replace(seen=seen)
         settings = self._project.with_file(committed).settings
-        self._read[target] = _Read(seen, gate(settings), fittings(settings))
+        self._read[target] = _Read(seen, gate(settings), clone_setup(settings))
 
     def _checkout(self) -> bytes | None:
         try:

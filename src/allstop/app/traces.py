@@ -11,7 +11,6 @@ from allstop.app.runs.follow import Reader
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import BOARD, HELM, AgentName, RunId, root_of
 from allstop.engine.local import LocalEngine
-from allstop.kinds import PILOTS
 from allstop.ports import Record
 from allstop.views import trace_spans
 from allstop.views.trace_spans import Span, Telling, Traced, Who
@@ -76,16 +75,16 @@ class _Watch:
         run, seq, event = record
         if isinstance(event, Opened):
             above = self._known.get(event.parent) if event.parent else None
-            self._known[run] = trace_spans.begin(run, PILOTS[event.kind], event, above)
+            self._known[run] = trace_spans.begin(run, self._project.kinds[event.kind], event, above)
             return
         known = self._known.get(run)
         if known is None:
             return
-        pilot = PILOTS[known.state.opened.kind]
-        self._known[run], found = trace_spans.follow(run, pilot, known, event, self._telling)
+        kind = self._project.kinds[known.state.opened.kind]
+        self._known[run], found = trace_spans.follow(run, kind, known, event, self._telling)
         if seq > self._before.get(run, 0):
             for span in found:
-                self._send(self._project.secrets.scrubbed_in(span))
+                self._send(self._project.secrets.redact_all_in(span))
         if isinstance(event, Closed):
             del self._known[run]
 

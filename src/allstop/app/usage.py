@@ -10,7 +10,7 @@ import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app.board import commands
-from allstop.engine.journal_search import place_before
+from allstop.engine.journal_search import position_before
 from allstop.ports import Journal
 from allstop.views.usage import By, Ledger, Sum, Turn, name_by
 
@@ -59,7 +59,7 @@ class Turns:
         journal = self._journal
         async with self._lock:
             if self._earliest is None or moment < self._earliest:
-                self._begin(moment, await place_before(journal, moment))
+                self._begin(moment, await position_before(journal, moment))
             while records := await journal.written(self._place, READ_AT_ONCE):
                 found = (self._ledger.take(record.run, record.event) for _, record in records)
                 self._turns += filter(None, found)

@@ -1,1 +1,1 @@
-"""Full Auto: one agent thread, driven decision by decision. Pure."""
+"""Full Auto: keeps one agent's thread running, with a decision after each turn. Pure."""

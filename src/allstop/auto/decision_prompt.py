@@ -1,4 +1,4 @@
-"""What a model that decides after a turn of Full Auto is told of it. Words are data."""
+"""The prompt of the model that decides after a turn. Records hash it: don't change the words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from allstop.auto.state import AutoState, Decision, ModelDecision, TurnSummary
 from allstop.auto.structured_output import schema_of
 from allstop.core import brakes
 from allstop.core.moves import Change
-from allstop.core.prompt import Part, Talk
-from allstop.core.run import Brief
-from allstop.core.text import ending
+from allstop.core.prompt import Part, StructuredPrompt
+from allstop.core.run import PilotContext
+from allstop.core.text import last_chars
 
 DECIDER = """\
 You watch over a coding agent that works by itself, turn after turn. After each turn you decide:
@@ -22,9 +22,9 @@ next step in one or two sentences; only with continue)."""
 MOST_DENIED = 5
 
 
-def decide(state: AutoState, summary: TurnSummary, brief: Brief) -> Talk:
-    lines = _lines(state, summary, brief) if state.spec.edition >= 2 else _first(state, summary)
-    return Talk(
+def decide(state: AutoState, summary: TurnSummary, context: PilotContext) -> StructuredPrompt:
+    lines = _lines(state, summary, context) if state.spec.edition >= 2 else _first(state, summary)
+    return StructuredPrompt(
         system=DECIDER,
         parts=(
             Part(text=f"The goal:\n{state.spec.goal.strip()}"),
@@ -34,7 +34,7 @@ def decide(state: AutoState, summary: TurnSummary, brief: Brief) -> Talk:
     )
 
 
-def _lines(state: AutoState, summary: TurnSummary, brief: Brief) -> Iterator[str]:
+def _lines(state: AutoState, summary: TurnSummary, context: PilotContext) -> Iterator[str]:
     turn = f"Turn {summary.turn} (move {summary.move} of the record, {_thread(summary)})"
     yield f"{turn}: {summary.status}{_error(summary)}"
     yield _plan(summary)
@@ -44,7 +44,7 @@ def _lines(state: AutoState, summary: TurnSummary, brief: Brief) -> Iterator[str
     yield _listed("What it did last", summary.did)
     used = summary.usage
     yield f"Tokens of this turn: {used.input:,} in ({used.cached:,} cached), {used.output:,} out"
-    yield f"Used so far: {_used(brief)}"
+    yield f"Used so far: {_used(context)}"
     turns = ", ".join(map(str, state.history.compactions))
     yield f"Compactions so far: {len(state.history.compactions)}" + (
         f" (in turn {turns})" if turns else ""
@@ -58,7 +58,7 @@ def _thread(summary: TurnSummary) -> str:
 
 
 def _changed(change: Change) -> str:
-    """What a diff would show, without its lines."""
+    """The changed files, without their lines."""
     head = f"Changed so far: {change.files} files, {change.commits} commits"
     more = change.files - len(change.sketch)
     files = [*change.sketch, *([f"and {more} more"] if change.sketch and more > 0 else [])]
@@ -67,10 +67,10 @@ def _changed(change: Change) -> str:
     return "\n\n".join(filter(None, [listed, _listed("Of these a person has to know", guarded)]))
 
 
-def _used(brief: Brief) -> str:
-    """Of what it may, as far as there are limits."""
-    limits, tally = brief.limits, brief.tally
-    minutes = brakes.seconds_in(brief.now - (brief.opened_at or brief.now)) / 60
+def _used(context: PilotContext) -> str:
+    """The usage so far, with limits where there are any."""
+    limits, tally = context.limits, context.tally
+    minutes = brakes.elapsed_seconds(context.now - (context.opened_at or context.now)) / 60
     most_minutes = limits.time_s / 60 if limits.time_s is not None else None
     cost = limits.cost_microusd
     return ", ".join(
@@ -92,7 +92,7 @@ def _listed(head: str, lines: Sequence[str]) -> str:
 
 
 def _first(state: AutoState, summary: TurnSummary) -> Iterator[str]:
-    """As the first edition told it."""
+    """The prompt of the first edition."""
     change = summary.change
     yield f"Turn {summary.turn}: {summary.status}{_error(summary)}"
     yield _plan(summary)
@@ -110,7 +110,7 @@ def _error(summary: TurnSummary) -> str:
 
 
 def _plan(summary: TurnSummary) -> str:
-    return f"Plan:\n{ending(summary.plan, 2000)}" if summary.plan else "Plan: none was told"
+    return f"Plan:\n{last_chars(summary.plan, 2000)}" if summary.plan else "Plan: none was told"
 
 
 def _before(decisions: Sequence[Decision]) -> str:
@@ -119,4 +119,4 @@ def _before(decisions: Sequence[Decision]) -> str:
 
 
 def _said(summary: TurnSummary) -> str:
-    return f"What it said last:\n{ending(summary.text, 4000)}"
+    return f"What it said last:\n{last_chars(summary.text, 4000)}"

@@ -1,4 +1,4 @@
-"""What is written down of a decision of Full Auto."""
+"""The journal record of a Full Auto decision."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import msgspec
 from allstop.auto.state import AutoState, History, TurnSummary
 from allstop.core.decisions import Decided
 
-OF_A_TURN = (
+SUMMARY_FIELDS = (
     *("turn", "status", "error", "kind", "said", "text", "plan", "change", "usage", "compactions"),
     *("unanswered", "was_review", "pending", "denied", "thread", "move", "did"),
 )
-OF_BEFORE = (
+HISTORY_FIELDS = (
     *("footprints", "errors", "compactions", "reviews", "reviewed", "looked_at", "vouched"),
 )
 
 
-def written(state: AutoState) -> Decided | None:
-    """The latest decision, as the record keeps it."""
+def decision_record(state: AutoState) -> Decided | None:
+    """The latest decision with a digest of its inputs."""
     if state.decision is None or state.summary is None:
         return None
     inputs = _digest(state.summary, state.history)
@@ -25,9 +25,9 @@ def written(state: AutoState) -> Decided | None:
 
 
 def _digest(summary: TurnSummary, history: History) -> str:
-    """Of fields by name: one that comes later must not make old records look forged."""
-    from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no digest
+    """A digest of named fields, so that added fields don't change old digests."""
+    from hashlib import blake2b  # loads OpenSSL, which read-only commands don't need
 
-    known = [getattr(summary, name) for name in OF_A_TURN]
-    known += [getattr(history, name) for name in OF_BEFORE]
+    known = [getattr(summary, name) for name in SUMMARY_FIELDS]
+    known += [getattr(history, name) for name in HISTORY_FIELDS]
     return blake2b(msgspec.json.encode(known), digest_size=8).hexdigest()

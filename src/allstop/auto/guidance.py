@@ -1,6 +1,7 @@
-"""Guidance: what is found out and planned before an agent in Full Auto takes a turn.
+"""Guidance: research, understanding, plan and directive before an agent's turn in Full Auto.
 
-Each stage is a signature. A model answers it; where there is none, or it fails, the rules do.
+Each stage is a signature that a model answers. Without a model, or if it fails, rules answer.
+The docstrings of the signatures are part of the prompts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from allstop.core.moves import Surveyed
 from allstop.core.text import one_line
 
 KEPT = 50
-"""How many steps are remembered; all of them are in the record."""
+"""Number of remembered steps; the journal has all of them."""
 
 Confidence = Annotated[float, Meta(ge=0, le=1, description="How sure you are.")]
 Line = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -25,10 +26,10 @@ Lines = Annotated[tuple[Line, ...], Meta(max_length=20)]
 
 
 class GuideSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    agent: AgentName | None = None  # whose model answers; None: the rules
+    agent: AgentName | None = None  # the agent whose model answers; None: the rules
     max_tokens: int | None = None
-    permissions: tuple[str, ...] = ()  # what the agent that works may do, in words
-    rehearses: bool = False  # it ends where the agent would begin
+    permissions: tuple[str, ...] = ()  # permissions of the working agent, as sentences
+    rehearses: bool = False  # end before the agent's first turn
 
 
 class Stage(StrEnum):
@@ -91,9 +92,9 @@ SIGNATURES: dict[Stage, type[Answer]] = {
 
 
 class Step(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What people see of a stage."""
+    """A finished stage, as shown to people."""
 
-    turn: int  # the last one before it
+    turn: int  # the last turn before the stage
     stage: Stage
     by: str
     text: str
@@ -101,16 +102,16 @@ class Step(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class Guide(Struct, frozen=True, gc=False, kw_only=True):
-    """How far guidance is, and what it knows."""
+    """The remaining stages of guidance and its results."""
 
-    is_super: bool = False  # nobody said what to do, only to do it
+    is_super: bool = False  # the goal only says "go"
     ahead: tuple[Stage, ...] = ()
     survey: Surveyed | None = None
     understanding: Understanding | None = None
     plan: Planning | None = None
     directive: Directive | None = None
     reason: str = ""
-    confidence: float = 1.0  # the least of this round
+    confidence: float = 1.0  # the lowest of this round
     steps: tuple[Step, ...] = ()
 
 
@@ -146,21 +147,21 @@ _BESIDE = frozenset(
 
 
 def is_go(message: str) -> bool:
-    """Whether it says to do something, but not what: "go", "just do it"."""
+    """Whether a message only says to start, without a task: "go", "just do it"."""
     words = re.findall(r"\w+", message.lower().replace("'", "").replace("’", ""))
     return 0 < len(words) <= 6 and any(w in _GO for w in words) and set(words) <= _GO | _BESIDE
 
 
-def begun(goal: str, *, has_repository: bool) -> Guide:
-    """Before the first turn."""
+def initial_guide(goal: str, *, has_repository: bool) -> Guide:
+    """The stages before the first turn."""
     if not is_go(goal):
         return Guide(ahead=(Stage.ROUTE,))
     ahead = (Stage.UNDERSTAND, Stage.PLAN, Stage.DIRECT)
     return Guide(is_super=True, ahead=(Stage.RESEARCH, *ahead) if has_repository else ahead)
 
 
-def again(guide: Guide, *, is_news: bool) -> Guide:
-    """After a turn; `is_news`: the repository is no longer what was looked at."""
+def next_round(guide: Guide, *, is_news: bool) -> Guide:
+    """The stages after a turn; `is_news` means that the repository has changed."""
     ahead = (Stage.RESEARCH, Stage.DIRECT) if is_news else (Stage.DIRECT,)
     return replace(guide, ahead=ahead, directive=None, reason="", confidence=1.0)
 
@@ -170,19 +171,21 @@ def surveyed(guide: Guide, found: Surveyed, turn: int) -> Guide:
     text = f"{len(found.paths) + found.more} names at {found.commit[:10]}"
     text += f"; read {names}" if names else ""
     step = Step(turn=turn, stage=Stage.RESEARCH, by="git", text=text)
-    return _stepped(replace(guide, survey=found), step)
+    return _next_stage(replace(guide, survey=found), step)
 
 
 def not_surveyed(guide: Guide, why: str, turn: int) -> Guide:
     step = Step(turn=turn, stage=Stage.RESEARCH, by="git", text=f"nothing: {why}")
-    return _stepped(replace(guide, survey=None), step)
+    return _next_stage(replace(guide, survey=None), step)
 
 
 def answered(guide: Guide, answer: Answer, by: str, turn: int) -> Guide:
-    """One stage further."""
+    """Store the answer of a stage and go to the next one."""
     stage = guide.ahead[0]
-    step = Step(turn=turn, stage=stage, by=by, text=shown(answer), confidence=answer.confidence)
-    guide = _stepped(guide, step)
+    step = Step(
+        turn=turn, stage=stage, by=by, text=answer_text(answer), confidence=answer.confidence
+    )
+    guide = _next_stage(guide, step)
     guide = replace(guide, confidence=min(guide.confidence, answer.confidence))
     match answer:
         case Routing(route=Route.UNDERSTAND, reason=reason):
@@ -200,7 +203,7 @@ def answered(guide: Guide, answer: Answer, by: str, turn: int) -> Guide:
             return replace(guide, directive=answer, reason=reason)
 
 
-def shown(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
     match answer:
         case Routing(route=route, reason=reason):
             return f"{route}: {reason}"
@@ -213,7 +216,7 @@ def shown(answer: Answer) -> str:
             return directive
 
 
-def _stepped(guide: Guide, step: Step) -> Guide:
+def _next_stage(guide: Guide, step: Step) -> Guide:
     return replace(guide, ahead=guide.ahead[1:], steps=(*guide.steps[1 - KEPT :], step))
 
 
@@ -224,7 +227,7 @@ _HEADING = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 _OPEN_STEP = re.compile(r"^\[[ >]\]\s*(.+)$", re.MULTILINE)
 
 SURE = 0.9
-"""Of rules: enough to go on with where nothing else is asked for."""
+"""The confidence of rules: above the default min_confidence."""
 
 STEPS = (
     "Look at the files that matter for this.",
@@ -235,21 +238,21 @@ NEXT = "Do the next thing that the goal still needs, and check it."
 
 
 def by_rules(guide: Guide, goal: str, told_plan: str) -> Answer:
-    """What the rules make of the stage that is next; they need no model."""
+    """The rules' answer to the next stage."""
     items = tuple(one_line(item, 500) for item in _ITEM.findall(goal)[:12])
     match guide.ahead[0]:
         case Stage.ROUTE:
-            return _routed(goal, len(items))
+            return _route_by_rules(goal, len(items))
         case Stage.UNDERSTAND:
-            task = _task(guide.survey) if guide.is_super else goal.strip()[:2000]
+            task = _task_by_rules(guide.survey) if guide.is_super else goal.strip()[:2000]
             return Understanding(task=task, requirements=items, confidence=SURE)
         case Stage.PLAN:
             return Planning(steps=items or STEPS, confidence=SURE)
         case _:
-            return _directed(guide, told_plan)
+            return _directive_by_rules(guide, told_plan)
 
 
-def _routed(goal: str, items: int) -> Routing:
+def _route_by_rules(goal: str, items: int) -> Routing:
     if items > 1:
         reason = f"it lists {items} things"
         return Routing(route=Route.PLAN, reason=reason, confidence=SURE)
@@ -259,7 +262,7 @@ def _routed(goal: str, items: int) -> Routing:
     return Routing(route=Route.RESPOND, reason="it is one thing", confidence=SURE)
 
 
-def _task(survey: Surveyed | None) -> str:
+def _task_by_rules(survey: Surveyed | None) -> str:
     files = survey.files if survey else ()
     readme = next((file.text for file in files if "readme" in file.path.lower()), "")
     found = _HEADING.search(readme)
@@ -270,7 +273,7 @@ def _task(survey: Surveyed | None) -> str:
     )
 
 
-def _directed(guide: Guide, told_plan: str) -> Directive:
+def _directive_by_rules(guide: Guide, told_plan: str) -> Directive:
     if found := _OPEN_STEP.search(told_plan):
         reason = "it is the next open step of the agent's own plan"
         return Directive(directive=one_line(found[1], 500), reason=reason, confidence=SURE)

@@ -1,4 +1,4 @@
-"""What a model is asked at a stage of guidance, and what the agent is told of its answers."""
+"""Prompts of guidance. Records hash them: don't change the words."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from allstop.auto.guidance import SIGNATURES, Guide
 from allstop.auto.state import AutoState, TurnSummary
 from allstop.auto.structured_output import schema_of
 from allstop.core.moves import Surveyed
-from allstop.core.prompt import Part, Talk
-from allstop.core.text import ending
+from allstop.core.prompt import Part, StructuredPrompt
+from allstop.core.text import last_chars
 
 GUIDE = """\
 You guide a coding agent that works by itself, turn after turn. You never do the work yourself.
@@ -21,7 +21,7 @@ Answer with one JSON object: {fields}."""
 
 
 class Inputs(Struct, frozen=True, gc=False, kw_only=True):
-    """What every signature is answered from."""
+    """The inputs of every signature."""
 
     goal: str
     summary: TurnSummary | None
@@ -39,8 +39,8 @@ def inputs(state: AutoState) -> Inputs:
     )
 
 
-def ask(state: AutoState, guide: Guide) -> Talk:
-    """The question of the stage that is next."""
+def ask(state: AutoState, guide: Guide) -> StructuredPrompt:
+    """The prompt of the next stage."""
     signature = SIGNATURES[guide.ahead[0]]
     given = inputs(state)
     parts = [
@@ -54,7 +54,7 @@ def ask(state: AutoState, guide: Guide) -> Talk:
     schema = schema_of(signature)
     words = inspect.cleandoc(signature.__doc__ or "")
     fields = ", ".join(signature.__struct_fields__)
-    return Talk(
+    return StructuredPrompt(
         system=GUIDE.format(words=words, fields=fields),
         parts=tuple(Part(text=part) for part in parts if part),
         reply_schema=schema,
@@ -62,7 +62,7 @@ def ask(state: AutoState, guide: Guide) -> Talk:
 
 
 def lead(guide: Guide | None) -> str:
-    """What the first turn is told besides the goal."""
+    """The addition to the first turn's prompt."""
     if guide is None:
         return ""
     step = f"Begin with this: {guide.directive.directive}" if guide.directive else ""
@@ -98,9 +98,9 @@ def _turn(summary: TurnSummary) -> str:
     change = summary.change
     lines = [
         f"Turn {summary.turn}: {summary.status}" + (f", {summary.error}" if summary.error else ""),
-        f"Its own plan:\n{ending(summary.plan, 2000)}" if summary.plan else "",
+        f"Its own plan:\n{last_chars(summary.plan, 2000)}" if summary.plan else "",
         f"Changed so far: {change.files} files, {change.commits} commits" if change else "",
-        f"What it said last:\n{ending(summary.text, 4000)}" if summary.text else "",
+        f"What it said last:\n{last_chars(summary.text, 4000)}" if summary.text else "",
     ]
     return "\n".join(line for line in lines if line)
 

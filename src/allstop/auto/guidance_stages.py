@@ -1,4 +1,4 @@
-"""Guidance within a run of Full Auto: the move of each stage, and what comes of its result."""
+"""Guidance stages within a Full Auto run: the move of each stage and the state after it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from allstop.auto import guidance, guidance_prompts
 from allstop.auto.guidance import SIGNATURES, Answer, Guide, Stage
 from allstop.auto.state import Action, AutoState, Decision
 from allstop.auto.structured_output import read
-from allstop.core.moves import BRAKED, OURS, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
-from allstop.core.prompt import prompt_of
+from allstop.core.moves import BRAKED, RESUMABLE, Failed, Move, Survey, Surveyed, TakeTurn, TurnDone
+from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
 
 GUIDANCE_S = 120.0
@@ -17,31 +17,31 @@ GUIDANCE_S = 120.0
 RULES = "rules"
 
 
-def is_ahead(state: AutoState) -> bool:
+def has_stage(state: AutoState) -> bool:
     return state.guide is not None and bool(state.guide.ahead)
 
 
 def begin(state: AutoState) -> AutoState:
-    """Before the first turn, or from a turn that was taken elsewhere."""
+    """Start guidance before the first turn, or after a given turn summary."""
     if state.spec.guide is None:
         return state
-    first = guidance.begun(state.spec.goal, has_repository=_has_repository(state))
+    first = guidance.initial_guide(state.spec.goal, has_repository=_has_repository(state))
     if state.spec.summary is not None:
         first = replace(first, ahead=())
     return by_rules_alone(replace(state, guide=first))
 
 
 def after_turn(state: AutoState, decision: Decision) -> AutoState:
-    """It goes on; guidance says with what."""
+    """Start guidance for the next turn."""
     guide = state.guide or Guide()
     head = state.change.head if state.change else ""
     is_news = guide.survey is None or guide.survey.commit != head
-    guide = guidance.again(guide, is_news=is_news and _has_repository(state))
+    guide = guidance.next_round(guide, is_news=is_news and _has_repository(state))
     return by_rules_alone(replace(state, guide=guide, decided=decision))
 
 
 def move(state: AutoState) -> Move:
-    """What the stage that is next needs."""
+    """The move of the next stage."""
     spec, guide = state.spec, _guide(state)
     if guide.ahead[0] is Stage.RESEARCH:
         return Survey(target=spec.target, workspace=spec.name)
@@ -49,27 +49,27 @@ def move(state: AutoState) -> Move:
     assert spec.guide.agent is not None, "the rules take no turns"
     return TakeTurn(
         agent=spec.guide.agent,
-        prompt=prompt_of(guidance_prompts.ask(state, guide)),
+        prompt=prompt_from(guidance_prompts.ask(state, guide)),
         timeout_s=GUIDANCE_S,
         max_tokens=spec.guide.max_tokens,
         ask_s=0.0,
     )
 
 
-def came_back(state: AutoState, result: object) -> AutoState:
-    """One stage further; what was only cut off is asked again."""
+def stage_ended(state: AutoState, result: object) -> AutoState:
+    """The state after a stage; an interrupted stage is repeated."""
     guide, turn = _guide(state), state.turns
     match result:
         case Surveyed():
             return by_rules_alone(replace(state, guide=guidance.surveyed(guide, result, turn)))
-        case Failed(kind=kind) if kind in OURS | BRAKED:
+        case Failed(kind=kind) if kind in RESUMABLE | BRAKED:
             return state
         case Failed(kind=kind, message=message) if guide.ahead[0] is Stage.RESEARCH:
             why = one_line(message, 200) or kind.value
             return by_rules_alone(replace(state, guide=guidance.not_surveyed(guide, why, turn)))
         case Failed(kind=kind):
             return _by_rules(state, f"{RULES} ({kind.value})")
-        case TurnDone(text=text) if guide.ahead[0] in SIGNATURES:  # a look around is no turn
+        case TurnDone(text=text) if guide.ahead[0] in SIGNATURES:  # research has no signature
             answer = read(text, SIGNATURES[guide.ahead[0]])
             if isinstance(answer, str):
                 return _by_rules(state, f"{RULES} ({one_line(answer)})")
@@ -79,15 +79,15 @@ def came_back(state: AutoState, result: object) -> AutoState:
 
 
 def by_rules_alone(state: AutoState) -> AutoState:
-    """Where there is no model, nothing has to be waited for but the look at the repository."""
+    """Without a model, answer all stages by rules up to the next research."""
     has_model = state.spec.guide is not None and state.spec.guide.agent is not None
-    while not has_model and is_ahead(state) and _guide(state).ahead[0] is not Stage.RESEARCH:
+    while not has_model and has_stage(state) and _guide(state).ahead[0] is not Stage.RESEARCH:
         state = _by_rules(state, RULES)
     return state
 
 
 def decision(state: AutoState) -> Decision:
-    """To go on, with what guidance has said; guards look at it as at any other."""
+    """The decision to continue with guidance's directive."""
     guide, before = _guide(state), state.decided
     directive = guide.directive.directive.strip() if guide.directive else ""
     return Decision(
@@ -114,7 +114,7 @@ def _answered(state: AutoState, answer: Answer, by: str) -> AutoState:
 
 
 def _guide(state: AutoState) -> Guide:
-    assert state.guide is not None, "guidance was asked for"
+    assert state.guide is not None, "guidance is on"
     return state.guide
 
 

@@ -1,4 +1,4 @@
-"""Stops that are no decision of the pilot: the user, budgets, a workspace or a merge in trouble."""
+"""Hard stops: stops that no decision caused, by a person, a budget, a workspace or a merge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allstop.auto.state import Action, AutoState
 from allstop.core import run
 from allstop.core.commands import Abort, Allstop, Freeze, Pause
 from allstop.core.events import Commanded, Event, MoveEnded, Waited
-from allstop.core.moves import BRAKED, LOST, Failed, Finish, Outcome, Wait
+from allstop.core.moves import BRAKED, CUT_BY_STOP, Failed, Finish, Outcome, Wait
 from allstop.core.run import Pilot, RunState
 
 
@@ -26,7 +26,7 @@ StopOf: TypeAlias = Callable[
 def stop_of(
     pilot: Pilot[AutoState], before: RunState[AutoState], after: RunState[AutoState], event: Event
 ) -> Stop | None:
-    """What an event puts in the way of the latest decision, unless that is to wait anyway."""
+    """The stop that an event causes against the latest decision, unless that is a pause."""
     decision = after.pilot.decision
     if decision is None or decision.action is Action.PAUSE or after.pilot.end is not None:
         return None
@@ -38,7 +38,9 @@ def stop_of(
         case MoveEnded(result=Failed(kind=kind, message=message)) if kind in BRAKED:
             why = kind.value.replace("_", " ")
             return Stop(Action.PAUSE, f"hard stop: {why}: {message}")
-        case MoveEnded(result=Failed(kind=kind)) if kind in LOST and after.stops == before.stops:
+        case MoveEnded(result=Failed(kind=kind)) if (
+            kind in CUT_BY_STOP and after.stops == before.stops
+        ):
             is_own = before.open_move is not None and before.open_move.stops < before.stops
             return None if is_own or after.aborting else Stop(Action.PAUSE, "hard stop: allstop")
         case Waited(reason=reason, until=until) if until is not None:
@@ -52,7 +54,7 @@ def stop_of(
 
 
 def _at_limit(pilot: Pilot[AutoState], state: RunState[AutoState], event: Event) -> Stop | None:
-    """A decision was made, and the budget has no room for what it leads to."""
+    """The stop if the budget doesn't allow the decided move."""
     rests_until = state.pilot.wait_until
     match run.choose(pilot, state, max(event.at, rests_until or event.at)):
         case Wait(at_limit=True, reason=reason):

@@ -1,4 +1,4 @@
-"""What a run of Full Auto does next: a turn of its agent, a question to a model, the gate, the merge."""
+"""The next move of a Full Auto run: a turn, a model's decision, the gate or the merge."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from allstop.auto.state import AutoSpec, AutoState, TurnSummary
 from allstop.core.board_specs import MergeSpec
 from allstop.core.ids import AgentName
 from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
-from allstop.core.prompt import prompt, prompt_of
-from allstop.core.run import Brief
+from allstop.core.prompt import prompt, prompt_from
+from allstop.core.run import PilotContext
 
 MERGE = "merge"
 DECISION_S = 120.0
@@ -33,12 +33,14 @@ def turn(state: AutoState) -> Move:
     )
 
 
-def decision(state: AutoState, judge: AgentName, summary: TurnSummary, brief: Brief) -> Move:
-    """A model is asked what to do after that turn."""
-    talk = decide(state, summary, brief)
+def decision(
+    state: AutoState, judge: AgentName, summary: TurnSummary, context: PilotContext
+) -> Move:
+    """Ask a model for the decision after a turn."""
+    talk = decide(state, summary, context)
     return TakeTurn(
         agent=judge,
-        prompt=prompt_of(talk),
+        prompt=prompt_from(talk),
         timeout_s=DECISION_S,
         max_tokens=state.spec.max_tokens,
         ask_s=0.0,
@@ -51,8 +53,8 @@ def _adviser(spec: AutoSpec) -> Adviser | None:
     return Adviser(agent=spec.adviser, min_confidence=spec.min_confidence)
 
 
-def finishing(state: AutoState) -> Move:
-    """The gate, one merge, and the end."""
+def finish(state: AutoState) -> Move:
+    """The moves after the last turn: gate, merge, end."""
     spec, gate = state.spec, state.gate or state.spec.gate
     if spec.name and state.change is not None and state.change.loose:
         names = ", ".join(state.change.loose)
@@ -62,7 +64,7 @@ def finishing(state: AutoState) -> Move:
         return Finish(outcome=Outcome.DONE, note=state.note)
     has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
     if has_gate and not state.checked:
-        return RunChecks.by(gate, spec.name)
+        return RunChecks.for_gate(gate, spec.name)
     if not spec.merge:
         return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
     merge = MergeSpec(
@@ -71,6 +73,6 @@ def finishing(state: AutoState) -> Move:
         message=f"Merge {spec.name}: {spec.goal.strip().splitlines()[0][:60]}",
         gate=gate,
         verified=state.tree,
-        verified_by=gate.mark if state.gate else "",
+        verified_by=gate.fingerprint if state.gate else "",
     )
     return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))

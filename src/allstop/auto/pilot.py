@@ -1,4 +1,4 @@
-"""Full Auto: an agent's thread is kept going, turn after turn, until a decision ends it."""
+"""The Full Auto pilot: runs an agent's thread turn by turn until a decision ends it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from msgspec.structs import replace
 from allstop.auto import guidance_stages, turn_record
 from allstop.auto import next_move as moves
 from allstop.auto import prompts as prompts
-from allstop.auto.decision_record import written
+from allstop.auto.decision_record import decision_record
 from allstop.auto.rules import after_gate, by_rules, gated, may_wait
-from allstop.auto.safety import is_unsafe, let_go_on, looked_at
+from allstop.auto.safety import history_after_review, is_unsafe, resumed_decision
 from allstop.auto.state import (
     Action,
     AutoSpec,
     AutoState,
     Decision,
     DecisionPolicy,
-    Doing,
+    OpenTurn,
     TurnSummary,
     read_decision,
 )
@@ -39,8 +39,8 @@ from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
-    OVERGROWN,
+    OVER_MACHINE_LIMIT,
+    RESUMABLE,
     ChecksDone,
     Failed,
     FailureKind,
@@ -55,12 +55,12 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.retries import MOVING, back_at
-from allstop.core.run import Brief
+from allstop.core.retries import NO_STREAK, retry_time
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 
 KEPT = 50
-"""How many decisions are remembered; all of them are in the record."""
+"""Number of remembered decisions; the journal has all of them."""
 
 
 class AutoPilot:
@@ -69,18 +69,18 @@ class AutoPilot:
     needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> AutoState:
-        return _begun(AutoState(spec=msgspec.convert(spec, AutoSpec)))
+        return _initial_state(AutoState(spec=msgspec.convert(spec, AutoSpec)))
 
     def evolve(self, state: AutoState, event: Event) -> AutoState:
         match event:
             case MoveStarted(move=TakeTurn() | Survey(), id=move):
-                return replace(state, doing=_began(state, move), wait_until=None)
+                return replace(state, doing=_open_turn(state, move), wait_until=None)
             case MoveStarted():
                 return replace(state, doing=None, wait_until=None)
             case MoveEnded(result=result, at=at):
-                return _came_back(state, result, at)
+                return _move_ended(state, result, at)
             case ChildClosed(outcome=outcome, note=note):
-                return _merged(replace(state, merge_waits=""), outcome, note)
+                return _merge_closed(replace(state, merge_waits=""), outcome, note)
             case ChildWaited(reason=reason):
                 return replace(state, merge_waits=reason)
             case ChildWentOn() | ChildRested():
@@ -88,25 +88,25 @@ class AutoPilot:
             case Commanded(command=command, by=by):
                 return _commanded(state, command, by)
             case _ if state.doing is not None:
-                return turn_record.told(state, state.doing, event)
+                return turn_record.observe(state, state.doing, event)
             case _:
                 return state
 
     def decided(self, before: AutoState, after: AutoState) -> Decided | None:
-        return None if after.decisions is before.decisions else written(after)
+        return None if after.decisions is before.decisions else decision_record(after)
 
-    def unheard(self, state: AutoState) -> tuple[str, ...]:
+    def undelivered(self, state: AutoState) -> tuple[str, ...]:
         if state.doing is None or state.doing.is_aside:
             return ()
-        return tuple(map(prompts.told, state.told[state.doing.hears :]))
+        return tuple(map(prompts.from_person, state.told[state.doing.hears :]))
 
-    def next_move(self, state: AutoState, brief: Brief) -> Move:
+    def next_move(self, state: AutoState, context: PilotContext) -> Move:
         spec = state.spec
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note)
         if state.paused:
             return Wait(reason=state.paused, for_person=True, failure=state.paused_by)
-        if state.wait_until is not None and brief.now < state.wait_until:
+        if state.wait_until is not None and context.now < state.wait_until:
             return Wait(reason=state.waits_for, until=state.wait_until)
         if state.merging:
             waits = state.merge_waits
@@ -114,161 +114,165 @@ class AutoPilot:
         if spec.name and not state.base:
             return OpenWorkspace(workspace=spec.name, target=spec.target)
         if state.undecided and spec.decision_agent is not None and state.summary is not None:
-            return moves.decision(state, spec.decision_agent, state.summary, brief)
-        if guidance_stages.is_ahead(state):
+            return moves.decision(state, spec.decision_agent, state.summary, context)
+        if guidance_stages.has_stage(state):
             return guidance_stages.move(state)
-        return moves.finishing(state) if state.done else moves.turn(state)
+        return moves.finish(state) if state.done else moves.turn(state)
 
 
 def _commanded(state: AutoState, command: Command, by: str) -> AutoState:
     match command:
         case Say():
-            return _heard(state, command.words)
+            return _add_message(state, command.words)
         case Answer(text=text):
-            return _heard(state, text)
+            return _add_message(state, text)
         case Permit() if state.doing is not None:
-            return turn_record.answered(state, state.doing, command)
+            return turn_record.permit_answered(state, state.doing, command)
         case Resume() | Retry():
-            return _let_go_on(state, by)
+            return _resume(state, by)
         case _:
             return state
 
 
-def _let_go_on(state: AutoState, by: str) -> AutoState:
-    """After a pause. Where that was only for a look, what had been decided is carried out."""
+def _resume(state: AutoState, by: str) -> AutoState:
+    """Continue after a pause. After a safety pause, the stored decision is carried out."""
     decision = state.decision if state.paused else None
-    history = looked_at(state) if state.paused else state.history.forgiven()
-    state = replace(_freed(state), wait_until=None, history=history)
+    history = history_after_review(state) if state.paused else state.history.forgiven()
+    state = replace(_unpaused(state), wait_until=None, history=history)
     if decision is None or not is_unsafe(decision):
         return state
-    return _chose(state, let_go_on(decision, by))
+    return _decision_made(state, resumed_decision(decision, by))
 
 
-def _heard(state: AutoState, text: str) -> AutoState:
-    """What a person says is told to the agent; it also frees a thread that was paused."""
+def _add_message(state: AutoState, text: str) -> AutoState:
+    """Pass a person's message to the agent; it also ends a pause."""
     done = state.done and state.merging
-    history = looked_at(state) if state.paused else state.history
+    history = history_after_review(state) if state.paused else state.history
     told = (*state.told, text)
-    return replace(_freed(state), told=told, done=done, history=history)
+    return replace(_unpaused(state), told=told, done=done, history=history)
 
 
-def _freed(state: AutoState) -> AutoState:
-    return replace(state, paused="", paused_by=None, standstill=MOVING)
+def _unpaused(state: AutoState) -> AutoState:
+    return replace(state, paused="", paused_by=None, standstill=NO_STREAK)
 
 
-def _begun(state: AutoState) -> AutoState:
+def _initial_state(state: AutoState) -> AutoState:
     summary = state.spec.summary
     state = guidance_stages.begin(state)
     if summary is not None:
-        return _summed_up(state, summary, None)
+        return _turn_summarized(state, summary, None)
     if state.guide is None:
         return state
     state = replace(state, summary=TurnSummary(turn=0, status="not begun"))
     return (
         state
-        if guidance_stages.is_ahead(state)
-        else _decided(state, guidance_stages.decision(state))
+        if guidance_stages.has_stage(state)
+        else _carry_out(state, guidance_stages.decision(state))
     )
 
 
-def _began(state: AutoState, move: MoveId) -> Doing:
-    return Doing(
+def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
+    return OpenTurn(
         move=move,
         is_decision=state.undecided,
-        is_guidance=not state.undecided and guidance_stages.is_ahead(state),
+        is_guidance=not state.undecided and guidance_stages.has_stage(state),
         is_review=state.reviews,
         plan=state.plan,
         hears=len(state.told),
     )
 
 
-def _came_back(state: AutoState, result: object, at: datetime) -> AutoState:
+def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
     doing = state.doing
     if doing is None:
-        return _went(state, result)
+        return _other_move_ended(state, result)
     match result:
         case _ if doing.is_guidance:
-            return _guided(guidance_stages.came_back(state, result))
+            return _after_guidance(guidance_stages.stage_ended(state, result))
         case TurnDone() if doing.is_decision:
-            return _advised(state, result)
+            return _model_decided(state, result)
         case TurnDone():
-            return _spoke(state, doing, result, at)
+            return _turn_done(state, doing, result, at)
         case Failed() if doing.is_decision:
-            return state if result.kind in OURS | BRAKED else _unadvised(state, str(result.kind))
+            return (
+                state
+                if result.kind in RESUMABLE | BRAKED
+                else _rules_decide(state, str(result.kind))
+            )
         case Failed():
-            return _failed(state, doing, result, at)
+            return _turn_failed(state, doing, result, at)
         case _:
             return state
 
 
-def _went(state: AutoState, result: object) -> AutoState:
-    """What comes back of moves that are no turns."""
+def _other_move_ended(state: AutoState, result: object) -> AutoState:
+    """The state after a move that isn't a turn."""
     match result:
         case WorkspaceOpen(base=base, gate=gate):
             return replace(state, base=base, gate=gate)
         case Spawned():
             return replace(state, merging=True, merges=state.merges + 1)
         case Failed():
-            return _stuck(state, result)
+            return _setup_failed(state, result)
         case ChecksDone(passed=True, tree=tree):
             return replace(state, checked=True, tree=tree)
         case ChecksDone():
-            return _disagreed(state, result)
+            return _gate_failed(state, result)
         case _:
             return state
 
 
-def _disagreed(state: AutoState, gate: ChecksDone) -> AutoState:
-    """It is not done after all. That is decided like all else, so that guards look at it."""
+def _gate_failed(state: AutoState, gate: ChecksDone) -> AutoState:
+    """Continue after a failed gate, by a decision that the stop conditions check too."""
     state = replace(state, done=False, news=prompts.gate_failed(gate))
-    return _decided(state, after_gate(state.turns, gate)) if state.summary else state
+    return _carry_out(state, after_gate(state.turns, gate)) if state.summary else state
 
 
-def _stuck(state: AutoState, failed: Failed) -> AutoState:
-    """Its workspace or its gate is in trouble, not the agent."""
-    if failed.kind in OURS:
+def _setup_failed(state: AutoState, failed: Failed) -> AutoState:
+    """Pause after a failure of the workspace or the gate."""
+    if failed.kind in RESUMABLE:
         return replace(state, base="")
     reason = f"{failed.kind.value.replace('_', ' ')}: {one_line(failed.message, 300)}"
     return replace(state, paused=reason, paused_by=failed.kind)
 
 
-def _spoke(state: AutoState, doing: Doing, turn: TurnDone, at: datetime) -> AutoState:
+def _turn_done(state: AutoState, doing: OpenTurn, turn: TurnDone, at: datetime) -> AutoState:
     summary = turn_record.completed(state, doing, turn)
     state = replace(
         state,
         thread=turn.thread or state.thread,
         failures=0,
-        standstill=MOVING,
+        standstill=NO_STREAK,
         news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
         told=state.told[doing.hears :],
         checked=False,
     )
-    return _summed_up(state, summary, at)
+    return _turn_summarized(state, summary, at)
 
 
-def _failed(state: AutoState, doing: Doing, failed: Failed, at: datetime) -> AutoState:
-    if failed.kind is FailureKind.OUT_OF_BUDGET:  # it was not begun: a person may allow more
+def _turn_failed(state: AutoState, doing: OpenTurn, failed: Failed, at: datetime) -> AutoState:
+    if failed.kind is FailureKind.OUT_OF_BUDGET:  # not started: a person may raise the limit
         return state
-    if failed.kind in OURS or failed.kind in OVERGROWN:
+    if failed.kind in RESUMABLE or failed.kind in OVER_MACHINE_LIMIT:
         return replace(state, base="" if state.spec.name else state.base)
     before = state.standstill
     if failed.kind in LIMITED and not doing.unanswered and may_wait(state.spec, failed, at, before):
-        standstill = before.again(failed, at)
-        until = back_at(failed.retry_at, at, standstill.times, state.spec.goal)
+        standstill = before.extended(failed, at)
+        until = retry_time(failed.retry_at, at, standstill.times, state.spec.goal)
         waits = f"{state.spec.agent} is at its limit"
         return replace(state, standstill=standstill, wait_until=until, waits_for=waits)
     summary = turn_record.failed(state, doing, failed)
     if failed.kind is FailureKind.CAPPED:
         told = state.told[doing.hears :]
-        return _summed_up(replace(state, news=prompts.CAPPED, told=told), summary, at)
+        return _turn_summarized(replace(state, news=prompts.CAPPED, told=told), summary, at)
     attempt = state.failures + 1
     delay: timedelta = state.spec.backoff.delay(attempt, state.spec.goal)
-    state = _summed_up(replace(state, failures=attempt), summary, at)
+    state = _turn_summarized(replace(state, failures=attempt), summary, at)
     return replace(state, wait_until=at + delay, waits_for="tries again after a failure")
 
 
-def _summed_up(state: AutoState, summary: TurnSummary, at: datetime | None) -> AutoState:
-    """A turn is over: now it is decided, or a model is asked."""
+def _turn_summarized(state: AutoState, summary: TurnSummary, at: datetime | None) -> AutoState:
+    """After a turn, decide by rules or ask a model."""
     state = replace(
         state,
         turns=summary.turn,
@@ -282,45 +286,45 @@ def _summed_up(state: AutoState, summary: TurnSummary, at: datetime | None) -> A
     spec = state.spec
     if spec.policy is DecisionPolicy.MODEL and spec.decision_agent is not None:
         return replace(state, undecided=True)
-    return _chose(state, by_rules(spec, state.history, summary))
+    return _decision_made(state, by_rules(spec, state.history, summary))
 
 
-def _advised(state: AutoState, turn: TurnDone) -> AutoState:
-    assert state.summary is not None, "a model is asked about one"
+def _model_decided(state: AutoState, turn: TurnDone) -> AutoState:
+    assert state.summary is not None, "a decision needs a summary"
     by = str(state.spec.decision_agent)
     decision = read_decision(turn.text, state.summary.turn, by)
     if isinstance(decision, str):
-        return _unadvised(state, decision)
-    return _chose(state, decision)
+        return _rules_decide(state, decision)
+    return _decision_made(state, decision)
 
 
-def _unadvised(state: AutoState, why: str) -> AutoState:
-    """The rules decide where a model can't."""
-    assert state.summary is not None, "a model is asked about one"
+def _rules_decide(state: AutoState, why: str) -> AutoState:
+    """Decide by rules after the model failed."""
+    assert state.summary is not None, "a decision needs a summary"
     decision = by_rules(state.spec, state.history, state.summary)
-    return _chose(state, replace(decision, by=f"rules ({why})"))
+    return _decision_made(state, replace(decision, by=f"rules ({why})"))
 
 
-def _chose(state: AutoState, decision: Decision) -> AutoState:
-    """It is carried out; but before it goes on, guidance says with what."""
-    assert state.summary is not None, "what is decided about"
+def _decision_made(state: AutoState, decision: Decision) -> AutoState:
+    """Carry out a decision; before continuing, run guidance."""
+    assert state.summary is not None, "a decision needs a summary"
     carried_out = gated(state.spec, state.history, state.summary, decision)
     if state.spec.guide is None or carried_out.action is not Action.CONTINUE:
-        return _decided(state, decision)
-    return _guided(guidance_stages.after_turn(replace(state, undecided=False), decision))
+        return _carry_out(state, decision)
+    return _after_guidance(guidance_stages.after_turn(replace(state, undecided=False), decision))
 
 
-def _guided(state: AutoState) -> AutoState:
+def _after_guidance(state: AutoState) -> AutoState:
     return (
         state
-        if guidance_stages.is_ahead(state)
-        else _decided(state, guidance_stages.decision(state))
+        if guidance_stages.has_stage(state)
+        else _carry_out(state, guidance_stages.decision(state))
     )
 
 
-def _decided(state: AutoState, decision: Decision) -> AutoState:
+def _carry_out(state: AutoState, decision: Decision) -> AutoState:
     spec, summary = state.spec, state.summary
-    assert summary is not None, "what is decided about"
+    assert summary is not None, "a decision needs a summary"
     decision = gated(spec, state.history, summary, decision)
     state = replace(
         state,
@@ -348,7 +352,7 @@ def _decided(state: AutoState, decision: Decision) -> AutoState:
             return replace(state, done=not state.told, note=reason)
 
 
-def _merged(state: AutoState, outcome: Outcome, note: str) -> AutoState:
+def _merge_closed(state: AutoState, outcome: Outcome, note: str) -> AutoState:
     if outcome is Outcome.DONE:
         return replace(state, end=Outcome.DONE, note="merged", merging=False)
     return replace(state, merging=False, paused=f"it could not be merged: {note or outcome}")

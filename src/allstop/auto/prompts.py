@@ -1,4 +1,4 @@
-"""What an agent in Full Auto is told. Words are data."""
+"""Prompts of the agent in Full Auto. Records hash them: don't change the words."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from allstop.auto import guidance_prompts
 from allstop.auto.state import AutoSpec, AutoState
 from allstop.core.moves import ChecksDone
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 from allstop.core.work_prompts import CAPPED as CAPPED
 from allstop.core.work_prompts import SIGNALS, failed_gate
-from allstop.core.work_prompts import told as told
+from allstop.core.work_prompts import from_person as from_person
 
 REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
@@ -28,7 +28,7 @@ def words(state: AutoState) -> str:
 
 
 def own_review(state: AutoState) -> str:
-    """What an agent with a review of its own does in place of the words."""
+    """The prompt for agents that have their own review command; "" for other turns."""
     if not state.reviews or state.told or not state.base:
         return ""
     return review_by_itself(state.spec, state.base)
@@ -40,10 +40,10 @@ def first(spec: AutoSpec, guidance: str) -> str:
 
 
 def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
-    """The goal is said again each time, so that it can't drift; only the next step is free."""
+    """Every prompt repeats the goal, so that it can't drift; only the next step changes."""
     parts = [
         f"The goal is still:\n{spec.goal.strip()}",
-        *map(told, said),
+        *map(from_person, said),
         news,
         f"Next step: {step}" if step else "Go on with the next step towards it.",
         SIGNALS,
@@ -52,12 +52,12 @@ def going_on(spec: AutoSpec, news: str, said: Sequence[str], step: str) -> str:
 
 
 def review(spec: AutoSpec, said: Sequence[str]) -> str:
-    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(told, said), REVIEW, SIGNALS]
+    parts = [f"The goal is still:\n{spec.goal.strip()}", *map(from_person, said), REVIEW, SIGNALS]
     return "\n\n".join(parts) + "\n"
 
 
 def review_by_itself(spec: AutoSpec, base: str) -> str:
-    """For an agent with a review of its own, which knows nothing of the conversation."""
+    """For an agent's own review command, which doesn't see the conversation."""
     return f"""\
 Review all that was changed in this repository since the commit {base}; `git diff {base}` shows it.
 Look at it as a strict reviewer would: against the goal, for mistakes, for what is missing and for
@@ -69,7 +69,7 @@ The goal:
 
 
 def reviewed(text: str) -> str:
-    return f"A review of your work says:\n{ending(text, 8000)}\n\nFix what is right in it."
+    return f"A review of your work says:\n{last_chars(text, 8000)}\n\nFix what is right in it."
 
 
 def gate_failed(gate: ChecksDone) -> str:

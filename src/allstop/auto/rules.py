@@ -1,4 +1,4 @@
-"""What the rules of Full Auto decide after a turn, and which decisions they overrule."""
+"""Rules of Full Auto: the decision after a turn, and the conditions that override decisions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import msgspec
 from allstop.auto.safety import UNSAFE, lacks_sandbox, unsafe
 from allstop.auto.state import Action, AutoSpec, Decision, History, ReviewWhen, TurnSummary
 from allstop.core.moves import LIMITED, ChecksDone, Failed, FailureKind
-from allstop.core.retries import Standstill
+from allstop.core.retries import LimitStreak
 from allstop.core.signals import Signal
 from allstop.core.text import one_line
 
 MOST_REVIEWS = 3
-"""Of one run: an agent always finds something."""
+"""Maximum reviews per run."""
 
 
 MOST_WAITS = 10
-"""In a row, for an agent that doesn't say when it is back, where a thread has no endurance."""
+"""Maximum waits in a row for a limit without a reset time, if the spec has no endurance."""
 
 GATE = "the gate"
-"""Who decides that it goes on although it said that it is done."""
+"""The author of a decision to continue after a failed gate."""
 
 
 def hard_stop(spec: AutoSpec, summary: TurnSummary) -> str:
-    """What no decision can overrule."""
+    """The hard stop condition, which wins over any decision; "" if none."""
     if summary.unanswered:
         return f"nobody answered in time: {one_line(summary.unanswered[0])}"
     if lacks_sandbox(spec, summary):
@@ -52,15 +52,15 @@ RECOVERABLE = frozenset(
 )
 
 
-def may_wait(spec: AutoSpec, failed: Failed, at: datetime, before: Standstill) -> bool:
-    """Whether a limit is simply waited for: it has an end, or it has not lasted for long."""
+def may_wait(spec: AutoSpec, failed: Failed, at: datetime, before: LimitStreak) -> bool:
+    """Whether to wait for a limit: it has a reset time, or hasn't lasted too long."""
     if spec.endurance is None:
         return failed.retry_at is not None or before.times < MOST_WAITS
-    return not spec.endurance.over(failed, at, before)
+    return not spec.endurance.give_up_reason(failed, at, before)
 
 
 def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
-    """A sign that it goes nowhere."""
+    """The soft stop condition: repeated errors, compactions or no progress; "" if none."""
     errors = history.errors[-spec.repeated_errors :]
     if len(errors) == spec.repeated_errors and len(set(errors)) == 1:
         last_error = f"{summary.kind}: {one_line(summary.error, 200)}"
@@ -77,7 +77,7 @@ def soft_stop(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
 
 
 def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision:
-    """What the rules say; they need no model."""
+    """The rules' decision after a turn."""
     turn = summary.turn
     said = summary.said
     if said.signal is Signal.BLOCKED:
@@ -102,12 +102,12 @@ def by_rules(spec: AutoSpec, history: History, summary: TurnSummary) -> Decision
 
 
 def _kind(spec: AutoSpec, summary: TurnSummary) -> str:
-    """In words; the first edition wrote it as the record does."""
+    """The failure kind as text; the first edition kept its underscores."""
     return str(summary.kind) if spec.edition < 2 else str(summary.kind).replace("_", " ")
 
 
 def after_gate(turn: int, gate: ChecksDone) -> Decision:
-    """It said that it is done, and the gate says otherwise."""
+    """The decision after a failed gate."""
     failed = [check.name for check in gate.failed]
     failed += [f"{each.kind} {each.path}" for each in gate.findings if each.fatal]
     reason = f"the gate disagrees: {one_line(', '.join(failed), 200)}"
@@ -115,7 +115,7 @@ def after_gate(turn: int, gate: ChecksDone) -> Decision:
 
 
 def _wants_review(spec: AutoSpec, history: History, summary: TurnSummary, when: ReviewWhen) -> bool:
-    """Once for each state of the work, and only where there is work."""
+    """Whether a review is due: once for each state of the work."""
     has_work = summary.change is not None and summary.change.files > 0
     return (
         spec.review in (when, ReviewWhen.BOTH)
@@ -126,7 +126,7 @@ def _wants_review(spec: AutoSpec, history: History, summary: TurnSummary, when: 
 
 
 def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Decision) -> Decision:
-    """The decision that is carried out: stop conditions win over any other."""
+    """The decision after all stop conditions, which win over it."""
     hard = hard_stop(spec, summary)
     if hard:
         return overridden(decision, Action.STOP, f"hard stop: {hard}")
@@ -147,13 +147,13 @@ def gated(spec: AutoSpec, history: History, summary: TurnSummary, decision: Deci
 
 
 def _ends(history: History, summary: TurnSummary, decision: Decision) -> bool:
-    """Whether it has come to its end, or only has its last work looked at before that."""
+    """Whether the decision ends the thread, or is the review before the end."""
     if decision.action is Action.REVIEW:
         return summary.said.signal is Signal.COMPLETE and history.reviewed != summary.footprint
     return decision.action is not Action.CONTINUE
 
 
 def overridden(decision: Decision, action: Action, condition: str) -> Decision:
-    """The decision as it is carried out where something else wins."""
+    """The decision with another action and the condition that caused it."""
     was = decision.action if decision.action is not action else None
     return msgspec.structs.replace(decision, action=action, overridden=was, condition=condition)

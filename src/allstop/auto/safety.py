@@ -1,4 +1,4 @@
-"""Where a thread of Full Auto must not go on by itself: a person has to look first."""
+"""Safety pauses of Full Auto: conditions that a person must review before the thread continues."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from allstop.core.signals import Signal
 from allstop.core.text import one_line
 
 UNSAFE = "unsafe: "
-"""How such a condition begins."""
+"""Prefix of these conditions."""
 
 
 def unsafe(spec: AutoSpec, history: History, summary: TurnSummary, decision: Decision) -> str:
-    """Why a person has to look before this is carried out; nothing where nobody has to.
+    """Why a person must review this decision first; "" if not needed.
 
-    What they have looked at is not held against it again.
+    A reviewed condition doesn't pause the thread again.
     """
     if spec.edition < 2 or history.looked_at == summary.turn or decision.action is Action.PAUSE:
         return ""
     return (
         _without_sandbox(summary)
-        or _still_asking(summary)
+        or _request_pending(summary)
         or _denied_often(spec, summary)
-        or _steering(spec, history, summary)
-        or _ending_unfinished(spec, summary, decision)
+        or _guarded_file_changed(spec, history, summary)
+        or _stops_unfinished(spec, summary, decision)
     )
 
 
 def lacks_sandbox(spec: AutoSpec, summary: TurnSummary) -> bool:
-    """A person can mend that: it is no reason to give up."""
+    """Whether the sandbox is missing, which a person can repair: no hard stop."""
     return spec.edition >= 2 and summary.kind is FailureKind.UNSAFE
 
 
-def looked_at(state: AutoState) -> History:
-    """A person lets it go on: what they were called for is known to them from now on."""
+def history_after_review(state: AutoState) -> History:
+    """The history after a person resumed the thread: reviewed files are remembered."""
     history = state.history.forgiven()
     if not is_unsafe(state.decision) or state.summary is None:
         return history
@@ -49,8 +49,8 @@ def is_unsafe(decision: Decision | None) -> bool:
     return decision is not None and decision.condition.startswith(UNSAFE)
 
 
-def let_go_on(decision: Decision, by: str) -> Decision:
-    """What had been decided, now that somebody has looked."""
+def resumed_decision(decision: Decision, by: str) -> Decision:
+    """The stored decision, resumed by a person."""
     return replace(
         decision,
         action=decision.overridden or decision.action,
@@ -66,15 +66,15 @@ def _without_sandbox(summary: TurnSummary) -> str:
     return one_line(summary.error, 300)
 
 
-def _still_asking(summary: TurnSummary) -> str:
-    """It may have gone on as if it had been allowed."""
+def _request_pending(summary: TurnSummary) -> str:
+    """The agent may have continued without an answer."""
     if not summary.pending:
         return ""
     return f"the turn ended before anybody had answered: {one_line(summary.pending[0], 200)}"
 
 
 def _denied_often(spec: AutoSpec, summary: TurnSummary) -> str:
-    """Once is a mistake; who tries on looks for a way around."""
+    """Repeated denials: the agent may look for a way around the rules."""
     tried = [each for each in summary.denied if not each.startswith(NOBODY_TO_ASK)]
     tried = [each for each in tried if not each.endswith(f"({NEVER})")]
     if len(tried) < spec.repeated_errors:
@@ -82,8 +82,8 @@ def _denied_often(spec: AutoSpec, summary: TurnSummary) -> str:
     return f"rules denied what it tried {len(tried)} times, at last {one_line(tried[-1], 200)}"
 
 
-def _steering(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
-    """Hooks, CI, agents and keys: what reaches further than the work itself."""
+def _guarded_file_changed(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
+    """Changed files that control hooks, CI or agents, or hold keys."""
     if not spec.guards_files or summary.change is None:
         return ""
     files = summary.change.guarded
@@ -95,16 +95,16 @@ def _steering(spec: AutoSpec, history: History, summary: TurnSummary) -> str:
 
 
 def _is_known(spec: AutoSpec, history: History, path: str) -> bool:
-    """A person has been asked about it, or has named it themselves."""
+    """Whether a person approved the file or named it in the goal."""
     if any(known == path or known.endswith(f"/{path}") for known in history.vouched):
         return True
-    goal = "" if spec.guide else spec.goal  # which guidance may have put in other words
+    goal = "" if spec.guide else spec.goal  # guidance may have rewritten the goal
     name = path.rpartition("/")[2]
     return path in goal or ("." in name and name in goal)
 
 
-def _ending_unfinished(spec: AutoSpec, summary: TurnSummary, decision: Decision) -> str:
-    """A model can't overrule what the agent says of its own work, and have that merged."""
+def _stops_unfinished(spec: AutoSpec, summary: TurnSummary, decision: Decision) -> str:
+    """A model can't stop and merge while the agent says it is blocked or asks."""
     says = {Signal.BLOCKED: "is blocked", Signal.PENDING: "asks"}.get(summary.said.signal)
     if decision.action is not Action.STOP or says is None:
         return ""

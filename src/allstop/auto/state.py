@@ -1,11 +1,10 @@
-"""Full Auto: what is known after a turn, and what is decided."""
+"""State of a Full Auto run: spec, turn summaries, history and decisions."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -16,29 +15,17 @@ from allstop.auto.structured_output import read
 from allstop.core.asks import Ask
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
+from allstop.core.decisions import DecisionPolicy as DecisionPolicy
+from allstop.core.decisions import ReviewWhen as ReviewWhen
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName, MoveId
 from allstop.core.moves import Change, FailureKind, Outcome, Usage
-from allstop.core.retries import MOVING, Backoff, Endurance, Standstill
-from allstop.core.signals import Said, Signal
+from allstop.core.retries import NO_STREAK, Backoff, LimitPatience, LimitStreak
+from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 
-
-class DecisionPolicy(StrEnum):
-    RULES = "rules"
-    MODEL = "model"
-
-
-class ReviewWhen(StrEnum):
-    NEVER = "never"
-    END = "end"
-    ERROR = "error"
-    BOTH = "both"
-
-
 EDITION = 3
-"""Of the rules, and of what a model is told. What was begun by older ones is gone on with, and
-replayed, by those."""
+"""Version of the rules and prompts. A run keeps its edition when it is resumed or replayed."""
 
 
 class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -48,7 +35,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     target: str = ""
     policy: DecisionPolicy = DecisionPolicy.RULES
     decision_agent: AgentName | None = None
-    adviser: AgentName | None = None  # answers questions of tools, where it is sure enough
+    adviser: AgentName | None = None  # answers questions of tools if confident enough
     review: ReviewWhen = ReviewWhen.END
     min_confidence: float = 0.6
     no_progress_turns: int = 3
@@ -56,8 +43,8 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     max_compactions: int = 3
     compaction_turns: int = 10
     cooldown_s: float = 1.0
-    asks_first: bool = False  # before every command, so that the rules see each of them
-    ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
+    asks_first: bool = False  # the agent asks before every command, so that rules see all
+    ask_s: float | None = None  # how long a request waits for a person; 0: don't ask
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
@@ -65,43 +52,43 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     merge: bool = True
     backoff: Backoff = Backoff()
     guide: GuideSpec | None = None
-    summary: TurnSummary | None = None  # of a turn before this run: it begins with deciding
+    summary: TurnSummary | None = None  # of an earlier turn: the run starts with a decision
     edition: int = 1  # of the rules
-    guards_files: bool = False  # a person looks when the work changes what steers others
-    endurance: Endurance | None = None  # of limits; None: ten waits for one that names no time
+    guards_files: bool = False  # pause when guarded files change
+    endurance: LimitPatience | None = None  # None: ten waits for a limit without a reset time
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What a decision is made from."""
+    """The result of a turn, as input for a decision."""
 
     turn: int
     status: str  # completed, interrupted, failed
     error: str = ""
     kind: FailureKind | None = None
-    said: Said = Said(signal=Signal.NONE)
-    text: str = ""  # the end of the final message
+    said: SignalClaim = SignalClaim(signal=Signal.NONE)
+    text: str = ""  # end of the final message
     plan: str = ""
     change: Change | None = None
     usage: Usage = Usage()
     compactions: int = 0
-    unanswered: tuple[str, ...] = ()  # what it asked, and nobody answered in time
+    unanswered: tuple[str, ...] = ()  # requests without an answer in time
     was_review: bool = False
-    pending: tuple[str, ...] = ()  # what it asked, and the turn ended before an answer
-    denied: tuple[str, ...] = ()  # what it asked, and rules or nobody's presence denied
-    thread: str = ""  # the agent's own name for the conversation
-    move: MoveId = MoveId(0)  # the turn's in the record
-    did: tuple[str, ...] = ()  # the last of what it did, each in a line
+    pending: tuple[str, ...] = ()  # requests still open at the end of the turn
+    denied: tuple[str, ...] = ()  # requests that were denied
+    thread: str = ""  # the agent's conversation id
+    move: MoveId = MoveId(0)  # the turn's move in the journal
+    did: tuple[str, ...] = ()  # the last actions, one line each
 
     @property
     def only_reviewed(self) -> bool:
-        """By a review of the agent's own, which says what it found and ends with no signal."""
+        """Whether the turn was the agent's own review, which ends without a signal."""
         return self.was_review and self.said.signal is Signal.NONE
 
     @property
     def footprint(self) -> str:
-        """The same after two turns that changed neither the plan nor the work.
+        """A digest of plan and work: equal after turns without progress.
 
-        Of an agent that has neither, what it says is all there is.
+        Without plan and work, the digest covers the agent's text.
         """
         work = f"{self.change.tree or self.change.head} {self.change.files}" if self.change else ""
         text = f"{self.plan}\0{work}" if self.plan or work else self.text
@@ -109,18 +96,18 @@ class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
 
 
 class History(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What the rules remember of the turns before."""
+    """The facts about earlier turns that the rules need."""
 
     footprints: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()  # in a row
-    compactions: tuple[int, ...] = ()  # in which turns
+    compactions: tuple[int, ...] = ()  # turn numbers
     reviews: int = 0
-    reviewed: str = ""  # the footprint that a review has seen
-    looked_at: int = 0  # the last turn that a person was called to, and has let go on
-    vouched: tuple[str, ...] = ()  # files whose change a person knows of
+    reviewed: str = ""  # footprint at the last review
+    looked_at: int = 0  # the last turn that a person reviewed and resumed
+    vouched: tuple[str, ...] = ()  # guarded files that a person approved
 
     def forgiven(self) -> History:
-        """A person has looked at it: what led to a pause is not counted again."""
+        """Reset the counters that led to a pause."""
         return msgspec.structs.replace(self, footprints=(), errors=(), compactions=())
 
     def after(self, summary: TurnSummary) -> History:
@@ -142,12 +129,12 @@ _NUMBERED = re.compile(r"[\w-]*\d[\w-]*")
 
 
 def _alike(error: str) -> str:
-    """The same for errors that differ in a number, a time or the id of a request only."""
+    """Normalize an error: numbers, times and request ids are replaced."""
     return _NUMBERED.sub("#", one_line(error, 200))
 
 
-class Doing(Struct, frozen=True, gc=False, kw_only=True):
-    """What is known of the turn that is under way."""
+class OpenTurn(Struct, frozen=True, gc=False, kw_only=True):
+    """The current turn."""
 
     is_decision: bool = False
     is_review: bool = False
@@ -155,50 +142,50 @@ class Doing(Struct, frozen=True, gc=False, kw_only=True):
     plan: str = ""
     compactions: int = 0
     unanswered: tuple[str, ...] = ()
-    asks: tuple[Ask, ...] = ()  # of which nobody has answered yet
+    asks: tuple[Ask, ...] = ()  # open requests
     denied: tuple[str, ...] = ()
     move: MoveId = MoveId(0)
     did: tuple[str, ...] = ()
-    hears: int = 0  # how many of the words of people it was told
+    hears: int = 0  # number of people's messages that the agent has received
 
     @property
     def is_aside(self) -> bool:
-        """Another agent's turn than that of the one that works."""
+        """Whether it is a turn of the decision or guidance agent."""
         return self.is_decision or self.is_guidance
 
 
 class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     spec: AutoSpec
     base: str = ""
-    gate: Gate | None = None  # the target's, when the workspace was last opened
+    gate: Gate | None = None  # the target's gate when the workspace was last opened
     thread: str | None = None
     turns: int = 0
-    ended_at: datetime | None = None  # the last of them
-    doing: Doing | None = None  # the turn under way
+    ended_at: datetime | None = None  # end of the last turn
+    doing: OpenTurn | None = None
     plan: str = ""
     change: Change | None = None
     history: History = History()
     summary: TurnSummary | None = None
-    undecided: bool = False  # a model is to be asked about the summary
+    undecided: bool = False  # a model has to decide about the summary
     guide: Guide | None = None
-    decided: Decision | None = None  # to go on, once guidance has said with what
+    decided: Decision | None = None  # continue, after guidance
     decisions: tuple[Decision, ...] = ()
-    step: str = ""  # what the next turn is about, in the decider's words
-    news: str = ""  # what the next turn is told besides
-    told: tuple[str, ...] = ()  # by people
-    reviews: bool = False  # the next turn is one
+    step: str = ""  # next_input of the last decision
+    news: str = ""  # further text for the next prompt
+    told: tuple[str, ...] = ()  # messages of people
+    reviews: bool = False  # the next turn is a review
     paused: str = ""
-    paused_by: FailureKind | None = None  # where a failure led to it
+    paused_by: FailureKind | None = None  # the failure that led to the pause
     wait_until: datetime | None = None
     waits_for: str = ""
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     done: bool = False
     checked: bool = False
     tree: str = ""
     merging: bool = False
-    merge_waits: str = ""  # for what a person has to do
-    merges: int = 0  # tried
+    merge_waits: str = ""  # why the merge waits for a person
+    merges: int = 0  # attempts
     end: Outcome | None = None
     note: str = ""
 
@@ -207,7 +194,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
         return self.decisions[-1] if self.decisions else None
 
 
-# --- what a model decides ---
+# --- decisions of a model ---
 
 
 class ModelDecision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -220,7 +207,7 @@ class ModelDecision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
 
 
 def read_decision(text: str, turn: int, by: str) -> Decision | str:
-    """What a model decided; or why that can't be taken for a decision."""
+    """Parse a model's decision; returns the reason if it is invalid."""
     found = read(text, ModelDecision)
     if isinstance(found, str):
         return found

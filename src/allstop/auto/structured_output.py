@@ -1,4 +1,4 @@
-"""Signatures: the type a model answers with, its JSON Schema, and an answer read by it."""
+"""Structured output: JSON Schema of an answer type, and parsing of a model's answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ S = TypeVar("S", bound=Struct)
 
 
 def schema_of(kind: type[Struct]) -> dict[str, object]:
-    """One closed object without references: not every server follows them."""
+    """A closed object schema without references, which not every server resolves."""
     _, parts = msgspec.json.schema_components([kind])
     schema = parts[kind.__name__]
     properties = {name: _inlined(each, parts) for name, each in schema["properties"].items()}
@@ -19,13 +19,13 @@ def schema_of(kind: type[Struct]) -> dict[str, object]:
 
 
 def read(text: str, kind: type[S]) -> S | str:
-    """What a model answered; or why that can't be taken for an answer."""
+    """Parse a model's answer; returns the reason if it is invalid."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return "there is no JSON object in it"
     try:
         raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
-        return msgspec.convert(raw, kind, strict=False)  # "0.62" is a number, too
+        return msgspec.convert(raw, kind, strict=False)  # accepts "0.62" as a number
     except (msgspec.DecodeError, RecursionError) as error:
         return str(error)
 

@@ -1,4 +1,4 @@
-"""Questions of an agent's tools that a model answers: what it is asked, and what counts."""
+"""Tool advice: the prompt and the answer format for questions of an agent's tools."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from allstop.core.asks import Ask, Question, answered
-from allstop.core.prompt import Part, Talk
-from allstop.core.text import ending, one_line
+from allstop.core.asks import Ask, Question, match_answers
+from allstop.core.prompt import Part, StructuredPrompt
+from allstop.core.text import last_chars, one_line
 
 ADVISER = """\
 A coding agent works by itself towards a goal, and one of its tools asks questions. Answer them as
@@ -46,12 +46,12 @@ def advice_schema(questions: int) -> dict[str, object]:
     }
 
 
-def question_talk(ask: Ask, told: str) -> Talk:
-    """`told` is what the agent was told for this turn: its goal is in it."""
-    return Talk(
+def question_talk(ask: Ask, told: str) -> StructuredPrompt:
+    """`told` is the agent's prompt of this turn, which contains the goal."""
+    return StructuredPrompt(
         system=ADVISER,
         parts=(
-            Part(text=f"What the agent was told:\n{ending(told, 8000)}"),
+            Part(text=f"What the agent was told:\n{last_chars(told, 8000)}"),
             Part(text="\n\n".join(map(_put, ask.questions))),
         ),
         reply_schema=advice_schema(len(ask.questions)),
@@ -64,16 +64,16 @@ def _put(question: Question) -> str:
 
 
 def read_advice(text: str, ask: Ask) -> Advice | str:
-    """What a model answered; or why that can't be taken for an answer."""
+    """Parse a model's answer; returns the reason if it is invalid."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return "there is no JSON object in it"
     try:
         raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
-        found = msgspec.convert(raw, Advice, strict=False)  # "0.62" is a number, too
+        found = msgspec.convert(raw, Advice, strict=False)  # accepts "0.62" as a number
     except (msgspec.DecodeError, RecursionError) as error:
         return str(error)
-    answers = answered(ask, found.answers)
+    answers = match_answers(ask, found.answers)
     if isinstance(answers, str):
         return answers
     return msgspec.structs.replace(found, answers=answers, reason=one_line(found.reason, 500))

@@ -1,28 +1,28 @@
-"""A turn of Full Auto: what is known of it while it goes on, and what is left of it at its end."""
+"""The record of a Full Auto turn: folds its events and builds its summary."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from allstop.auto.state import AutoState, Doing, TurnSummary
-from allstop.core.asks import Ask, words
+from allstop.auto.state import AutoState, OpenTurn, TurnSummary
+from allstop.core.asks import Ask, describe_ask
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Event, Noted, Reached, ThreadOpened
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
-from allstop.core.text import ending, last_line, one_line
+from allstop.core.text import last_chars, last_line, one_line
 
-MOST_DENIED = 100
-"""Of one turn, that are remembered."""
+MAX_DENIED = 100
+"""Maximum remembered denials per turn."""
 
 ASK_CHARS = 300
 
-DEEDS = frozenset({"command", "file", "tool", "search", "did", "question", "notice"})
-MOST_DEEDS = 10
-DEED_CHARS = 160
+ACTION_KINDS = frozenset({"command", "file", "tool", "search", "did", "question", "notice"})
+MAX_ACTIONS = 10
+ACTION_CHARS = 160
 
 
-def told(state: AutoState, doing: Doing, event: Event) -> AutoState:
-    """What comes while the turn is under way."""
+def observe(state: AutoState, doing: OpenTurn, event: Event) -> AutoState:
+    """Fold an event of the current turn."""
     match event:
         case Noted(items=items):
             return replace(state, doing=_noted(doing, items))
@@ -37,7 +37,7 @@ def told(state: AutoState, doing: Doing, event: Event) -> AutoState:
             return state
 
 
-def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
+def _noted(doing: OpenTurn, items: tuple[Item, ...]) -> OpenTurn:
     for item in items:
         match item.kind:
             case "plan":
@@ -47,10 +47,10 @@ def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
             case "unanswered":
                 doing = replace(doing, unanswered=(*doing.unanswered, item.text))
             case "denied":
-                denied = (*doing.denied[1 - MOST_DENIED :], one_line(item.text, ASK_CHARS))
+                denied = (*doing.denied[1 - MAX_DENIED :], one_line(item.text, ASK_CHARS))
                 doing = replace(doing, denied=denied)
-            case kind if kind in DEEDS:
-                did = (*doing.did[1 - MOST_DEEDS :], _in_a_line(item))
+            case kind if kind in ACTION_KINDS:
+                did = (*doing.did[1 - MAX_ACTIONS :], _in_a_line(item))
                 doing = replace(doing, did=did)
             case _:
                 pass
@@ -58,14 +58,14 @@ def _noted(doing: Doing, items: tuple[Item, ...]) -> Doing:
 
 
 def _in_a_line(item: Item) -> str:
-    """What was done, and how it ended."""
+    """First and last line of an action."""
     first, _, rest = item.text.strip().partition("\n")
     end = last_line(rest)
-    return f"{item.kind}: {one_line(first, DEED_CHARS)}" + (f" … {end}" if end else "")
+    return f"{item.kind}: {one_line(first, ACTION_CHARS)}" + (f" … {end}" if end else "")
 
 
-def answered(state: AutoState, doing: Doing, answer: Permit) -> AutoState:
-    """Whoever allows a file to be changed knows of it."""
+def permit_answered(state: AutoState, doing: OpenTurn, answer: Permit) -> AutoState:
+    """Fold a person's answer; allowed files count as approved."""
     asked = tuple(ask for ask in doing.asks if ask.id == answer.ask)
     files = tuple(path for ask in asked if answer.allow for path in ask.paths)
     history = replace(state.history, vouched=(*state.history.vouched, *files))
@@ -73,24 +73,24 @@ def answered(state: AutoState, doing: Doing, answer: Permit) -> AutoState:
     return replace(state, history=history, doing=replace(doing, asks=left))
 
 
-def completed(state: AutoState, doing: Doing, turn: TurnDone) -> TurnSummary:
+def completed(state: AutoState, doing: OpenTurn, turn: TurnDone) -> TurnSummary:
     return replace(
         _summary(state, doing, turn),
-        said=turn.said,
-        text=ending(turn.text, 8000),
+        said=turn.claim,
+        text=last_chars(turn.text, 8000),
         was_review=doing.is_review,
     )
 
 
-def failed(state: AutoState, doing: Doing, failure: Failed) -> TurnSummary:
+def failed(state: AutoState, doing: OpenTurn, failure: Failed) -> TurnSummary:
     summary = _summary(state, doing, failure)
-    if failure.kind is FailureKind.CAPPED:  # a turn that came to its cap is a turn
+    if failure.kind is FailureKind.CAPPED:  # a turn that reached its token cap isn't a failure
         return replace(summary, status="interrupted")
     error = failure.message or failure.kind.value
     return replace(summary, status="failed", error=error, kind=failure.kind)
 
 
-def _summary(state: AutoState, doing: Doing, result: TurnDone | Failed) -> TurnSummary:
+def _summary(state: AutoState, doing: OpenTurn, result: TurnDone | Failed) -> TurnSummary:
     return TurnSummary(
         turn=state.turns + 1,
         status="completed",
@@ -107,11 +107,11 @@ def _summary(state: AutoState, doing: Doing, result: TurnDone | Failed) -> TurnS
     )
 
 
-def _pending(doing: Doing) -> tuple[str, ...]:
-    """What was neither answered nor waited for in vain."""
+def _pending(doing: OpenTurn) -> tuple[str, ...]:
+    """Requests that are open and didn't time out."""
     waited = {one_line(each, ASK_CHARS) for each in doing.unanswered}
-    return tuple(each for each in map(_asked, doing.asks) if each not in waited)
+    return tuple(each for each in map(_ask_text, doing.asks) if each not in waited)
 
 
-def _asked(ask: Ask) -> str:
-    return one_line(words(ask), ASK_CHARS)
+def _ask_text(ask: Ask) -> str:
+    return one_line(describe_ask(ask), ASK_CHARS)

@@ -1,4 +1,4 @@
-"""A turn's summary as people give it: alone, with its goal, or as a line of receipts."""
+"""Reads turn summaries from JSON: alone, with a goal, or as a line of receipts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 from allstop.auto.state import TurnSummary
 from allstop.core.errors import AllstopError
 
-HINT = 'it needs JSON such as {"goal": "…", "summary": {"turn": 1, "status": "completed"}}'
+HINT = 'use JSON such as {"goal": "…", "summary": {"turn": 1, "status": "completed"}}'
 
 
-class Given(NamedTuple):
+class GoalAndSummary(NamedTuple):
     goal: str
     summary: TurnSummary | None
 
@@ -22,17 +22,17 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
     summary: TurnSummary | None = None
 
 
-def read_summary(text: bytes, goal: str) -> Given:
-    """`goal` wins over the text's own.
+def read_summary(text: bytes, goal: str) -> GoalAndSummary:
+    """Parse a summary. `goal` wins over the goal in the text.
 
     Raises:
-        AllstopError: there is no goal, or the text is no summary.
+        AllstopError: the goal is missing, or the text isn't a summary.
     """
     found = _read(text) if text.strip() else _Document()
     goal = (goal or found.goal).strip()
     if not goal:
-        raise AllstopError("there is no goal", "give one with --goal")
-    return Given(goal, found.summary)
+        raise AllstopError("the goal is missing", "set it with --goal", code="goal_missing")
+    return GoalAndSummary(goal, found.summary)
 
 
 def _read(text: bytes) -> _Document:
@@ -42,4 +42,5 @@ def _read(text: bytes) -> _Document:
             return _Document(summary=msgspec.convert(raw, TurnSummary))
         return msgspec.convert(raw, _Document)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise AllstopError(f"that is no summary of a turn: {error}", HINT) from None
+        message = f"the text isn't a turn summary: {error}"
+        raise AllstopError(message, HINT, code="turn_summary_invalid") from None

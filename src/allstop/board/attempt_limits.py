@@ -1,4 +1,4 @@
-"""What one attempt at a task may use: what a run may, and what earlier attempts have left of the task's."""
+"""The limits of one attempt at a task: those of a run, and the rest of the task's own limits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from allstop.core.board_specs import BoardSpec
-from allstop.core.brakes import Limits, Tally, seconds_in
+from allstop.core.brakes import Limits, Tally, elapsed_seconds
 from allstop.core.tasks import Attempt, Task
 
 N = TypeVar("N", int, float)
 
 
 def limits_of_attempt(spec: BoardSpec, task: Task, before: int) -> Limits:
-    """For the attempt that comes after the first `before` ones."""
+    """The limits of the attempt after the first `before` ones."""
     return tighter(spec.limits, _left(spec.task_limits, task.attempts[:before]))
 
 
 def tighter(one: Limits, other: Limits) -> Limits:
-    """What both allow; what is done at a limit is said by the first."""
+    """The lower of both limits; `at_limit` is that of the first."""
     return Limits(
         turns=_least(one.turns, other.turns),
         tokens=_least(one.tokens, other.tokens),
@@ -34,7 +34,7 @@ def _left(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     for attempt in attempts:
         used = used.plus(attempt.tally)
         if attempt.ended_at is not None:
-            took_s += seconds_in(attempt.ended_at - attempt.began_at)
+            took_s += elapsed_seconds(attempt.ended_at - attempt.began_at)
     return Limits(
         turns=_less(limits.turns, used.turns),
         tokens=_less(limits.tokens, used.tokens),

@@ -1,4 +1,4 @@
-"""The board: fills its slots with the best ready tasks, and merges one at a time."""
+"""The pilot of a board: starts the best ready tasks in its slots, and merges one at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.graph import Board
 from allstop.core.board_specs import (
     EDITION,
+    AgentTerms,
     BoardSpec,
     MergeSpec,
     Mode,
     ReviewMode,
     TaskSpec,
-    Terms,
 )
 from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
 from allstop.core.events import (
@@ -34,7 +34,7 @@ from allstop.core.events import (
 )
 from allstop.core.ids import BOARD, AgentName, child_of
 from allstop.core.moves import Move, Outcome, Spawn, Wait
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.tasks import Attempt, Status, Task, branch_of
 from allstop.core.text import counted, one_line
 
@@ -53,30 +53,30 @@ _STATUS = {
 
 class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     spec: BoardSpec
-    chosen: Mode | None = None  # by a person, for whoever drives it next too
+    chosen: Mode | None = None  # the mode that a person has set; it outlives restarts
     board: Board = Board()
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
     resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
-    retried: frozenset[str] = frozenset()  # tasks that people want to be tried again
-    started: int = 0  # since it was last equipped
+    retried: frozenset[str] = frozenset()  # tasks that people want retried
+    started: int = 0  # since its settings were last replaced
     errors: int = 0  # failed tasks in a row
     merged: int = 0
     resolved: int = 0  # conflicts
 
     def at_work(self, now: datetime) -> int:
-        """How many tasks take a slot."""
+        """How many tasks occupy a slot."""
         resting = [until for until in self.resting.values() if until is None or now < until]
         return self.board.count(Status.ACTIVE) - len(resting)
 
     @property
     def is_braked(self) -> bool:
-        """Too many failed in a row: a person must look."""
+        """Whether too many tasks failed in a row; a person has to resume the board."""
         return 0 < self.spec.errors <= self.errors
 
     @property
-    def brake(self) -> str:
-        """Why, in words; "" where it isn't."""
+    def brake_reason(self) -> str:
+        """Why the board is braked; "" if it isn't."""
         return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
 
 
@@ -91,7 +91,7 @@ class BoardPilot:
     def evolve(self, state: BoardState, event: Event) -> BoardState:
         match event:
             case Commanded():
-                return _told(state, event)
+                return _commanded(state, event)
             case MoveStarted(move=Spawn(spec={"task": str(task)}) as spawn, at=at) if (
                 task in state.board.nodes
             ):
@@ -107,7 +107,7 @@ class BoardPilot:
             case _:
                 return state
 
-    def unheard(self, state: BoardState) -> tuple[str, ...]:
+    def undelivered(self, state: BoardState) -> tuple[str, ...]:
         return ()  # it takes no turns
 
     def evolve_all(self, state: BoardState, events: Sequence[Event]) -> BoardState:
@@ -122,21 +122,21 @@ class BoardPilot:
             state = self.evolve(state, event)
         return state if adding is None else replace(state, board=adding.board())
 
-    def next_move(self, state: BoardState, brief: Brief) -> Move:
+    def next_move(self, state: BoardState, context: PilotContext) -> Move:
         spec, board = state.spec, state.board
         if state.is_braked:
-            return Wait(reason=state.brake, for_person=True)
+            return Wait(reason=state.brake_reason, for_person=True)
         if board.merges and not state.merging:
             return _merge(state)
-        has_room = state.at_work(brief.now) < spec.slots
-        if has_room and (task := _best(state, brief.now)) is not None:
+        has_room = state.at_work(context.now) < spec.slots
+        if has_room and (task := _best(state, context.now)) is not None:
             return _start(spec, task)
-        until = _free_again_at(state, brief.now)
-        return Wait(reason=_reason(state, brief.now), until=until, for_person=not state.refs)
+        until = _free_again_at(state, context.now)
+        return Wait(reason=_reason(state, context.now), until=until, for_person=not state.refs)
 
 
 def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
-    """When the first limit ends that a ready task waits for: whose it is may be held by then."""
+    """The earliest end of a limit if a task is ready: its agent may be free then."""
     later = [at for at in state.resting.values() if at is not None and now < at]
     return min(later, default=None) if graph.best(state.board) is not None else None
 
@@ -149,13 +149,13 @@ def _best(state: BoardState, now: datetime) -> Task | None:
         return not limited.issuperset(spec.agents_for(task.agent))
 
     asked = is_free if limited else None
-    if spec.mode is Mode.SEMI or _has_enough(state, now):
+    if spec.mode is Mode.SEMI or _starts_no_more(state, now):
         return scheduling.best_chosen(board, state.retried, asked)
     return scheduling.best(board, asked)
 
 
 def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
-    """Those that some task waits for at this moment."""
+    """The agents whose limits some task waits for, with those on the same accounts."""
     timed = [ref for ref, until in state.resting.items() if until is not None and now < until]
     tasks = [state.board[state.refs[ref]] for ref in timed]
     limited = {agent for task in tasks for agent in state.spec.agents_for(task.agent)}
@@ -164,8 +164,8 @@ def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
     return limited | {agent for agent, their in terms.items() if their.account in accounts}
 
 
-def _has_enough(state: BoardState, now: datetime) -> bool:
-    """Nothing more is begun; what did not fit, and what a person wants, is still done."""
+def _starts_no_more(state: BoardState, now: datetime) -> bool:
+    """Whether only conflicts and tasks that a person chose are still started."""
     spec = state.spec
     return (spec.count is not None and state.started >= spec.count) or (
         spec.until is not None and now >= spec.until
@@ -193,9 +193,9 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         return Wait(reason="no agent is configured", for_person=True)
     minutes = task.minutes
     own = {name: terms for name, terms in spec.terms.items() if name in agents}
-    if minutes is not None:  # the task's own time goes before that of any agent
+    if minutes is not None:  # the task's own time limit overrides the agents'
         own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
-    terms = replace(own.get(agents[0], Terms()), account="", attempt_s=None)
+    terms = replace(own.get(agents[0], AgentTerms()), account="", attempt_s=None)
     made = TaskSpec(
         task=task.id,
         goal=f"{task.title}\n\n{task.body}".strip(),
@@ -222,7 +222,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         given=task.given,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
-        before=attempts.before(task),
+        before=attempts.earlier_attempts(task),
         edition=EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"
@@ -231,21 +231,22 @@ def _start(spec: BoardSpec, task: Task) -> Move:
 
 
 def _target(spec: BoardSpec, task: Task) -> str:
-    """Work goes back to where it began, whatever is the board's target by now: on another branch
-    it would arrive with all that this one lacks of the first.
+    """The branch that the work began from, even if the board's target has changed since.
+
+    On another branch, the merge would also bring in that branch's missing commits.
     """
     return task.target or spec.target
 
 
 def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:
-    """As it will be read again from the journal."""
+    """The spec as it will be read from the journal."""
     plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
     return {**plain, "title": title}
 
 
 def _merge(state: BoardState) -> Move:
     first = state.board.merges.first
-    assert first is not None, "somebody waits to be merged"
+    assert first is not None, "a task waits to be merged"
     number, task_id = first
     task = state.board[task_id]
     verb = "Roll back" if task.merged else "Merge"
@@ -267,7 +268,7 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
     refs = {**state.refs, spawn.ref: task.id}
     if spawn.kind == "merge":
         first = state.board.merges.first
-        assert first is not None, "it was the first in the queue"
+        assert first is not None, "the task was first in the queue"
         board = graph.update(state.board, task, open=spawn.ref)
         board = replace(board, merges=board.merges.minus(first))
         return replace(state, board=board, refs=refs, merging=spawn.ref)
@@ -284,12 +285,12 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
         note="",
         changed_at=at,
     )
-    is_new = not task.onto  # and not one that did not fit
+    is_new = not task.onto  # not back after a conflict
     started, retried = state.started + is_new, state.retried - {task.id}
     return replace(state, board=board, refs=refs, started=started, retried=retried)
 
 
-# --- what children say ------------------------------------------------------------------------
+# --- events of child runs ---------------------------------------------------------------------
 
 
 def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardState:
@@ -300,7 +301,7 @@ def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardStat
 
 
 def _rested(state: BoardState, ref: str, until: datetime | None) -> BoardState:
-    """One that waits for a person has left its slot already, and a merge takes none."""
+    """A task that waits for a person has left its slot already, and a merge takes none."""
     if state.board[state.refs[ref]].status is not Status.ACTIVE:
         return state
     return replace(state, resting={**state.resting, ref: until})
@@ -323,7 +324,7 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
     if closed.ref == state.merging:
         return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
-    return _task_closed(state, attempts.ended(task, closed), closed)
+    return _task_closed(state, attempts.end_attempt(task, closed), closed)
 
 
 def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
@@ -339,7 +340,7 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
 
 
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
-    """The gate agrees; now a person may want to look, and then it is merged."""
+    """The work passed the gate: it waits for review, or is merged."""
     tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
     task = replace(task, verified=tree, verified_by=mark, onto="", news="")
     mode = state.spec.review_of(task.tags)
@@ -362,12 +363,12 @@ def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSt
         return replace(state, board=board, merged=state.merged + 1, resolved=resolved)
     task = replace(task, status=Status.WAITING)
     if closed.outcome is Outcome.CONFLICT:
-        task = _to_fit(task, state.spec, closed)
+        task = _after_conflict(task, state.spec, closed)
     return replace(state, board=graph.put(state.board, task))
 
 
-def _to_fit(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
-    """Whoever takes it up next is shown the conflict: at once the agent, or later, for a person."""
+def _after_conflict(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
+    """Send a conflict back to the agent; after too many of them the task waits for a person."""
     task = replace(
         task,
         onto=f"refs/heads/{_target(spec, task)}",
@@ -386,17 +387,17 @@ def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     return replace(state, board=graph.put(state.board, task))
 
 
-# --- what people say --------------------------------------------------------------------------
+# --- commands ---------------------------------------------------------------------------------
 
 
-def _told(state: BoardState, event: Commanded) -> BoardState:
+def _commanded(state: BoardState, event: Commanded) -> BoardState:
     match event.command:
         case Equip(spec=spec, anew=anew):
             counts = {"started": 0, "errors": 0} if anew else {}
             return replace(state, spec=spec, **counts)
         case SetMode(mode=mode):
             return replace(state, spec=state.spec.in_mode(mode), chosen=mode)
-        case Resume():  # those below it hear it as well
+        case Resume():  # the child runs get it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
             return replace(state, errors=0, resting=limited)
         case command if isinstance(command, TaskCommand):

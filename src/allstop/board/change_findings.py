@@ -1,4 +1,4 @@
-"""What about a change a person should see before it counts: it may make the gate worth less."""
+"""Findings in a change: protected files, deleted or skipped tests, and conflict markers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Protocol
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
 
-MOST = 200
-"""Nobody reads more."""
+MAX_FINDINGS = 200
 
 LINE_CHARS = 200
 
 
-class Changed(Protocol):
-    """A file that work has changed. A rename is a D of the old name, then an R of the new one."""
+class ChangedFile(Protocol):
+    """A changed file. A rename is a D of the old name followed by an R of the new one."""
 
     @property
     def path(self) -> str: ...
@@ -30,9 +29,9 @@ class Changed(Protocol):
 
 
 def findings(
-    changes: Iterable[Changed], protected: Sequence[str], protection: Protection
+    changes: Iterable[ChangedFile], protected: Sequence[str], protection: Protection
 ) -> tuple[Finding, ...]:
-    """In the order of the files, the fatal ones first where there are too many."""
+    """The findings by kind; if there are too many, the fatal ones are kept."""
     changes = list(changes)
     found = [
         *_protected(changes, protected, protection),
@@ -40,26 +39,26 @@ def findings(
         *_skipped_tests(changes, protected, protection),
         *_conflict_markers(changes),
     ]
-    if len(found) > MOST:
+    if len(found) > MAX_FINDINGS:
         found.sort(key=lambda finding: not finding.fatal)
-    return tuple(found[:MOST])
+    return tuple(found[:MAX_FINDINGS])
 
 
 def _protected(
-    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
 ) -> Iterator[Finding]:
     for change in changes:
         if matches(change.path, protected):
             yield Finding(
                 kind="protected",
                 path=change.path,
-                text=_DONE.get(change.status, "changed"),
+                text=_STATUS_NAMES.get(change.status, "changed"),
                 fatal=protection is Protection.FAIL,
             )
 
 
 def _deleted_tests(
-    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
 ) -> Iterator[Finding]:
     for number, change in enumerate(changes):
         follower = changes[number + 1] if number + 1 < len(changes) else None
@@ -73,7 +72,7 @@ def _deleted_tests(
 
 
 def _skipped_tests(
-    changes: Sequence[Changed], protected: Sequence[str], protection: Protection
+    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
 ) -> Iterator[Finding]:
     for change in changes:
         for line in change.added:
@@ -86,13 +85,13 @@ def _skipped_tests(
                 )
 
 
-def _conflict_markers(changes: Sequence[Changed]) -> Iterator[Finding]:
-    """Fatal where they are our own merge's: nobody writes those by hand."""
+def _conflict_markers(changes: Sequence[ChangedFile]) -> Iterator[Finding]:
+    """Fatal if they come from our own merge, whose markers end with a commit id."""
     for change in changes:
         begins = [line for line in change.added if line.startswith("<<<<<<< ")]
         ends = [line for line in change.added if line.startswith(">>>>>>> ")]
         if begins and ends:
-            is_ours = any(_OUR_END.match(line) for line in ends)
+            is_ours = any(_OWN_CONFLICT_END.match(line) for line in ends)
             yield Finding(
                 kind="conflict_markers",
                 path=change.path,
@@ -101,16 +100,16 @@ def _conflict_markers(changes: Sequence[Changed]) -> Iterator[Finding]:
             )
 
 
-_OUR_END = re.compile(r">>>>>>> [0-9a-f]{40}([0-9a-f]{24})?\s*$")
-_DONE = {"A": "added", "D": "deleted", "R": "moved here"}
+_OWN_CONFLICT_END = re.compile(r">>>>>>> [0-9a-f]{40}([0-9a-f]{24})?\s*$")
+_STATUS_NAMES = {"A": "added", "D": "deleted", "R": "moved here"}
 
 # --- paths ---
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns names this path or a folder it lies in.
+    """Whether a pattern matches this path or a folder that contains it.
 
-    `*` and `?` stay within a folder, `**` does not; a pattern begins at the top.
+    `*` and `?` match within a folder, `**` across folders; patterns are relative to the root.
     """
     return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
 
@@ -163,7 +162,7 @@ _NO_TESTS = frozenset({"__init__.py", "conftest.py"})
 
 
 def is_test(path: str) -> bool:
-    """By its name, or a program in a folder of tests."""
+    """Whether it is a test by its name, or source code in a folder of tests."""
     name = path.rpartition("/")[2]
     if name in _NO_TESTS:
         return False
@@ -212,8 +211,7 @@ def is_skip(path: str, line: str) -> bool:
     return bool(_CONFIGURES.search(path)) and _DESELECTS.search(line) is not None
 
 
-def told(finding: Finding) -> str:
-    """In a line."""
+def describe_finding(finding: Finding) -> str:
     sign = "✗" if finding.fatal else "!"
     text = f": {finding.text}" if finding.text else ""
     return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"

@@ -1,4 +1,4 @@
-"""How one task of a board needs another."""
+"""Dependencies between tasks of a board: paths, and cancelled tasks that others need."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ from allstop.core.tasks import Status, Task
 
 
 def path_between(board: Board, start: str, end: str) -> list[str] | None:
-    """How `start` needs `end`, step by step; None where it doesn't.
+    """The path on which `start` needs `end`; None if it doesn't.
 
-    It is looked for from both ends, step by step, until one of them leads to nothing more: many
-    may need a task that needs few. Where every task is younger than all that it needs, only those
-    between the two in age are looked at.
+    The search runs from both ends until one is exhausted, because many tasks may need a task that
+    needs few. If each task is younger than its needs, only tasks between the two in age matter.
     """
     nodes = board.nodes
-    oldest = 0 if board.upward else nodes[end].task.number
-    youngest = board.added if board.upward else nodes[start].task.number
+    oldest = 0 if board.needs_younger else nodes[end].task.number
+    youngest = board.added if board.needs_younger else nodes[start].task.number
 
     def needs(task: str) -> Iterator[str]:
         return (need for need in nodes[task].task.needs if nodes[need].task.number >= oldest)
 
-    def wanted_by(task: str) -> Iterator[str]:
-        return (by for by in nodes[task].wanted_by if nodes[by].task.number <= youngest)
+    def needed_by(task: str) -> Iterator[str]:
+        return (by for by in nodes[task].needed_by if nodes[by].task.number <= youngest)
 
-    before, after = {start: ""}, {end: ""}  # of what was reached: the step on the way from and to
-    down = _reached(start, needs, before)
-    up = _reached(end, wanted_by, after)
+    before, after = {start: ""}, {end: ""}  # for each task reached: the previous task on the path
+    down = _walk(start, needs, before)
+    up = _walk(end, needed_by, after)
     for one, other in zip(down, up, strict=False):
         for met in (one, other):
             if met in before and met in after:
-                return [*reversed(_trail(met, before)), *_trail(met, after)[1:]]
+                return [*reversed(_path_to(met, before)), *_path_to(met, after)[1:]]
     return None
 
 
-def barred(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """The tasks that were given up although others wait for them, and which do: these never start."""
+def cancelled_needs(tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """Cancelled tasks, each with the pending tasks that need it and so never start."""
     known = {task.id: task for task in tasks}
     found: dict[str, list[str]] = {}
     for task in known.values():
@@ -46,10 +45,10 @@ def barred(tasks: Iterable[Task]) -> dict[str, list[str]]:
     return found
 
 
-def _reached(
+def _walk(
     origin: str, nexts: Callable[[str], Iterable[str]], steps: dict[str, str]
 ) -> Iterator[str]:
-    """The origin and all that it leads to, with the step before each in `steps`."""
+    """Yield the origin and all tasks it leads to; `steps` maps each to the one before it."""
     yield origin
     waiting = [origin]
     while waiting:
@@ -61,7 +60,7 @@ def _reached(
                 yield there
 
 
-def _trail(task: str, steps: dict[str, str]) -> list[str]:
+def _path_to(task: str, steps: dict[str, str]) -> list[str]:
     trail = [task]
     while task := steps[task]:
         trail.append(task)

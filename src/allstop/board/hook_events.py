@@ -1,4 +1,4 @@
-"""Which of a person's own commands an event on a board calls for, and what they are told."""
+"""Which hook an event of a board triggers, and the variables the hook gets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from msgspec.structs import asdict, replace
 from allstop.core.brakes import Tally
 from allstop.core.commands import Pause
 from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted, Opened
-from allstop.core.helm import Hold, held, pauses_beneath
+from allstop.core.helm import Hold, hold_after, is_paused_beneath
 from allstop.core.ids import RunId, child_of
 from allstop.core.moves import Outcome, Spawn
 from allstop.core.tasks import Task
 from allstop.core.text import plain
 
-LONGEST = 4000
-"""Characters of one fact: the system refuses programs that are told too much."""
+MAX_FACT_CHARS = 4000
+"""Per variable; the kernel limits the size of a program's environment."""
 
 
 class Hook(StrEnum):
@@ -33,7 +33,7 @@ class Hook(StrEnum):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a hook is told, each as a variable: ALLSTOP_TASK, ALLSTOP_TITLE, …"""
+    """The variables of a hook: ALLSTOP_TASK, ALLSTOP_TITLE, …"""
 
     hook: Hook
     task: str = ""
@@ -45,9 +45,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     attempt: int = 0
     outcome: str = ""
     note: str = ""
-    commit: str = ""  # the last of its work, or the one that brought it into the target
+    commit: str = ""  # the last one of its work, or its merge commit
     workspace: str = ""
-    cost_usd: float = 0.0  # this and what follows: of the run that ended
+    cost_usd: float = 0.0  # this and the next two: of the run that ended
     tokens: int = 0
     iterations: int = 0
 
@@ -57,18 +57,18 @@ def variable_names() -> tuple[str, ...]:
 
 
 def variables(facts: Facts) -> dict[str, str]:
-    """Agents' words among them are made plain, and are only ever values."""
+    """The environment variables; control characters in agents' text are replaced."""
     return dict(zip(variable_names(), map(_value, asdict(facts).values()), strict=True))
 
 
 def _value(fact: object) -> str:
     if isinstance(fact, float):
         return f"{fact:.6f}"
-    return plain(str(fact)[:LONGEST]).encode(errors="replace").decode()
+    return plain(str(fact)[:MAX_FACT_CHARS]).encode(errors="replace").decode()
 
 
 class Child(Struct, frozen=True, gc=False):
-    """A run of the board that has not ended."""
+    """An open child run of the board."""
 
     task: str
     branch: str
@@ -76,16 +76,16 @@ class Child(Struct, frozen=True, gc=False):
     reverts: bool = False
 
 
-class Watch(Struct, frozen=True, gc=False):
-    """What must be remembered of a record, a board's or the helm's, to know what its next event means."""
+class HookState(Struct, frozen=True, gc=False):
+    """The state of a board's or the helm's journal, needed to interpret its next event."""
 
     children: dict[str, Child] = {}
     hold: Hold = Hold.NONE
-    pauses: bool = False  # beneath a freeze
+    pauses: bool = False  # a pause lies beneath a freeze
 
 
-class Ground(NamedTuple):
-    """What else is known, as it is after the event."""
+class HookContext(NamedTuple):
+    """The board's data after the event."""
 
     board: RunId
     target: str
@@ -93,45 +93,45 @@ class Ground(NamedTuple):
     workspace: Callable[[str], str] = lambda task: ""
 
 
-def evolve(watch: Watch, event: Event) -> Watch:
+def evolve(state: HookState, event: Event) -> HookState:
     match event:
         case MoveStarted(move=Spawn() as spawn):
-            return replace(watch, children={**watch.children, spawn.ref: child(spawn)})
+            return replace(state, children={**state.children, spawn.ref: child(spawn)})
         case ChildClosed(ref=ref):
-            left = {name: each for name, each in watch.children.items() if name != ref}
-            return replace(watch, children=left)
+            left = {name: each for name, each in state.children.items() if name != ref}
+            return replace(state, children=left)
         case Commanded(command=command):
-            hold = held(watch.hold, command, pauses=watch.pauses)
-            pauses = pauses_beneath(watch.hold, command, pauses=watch.pauses)
-            return replace(watch, hold=hold, pauses=pauses)
+            hold = hold_after(state.hold, command, pauses=state.pauses)
+            pauses = is_paused_beneath(state.hold, command, pauses=state.pauses)
+            return replace(state, hold=hold, pauses=pauses)
         case _:
-            return watch
+            return state
 
 
-def fired(watch: Watch, event: Event, ground: Ground) -> Facts | None:
-    """What to tell which hook; `watch` is from before the event."""
+def hook_facts(state: HookState, event: Event, context: HookContext) -> Facts | None:
+    """The facts for the hook that an event triggers; `state` is from before the event."""
     match event:
         case MoveStarted(move=Spawn() as spawn):
             begun = child(spawn)
-            run = child_of(ground.board, spawn.ref)
-            return _facts(_before(begun), begun, run, ground)
-        case ChildClosed(ref=ref, run=run, outcome=outcome) if ref in watch.children:
-            ended = watch.children[ref]
-            hook = _merged(ended, outcome) if ended.merges else _worked(outcome)
-            return _facts(hook, ended, run, ground, event)
-        case Commanded(command=Pause(), by=by) if evolve(watch, event) != watch:
-            return paused(ground, f"by {by}")
+            run = child_of(context.board, spawn.ref)
+            return _facts(_start_hook(begun), begun, run, context)
+        case ChildClosed(ref=ref, run=run, outcome=outcome) if ref in state.children:
+            ended = state.children[ref]
+            hook = _merge_end_hook(ended, outcome) if ended.merges else _end_hook(outcome)
+            return _facts(hook, ended, run, context, event)
+        case Commanded(command=Pause(), by=by) if evolve(state, event) != state:
+            return pause_facts(context, f"by {by}")
         case _:
             return None
 
 
-def paused(ground: Ground, note: str) -> Facts:
-    """For a board that pauses by itself, too: its record says nothing of that moment."""
-    return Facts(hook=Hook.ON_PAUSE, run=ground.board, target=ground.target, note=note)
+def pause_facts(context: HookContext, note: str) -> Facts:
+    """Also for a board that pauses by itself, for which no event is written."""
+    return Facts(hook=Hook.ON_PAUSE, run=context.board, target=context.target, note=note)
 
 
 def child(begun: Spawn | Opened) -> Child:
-    """By what its board says of it, or its own record does."""
+    """A child run, from the board's move or from the child's own journal."""
     task = str(begun.spec.get("task", begun.ref))
     return Child(
         task,
@@ -141,13 +141,13 @@ def child(begun: Spawn | Opened) -> Child:
     )
 
 
-def _before(child: Child) -> Hook | None:
+def _start_hook(child: Child) -> Hook | None:
     if child.reverts:
         return None
     return Hook.PRE_MERGE if child.merges else Hook.PRE_START
 
 
-def _worked(outcome: Outcome) -> Hook | None:
+def _end_hook(outcome: Outcome) -> Hook | None:
     match outcome:
         case Outcome.DONE:
             return Hook.POST_COMPLETE
@@ -157,36 +157,40 @@ def _worked(outcome: Outcome) -> Hook | None:
             return None
 
 
-def _merged(child: Child, outcome: Outcome) -> Hook | None:
+def _merge_end_hook(child: Child, outcome: Outcome) -> Hook | None:
     match outcome:
         case Outcome.DONE:
             return None if child.reverts else Hook.POST_MERGE
         case Outcome.CONFLICT:
             return Hook.ON_CONFLICT
         case _:
-            return _worked(outcome)
+            return _end_hook(outcome)
 
 
 def _facts(
-    hook: Hook | None, child: Child, run: RunId, ground: Ground, closed: ChildClosed | None = None
+    hook: Hook | None,
+    child: Child,
+    run: RunId,
+    context: HookContext,
+    closed: ChildClosed | None = None,
 ) -> Facts | None:
     if hook is None:
         return None
-    task = ground.task(child.task)
+    task = context.task(child.task)
     tally = closed.tally if closed else Tally()
     return Facts(
         hook=hook,
         task=child.task,
         title=task.title if task else "",
         status=task.status.value if task else "",
-        target=(task.target if task else "") or ground.target,
+        target=(task.target if task else "") or context.target,
         branch=child.branch,
         run=run,
         attempt=_attempt(task, run, child),
         outcome=closed.outcome.value if closed else "",
         note=closed.note if closed else "",
         commit=_commit(task, closed),
-        workspace=ground.workspace(child.task),
+        workspace=context.workspace(child.task),
         cost_usd=tally.cost_microusd / 1_000_000,
         tokens=tally.tokens,
         iterations=tally.turns,
@@ -194,7 +198,7 @@ def _facts(
 
 
 def _attempt(task: Task | None, run: RunId, child: Child) -> int:
-    """The how-manieth it is; a merge is of the last one."""
+    """The number of the attempt; a merge belongs to the last one."""
     runs = [attempt.run for attempt in task.attempts] if task else []
     if run in runs:
         return runs.index(run) + 1
@@ -202,5 +206,5 @@ def _attempt(task: Task | None, run: RunId, child: Child) -> int:
 
 
 def _commit(task: Task | None, closed: ChildClosed | None) -> str:
-    told = closed.facts.get("commit", "") if closed else ""
-    return told or (task.merged if task else "")
+    commit = closed.facts.get("commit", "") if closed else ""
+    return commit or (task.merged if task else "")

@@ -1,4 +1,4 @@
-"""Work whose target has moved: it is checked as it is once merged with the branch's tip."""
+"""Checks work whose target branch has moved: the merge with the branch's tip is checked."""
 
 from __future__ import annotations
 
@@ -20,69 +20,71 @@ from allstop.core.moves import (
     RunChecks,
 )
 
-UNJOINED = frozenset({FailureKind.CONFLICT, FailureKind.BAD_REQUEST})
-"""It can't be merged as it is: the merge queue brings that to the agent, or to a person."""
+NOT_MERGEABLE = frozenset({FailureKind.CONFLICT, FailureKind.BAD_REQUEST})
+"""The work can't be merged; the merge queue later sends it to the agent or a person."""
 
 
-def gate(state: TaskState) -> Move:
-    """What has to be done before the work counts: most often nothing but the checks.
+def gate_move(state: TaskState) -> Move:
+    """The next move towards a passed gate: usually the checks, or first a merge with the target.
 
-    Where nothing is run there is nothing that others' work could make fail.
+    Without checks no merge is needed: newer commits can't make anything fail.
     """
     spec, left_s = state.spec, attempt.seconds_left(state)
-    if is_joining(state):
+    if must_merge_first(state):
         message = f"Merge {spec.task} to check it"
         return Integrate(workspace=spec.task, target=spec.target or "", message=message)
-    return RunChecks.by(
-        state.held_to,
+    return RunChecks.for_gate(
+        state.effective_gate,
         spec.task,
-        commit=_merge(state.joined),
-        follows=(spec.target or "") if _has_to_follow(state) else "",
+        commit=_merge_commit(state.target_merge),
+        follows=(spec.target or "") if _must_follow_target(state) else "",
         timeout_s=None if left_s == math.inf else left_s,
     )
 
 
-def _has_to_follow(state: TaskState) -> bool:
-    is_known = state.behind or state.joined is not None
-    return state.spec.edition >= 2 and bool(state.held_to.checks) and not is_known
+def _must_follow_target(state: TaskState) -> bool:
+    is_known = state.is_behind or state.target_merge is not None
+    return state.spec.edition >= 2 and bool(state.effective_gate.checks) and not is_known
 
 
-def _merge(joined: Integrated | Failed | None) -> str:
-    """The commit that is checked in its place; "" where there is none but its own."""
-    match joined:
+def _merge_commit(target_merge: Integrated | Failed | None) -> str:
+    """The merge commit to check; "" to check the work's own commit."""
+    match target_merge:
         case Integrated(tip=tip, commit=commit) if commit != tip:
             return commit
         case _:
             return ""
 
 
-def is_joining(state: TaskState) -> bool:
-    return state.behind and state.joined is None
+def must_merge_first(state: TaskState) -> bool:
+    return state.is_behind and state.target_merge is None
 
 
-def came_back(state: TaskState, result: Result) -> TaskState | None:
-    """The state with what was found out of the target; None where this is about something else."""
+def apply_result(state: TaskState, result: Result) -> TaskState | None:
+    """The state after a result about the target; None if the result is about something else."""
     match result:
-        case Failed(kind=FailureKind.MOVED) if _has_to_follow(state):
-            return replace(state, behind=True)
-        case Integrated() if is_joining(state):
-            return replace(state, joined=result)
-        case Failed(kind=kind) if is_joining(state) and kind in UNJOINED:
-            return replace(state, joined=result)
+        case Failed(kind=FailureKind.MOVED) if _must_follow_target(state):
+            return replace(state, is_behind=True)
+        case Integrated() if must_merge_first(state):
+            return replace(state, target_merge=result)
+        case Failed(kind=kind) if must_merge_first(state) and kind in NOT_MERGEABLE:
+            return replace(state, target_merge=result)
         case _:
             return None
 
 
-def apart(state: TaskState) -> TaskState:
-    """The work will be other work: what it was merged with says nothing of that."""
-    return replace(state, behind=False, joined=None)
+def without_merge(state: TaskState) -> TaskState:
+    """The state without the merge, which becomes invalid when the work changes."""
+    return replace(state, is_behind=False, target_merge=None)
 
 
-def rebuffed(state: TaskState, gate: ChecksDone, names: str) -> TaskState:
-    """What failed only with the target's news has to be mended with them: they are brought in."""
-    target, joined = state.spec.target or "", state.joined
-    if not isinstance(joined, Integrated):
-        return attempt.rebuffed(state, f"this fails: {names}", work_prompts.failed_gate(gate))
-    news = work_prompts.failed_joined(gate, target, joined.tip)
-    state = attempt.rebuffed(state, f"merged with {target}, this fails: {names}", news)
-    return replace(apart(state), base="", onto=joined.tip)
+def reject_completion(state: TaskState, gate: ChecksDone, names: str) -> TaskState:
+    """If only the merge failed, the agent gets the target's commits in its workspace."""
+    target, target_merge = state.spec.target or "", state.target_merge
+    if not isinstance(target_merge, Integrated):
+        return attempt.reject_completion(
+            state, f"this fails: {names}", work_prompts.failed_gate(gate)
+        )
+    news = work_prompts.failed_joined(gate, target, target_merge.tip)
+    state = attempt.reject_completion(state, f"merged with {target}, this fails: {names}", news)
+    return replace(without_merge(state), base="", onto=target_merge.tip)

@@ -1,7 +1,7 @@
-"""Collections that are never changed: a change gives a new one that shares almost all of the old.
+"""Persistent collections: each change returns a new one that shares most of the old one's data.
 
-A board of 100,000 tasks is a value like any other, so a change must not copy it. These copy a few
-hundred entries, which the interpreter does in about a microsecond.
+A board of 100,000 tasks is an immutable value, so a change must not copy all of it. These
+collections copy a few hundred entries, which takes about a microsecond.
 """
 
 from __future__ import annotations
@@ -17,86 +17,86 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 C = TypeVar("C", bound="SupportsRichComparison")
 
-_Cases: TypeAlias = tuple[tuple[dict[K, V], ...], ...]
+_Groups: TypeAlias = tuple[tuple[dict[K, V], ...], ...]
 _BITS = 6
 _MASK = (1 << _BITS) - 1
-_PLACES = (1 << 2 * _BITS) - 1
-_NOTHING: tuple[dict[Any, Any], ...] = ({},) * (_MASK + 1)
-_EMPTY: _Cases[Any, Any] = (_NOTHING,) * (_MASK + 1)
-_LONGEST = 128
-_HALF = 64  # of what a chunk may hold, so that there is room in each
-_MANY = 64  # changes at once, for which a row is made anew
+_BUCKET_MASK = (1 << 2 * _BITS) - 1
+_EMPTY_GROUP: tuple[dict[Any, Any], ...] = ({},) * (_MASK + 1)
+_EMPTY_GROUPS: _Groups[Any, Any] = (_EMPTY_GROUP,) * (_MASK + 1)
+_MAX_CHUNK = 128
+_CHUNK_FILL = 64  # of a new chunk, which leaves room for insertions
+_REBUILD_FROM = 64  # with this many changes at once the set is rebuilt
 
 
-class Shelf(Generic[K, V]):
-    """A mapping. Its order means nothing."""
+class PersistentMap(Generic[K, V]):
+    """A mapping without a defined order: 64 groups of 64 buckets, chosen by the key's hash."""
 
-    __slots__ = ("_cases", "_size")
+    __slots__ = ("_groups", "_size")
 
-    def __init__(self, cases: _Cases[K, V] = _EMPTY, size: int = 0) -> None:
-        self._cases = cases
+    def __init__(self, groups: _Groups[K, V] = _EMPTY_GROUPS, size: int = 0) -> None:
+        self._groups = groups
         self._size = size
 
     def __len__(self) -> int:
         return self._size
 
     def __contains__(self, key: K) -> bool:
-        place = hash(key)
-        return key in self._cases[place & _MASK][place >> _BITS & _MASK]
+        slot = hash(key)
+        return key in self._groups[slot & _MASK][slot >> _BITS & _MASK]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Shelf):
+        if not isinstance(other, PersistentMap):
             return NotImplemented
-        return self._cases == other._cases
+        return self._groups == other._groups
 
     def __getitem__(self, key: K) -> V:
-        place = hash(key)
-        return self._cases[place & _MASK][place >> _BITS & _MASK][key]
+        slot = hash(key)
+        return self._groups[slot & _MASK][slot >> _BITS & _MASK][key]
 
     def get(self, key: K) -> V | None:
-        place = hash(key)
-        return self._cases[place & _MASK][place >> _BITS & _MASK].get(key)
+        slot = hash(key)
+        return self._groups[slot & _MASK][slot >> _BITS & _MASK].get(key)
 
     def values(self) -> Iterator[V]:
-        for case in self._cases:
-            if case is not _NOTHING:
-                for drawer in case:
-                    yield from drawer.values()
+        for group in self._groups:
+            if group is not _EMPTY_GROUP:
+                for bucket in group:
+                    yield from bucket.values()
 
-    def plus(self, entries: Mapping[K, V]) -> Shelf[K, V]:
-        """With these entries, in place of those of the same keys."""
+    def plus(self, entries: Mapping[K, V]) -> PersistentMap[K, V]:
+        """A map with these entries added or replaced."""
         if not entries:
             return self
-        cases: list[Sequence[dict[K, V]]] = list(self._cases)
-        opened: dict[int, dict[K, V]] = {}  # the drawers that are being changed
+        groups: list[Sequence[dict[K, V]]] = list(self._groups)
+        copied: dict[int, dict[K, V]] = {}  # the buckets to change
         size = self._size
         for key, value in entries.items():
-            place = hash(key) & _PLACES
-            drawer = opened.get(place)
-            if drawer is None:
-                drawer = opened[place] = cases[place & _MASK][place >> _BITS].copy()
-                size -= len(drawer)
-            drawer[key] = value
-        for place, drawer in opened.items():
-            size += len(drawer)
-            case = cases[place & _MASK]
-            if not isinstance(case, list):
-                case = cases[place & _MASK] = list(case)
-            case[place >> _BITS] = drawer
-        return Shelf(tuple(map(tuple, cases)), size)
+            slot = hash(key) & _BUCKET_MASK
+            bucket = copied.get(slot)
+            if bucket is None:
+                bucket = copied[slot] = groups[slot & _MASK][slot >> _BITS].copy()
+                size -= len(bucket)
+            bucket[key] = value
+        for slot, bucket in copied.items():
+            size += len(bucket)
+            group = groups[slot & _MASK]
+            if not isinstance(group, list):
+                group = groups[slot & _MASK] = list(group)
+            group[slot >> _BITS] = bucket
+        return PersistentMap(tuple(map(tuple, groups)), size)
 
-    def differing(self, older: Shelf[K, V]) -> Iterator[K]:
-        """The keys whose values are others than they were; what is shared is not looked at."""
-        for case, was in zip(self._cases, older._cases, strict=True):
-            if case is was:
+    def changed_keys(self, older: PersistentMap[K, V]) -> Iterator[K]:
+        """The keys whose values differ from those in `older`; shared buckets are skipped."""
+        for group, was in zip(self._groups, older._groups, strict=True):
+            if group is was:
                 continue
-            for drawer, before in zip(case, was, strict=True):
-                if drawer is not before:
-                    yield from (key for key in drawer if drawer[key] is not before.get(key))
+            for bucket, before in zip(group, was, strict=True):
+                if bucket is not before:
+                    yield from (key for key in bucket if bucket[key] is not before.get(key))
 
 
-class Row(Generic[C]):
-    """Values in their order, each at most once."""
+class SortedSet(Generic[C]):
+    """A sorted set, stored in chunks."""
 
     __slots__ = ("_chunks", "_lasts")
 
@@ -105,19 +105,19 @@ class Row(Generic[C]):
         self._lasts = lasts  # the last value of each
 
     @classmethod
-    def of(cls, values: Collection[C]) -> Row[C]:
-        """Of these, in whatever order they come; each is there once."""
+    def of(cls, values: Collection[C]) -> SortedSet[C]:
+        """A set of distinct values in any order."""
         ordered = tuple(values) if len(values) == 1 else tuple(sorted(values))
-        if 0 < len(ordered) <= _HALF:
-            return Row((ordered,), ordered[-1:])
-        chunks = tuple(ordered[at : at + _HALF] for at in range(0, len(ordered), _HALF))
-        return Row(chunks, tuple(chunk[-1] for chunk in chunks))
+        if 0 < len(ordered) <= _CHUNK_FILL:
+            return SortedSet((ordered,), ordered[-1:])
+        chunks = tuple(ordered[at : at + _CHUNK_FILL] for at in range(0, len(ordered), _CHUNK_FILL))
+        return SortedSet(chunks, tuple(chunk[-1] for chunk in chunks))
 
     def __bool__(self) -> bool:
         return bool(self._chunks)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Row):
+        if not isinstance(other, SortedSet):
             return NotImplemented
         return self._chunks == other._chunks or list(self) == list(other)
 
@@ -126,68 +126,68 @@ class Row(Generic[C]):
             yield from chunk
 
     def __contains__(self, value: C) -> bool:
-        at, place = self._find(value)
-        return at < len(self._chunks) and self._chunks[at][place] == value
+        at, index = self._find(value)
+        return at < len(self._chunks) and self._chunks[at][index] == value
 
     @property
     def first(self) -> C | None:
         return self._chunks[0][0] if self._chunks else None
 
-    def plus(self, value: C) -> Row[C]:
+    def plus(self, value: C) -> SortedSet[C]:
         if not self._chunks:
-            return Row(((value,),), (value,))
-        if len(self._chunks) == 1 and len(self._chunks[0]) < _LONGEST:
+            return SortedSet(((value,),), (value,))
+        if len(self._chunks) == 1 and len(self._chunks[0]) < _MAX_CHUNK:
             return self._short_plus(value)
-        at, place = self._find(value)
+        at, index = self._find(value)
         if at == len(self._chunks):
-            at, place = at - 1, len(self._chunks[-1])
+            at, index = at - 1, len(self._chunks[-1])
         chunk = self._chunks[at]
-        if place < len(chunk) and chunk[place] == value:
+        if index < len(chunk) and chunk[index] == value:
             return self
-        return self._with(at, (*chunk[:place], value, *chunk[place:]))
+        return self._with(at, (*chunk[:index], value, *chunk[index:]))
 
-    def _short_plus(self, value: C) -> Row[C]:
-        """The same for one chunk with room in it, as nearly all rows are."""
+    def _short_plus(self, value: C) -> SortedSet[C]:
+        """A faster `plus` for a single chunk with room, which nearly all sets have."""
         (chunk,) = self._chunks
-        place = bisect_left(chunk, value)
-        if place < len(chunk) and chunk[place] == value:
+        index = bisect_left(chunk, value)
+        if index < len(chunk) and chunk[index] == value:
             return self
-        chunk = (*chunk[:place], value, *chunk[place:])
-        return Row((chunk,), chunk[-1:])
+        chunk = (*chunk[:index], value, *chunk[index:])
+        return SortedSet((chunk,), chunk[-1:])
 
-    def minus(self, value: C) -> Row[C]:
-        at, place = self._find(value)
-        if at == len(self._chunks) or self._chunks[at][place] != value:
+    def minus(self, value: C) -> SortedSet[C]:
+        at, index = self._find(value)
+        if at == len(self._chunks) or self._chunks[at][index] != value:
             return self
         chunk = self._chunks[at]
-        return self._with(at, (*chunk[:place], *chunk[place + 1 :]))
+        return self._with(at, (*chunk[:index], *chunk[index + 1 :]))
 
-    def changed(self, gone: Sequence[C], come: Sequence[C]) -> Row[C]:
-        """Without some and with others."""
-        if len(gone) + len(come) < _MANY:
-            row = self
-            for value in gone:
-                row = row.minus(value)
-            for value in come:
-                row = row.plus(value)
-            return row
-        return Row.of(set(self).difference(gone).union(come))
+    def changed(self, removed: Sequence[C], added: Sequence[C]) -> SortedSet[C]:
+        """A set without some values and with others."""
+        if len(removed) + len(added) < _REBUILD_FROM:
+            result = self
+            for value in removed:
+                result = result.minus(value)
+            for value in added:
+                result = result.plus(value)
+            return result
+        return SortedSet.of(set(self).difference(removed).union(added))
 
     def _find(self, value: C) -> tuple[int, int]:
-        """In which chunk it is or belongs, and where there."""
+        """The chunk that contains or would contain the value, and the index in it."""
         at = bisect_left(self._lasts, value)
         if at == len(self._chunks):
             return at, 0
         return at, bisect_left(self._chunks[at], value)
 
-    def _with(self, at: int, chunk: tuple[C, ...]) -> Row[C]:
-        if len(chunk) > _LONGEST:
+    def _with(self, at: int, chunk: tuple[C, ...]) -> SortedSet[C]:
+        if len(chunk) > _MAX_CHUNK:
             half = len(chunk) // 2
             parts: tuple[tuple[C, ...], ...] = (chunk[:half], chunk[half:])
         else:
             parts = (chunk,) if chunk else ()
         lasts = tuple(part[-1] for part in parts)
-        return Row(
+        return SortedSet(
             (*self._chunks[:at], *parts, *self._chunks[at + 1 :]),
             (*self._lasts[:at], *lasts, *self._lasts[at + 1 :]),
         )

@@ -1,4 +1,4 @@
-"""What helps a task that can't go on: by why it ended, the best first, and a hint in words."""
+"""Which commands help a task that can't continue, best first, and a hint for people."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from allstop.core.text import one_line
 
 _USUAL = ("retry", "edit", "rollback", "split", "skip")
 _FIRST = {FailureKind.BAD_REQUEST: "edit", FailureKind.CONTEXT: "split"}
-"""What would end the same way if it were only tried again."""
+"""The first remedy for failures that a mere retry would repeat."""
 
 
 def note_of(failed: Failed) -> str:
-    """What is written down of a failure that ends an attempt."""
+    """The note on a failure that ends an attempt."""
     return f"{failed.kind}: {one_line(failed.message, 300)}"
 
 
 def failure_in(closed: ChildClosed) -> FailureKind | None:
-    """What led to the end of an attempt. Old records have it in their own note only."""
+    """The failure that ended an attempt. Old journals have it only in the note."""
     if closed.failure is not None or closed.outcome is not Outcome.FAILED:
         return closed.failure
     kind, colon, _ = closed.note.partition(": ")
@@ -30,7 +30,7 @@ def failure_of(task: Task) -> FailureKind | None:
 
 
 def remedies(task: Task) -> tuple[str, ...]:
-    """The commands that may help. More turns and time help only where they ran out."""
+    """The commands that may help. Raising a limit helps only if turns or time ran out."""
     if task.status is Status.TIMEOUT:
         return ("retry", "limit", *_USUAL[1:])
     if task.lacks_merge:
@@ -45,7 +45,7 @@ def remedies(task: Task) -> tuple[str, ...]:
 
 
 def command(task: Task) -> str:
-    """The one command that helps."""
+    """The command that helps most."""
     if task.has_crashed:
         return f"allstop run {task.id}"
     match failure_of(task):
@@ -66,9 +66,9 @@ def hint(task: Task) -> str:
         return "It ran out of turns or time: raise the limit and retry, or split it."
     if task.has_crashed:
         return (
-            f"Its agent died; what it did is kept: `allstop diff {task.id}` shows it,"
-            f" `allstop take {task.id}` lends it to you, `allstop rollback {task.id}` takes it back."
-            " On autopilot the board tries it again by itself."
+            f"Its agent died; its work is kept: `allstop diff {task.id}` shows it,"
+            f" `allstop take {task.id}` hands it to you, `allstop rollback {task.id}` undoes it."
+            " On autopilot the board retries it by itself."
         )
     kind = failure_of(task)
     return hint_on(kind, task.agent) if kind else ""
@@ -77,19 +77,19 @@ def hint(task: Task) -> str:
 def hint_on(kind: FailureKind, agent: str | None = None) -> str:
     match kind:
         case FailureKind.AUTH:
-            return f"Its agent is not let in: `{_login(agent)}`, or set its key; then retry."
+            return f"Its agent is not logged in: `{_login(agent)}`, or set its key; then retry."
         case FailureKind.NETWORK:
-            return "Its provider could not be reached: retry once it can."
+            return "Its provider could not be reached: check the network, then retry."
         case FailureKind.UNAVAILABLE:
             return f"Its agent can't be started: `{_test(agent)}` says why; then retry, or name another."
         case FailureKind.RATE_LIMITED | FailureKind.USAGE_LIMITED | FailureKind.OVERLOADED:
-            return "Its provider takes no more for now: retry later, or name another agent."
+            return "Its provider limits it for now: retry later, or name another agent."
         case FailureKind.BAD_REQUEST:
-            return "It would end like this again: edit it, or name another agent."
+            return "A retry would fail in the same way: edit the task, or name another agent."
         case FailureKind.CONTEXT:
-            return "It no longer fits its model: split it, or retry with a new conversation."
+            return "Its conversation is too long for its model: split the task, or retry it."
         case FailureKind.EXITED | FailureKind.CRASHED | FailureKind.STALLED:
-            return "Its log says what its program did last; then retry."
+            return "Its log shows the last output of its agent; then retry."
         case FailureKind.UNSAFE:
             return "There is no sandbox here: `allstop doctor` says what is missing."
         case _:

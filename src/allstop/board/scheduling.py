@@ -1,4 +1,4 @@
-"""Which of a board's ready tasks is started next."""
+"""Chooses which ready task of a board starts next."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from allstop.board import graph
 from allstop.board.graph import Board
 from allstop.core.tasks import Task
 
-LOOKED_AT = 200
-"""So many ready tasks are looked at for one whose agent is free, while others must wait."""
+MAX_CANDIDATES = 200
+"""How many ready tasks are searched for one with a free agent."""
 
 
 def best(board: Board, is_free: Callable[[Task], bool] | None) -> Task | None:
-    """Of all; of those for which somebody is free who could do it, where not everybody is."""
+    """The best ready task, or the best one with a free agent if `is_free` is given."""
     if is_free is None:
         return graph.best(board)
-    return next(filter(is_free, itertools.islice(graph.ready(board), LOOKED_AT)), None)
+    return next(filter(is_free, itertools.islice(graph.ready(board), MAX_CANDIDATES)), None)
 
 
 def best_chosen(
     board: Board, retried: Collection[str], is_free: Callable[[Task], bool] | None
 ) -> Task | None:
-    """Of those only that people chose: assigned ones, then those they want to be tried again."""
+    """The best ready task among those that people chose: assigned ones, then retried ones."""
     chosen = _chosen(board, retried)
     return next((task for task in chosen if is_free is None or is_free(task)), None)
 

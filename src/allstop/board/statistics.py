@@ -1,4 +1,4 @@
-"""What a board has done, in numbers."""
+"""Statistics of a board's tasks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ VERIFIED = frozenset({Status.REVIEW, Status.MERGING, Status.DONE})
 
 
 class Statistics(Struct, frozen=True, kw_only=True):
-    """Of the tasks that were worked on since a moment, as they are now; the average is over those
-    completed, which are verified, whether or not they are merged yet.
+    """Numbers on the tasks worked on since a given time, by their current status.
+
+    Completed tasks are those verified, merged or not; `average` is their mean number of iterations.
     """
 
     runtime_s: float = 0.0
@@ -47,7 +48,7 @@ def statistics(
     resolved: int,
     under_way: Mapping[RunId, Tally],
 ) -> Statistics:
-    """A board knows what an attempt has used when that is over; `under_way`, what the others have."""
+    """A board knows the usage of ended attempts; `under_way` has that of the running ones."""
     remaining = pending_merges = crashed = 0
     ended: Counter[Status] = Counter()
     tally = Tally()

@@ -1,4 +1,4 @@
-"""What a person may tell a board of its tasks, and what becomes of the board."""
+"""Commands on the tasks of a board: why one is refused, and how it changes the board."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
 THREAD = re.compile(r"(auto|guidance)[0-9]+")
-"""What runs beside the board are called: they have workspaces of these names, too."""
+"""Names of runs beside the board, whose workspaces have these names."""
 
 BOUNDS = {
     "priority": (-bounds.PRIORITY, bounds.PRIORITY),
@@ -45,7 +45,7 @@ BOUNDS = {
     "minutes": (0.01, bounds.MINUTES),
     "stuck_after": (1, bounds.COUNT),
 }
-"""Numbers that can be said of a task."""
+"""The allowed ranges of a task's numbers."""
 
 
 class Refusal(NamedTuple):
@@ -53,11 +53,11 @@ class Refusal(NamedTuple):
     hint: str = ""
 
 
-# --- what is refused --------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------
 
 
 def refusal(board: Board, command: TaskCommand) -> Refusal | None:
-    """Why a board does not take this; None where it does."""
+    """Why the board refuses a command; None if it accepts it."""
     if isinstance(command, AddTasks):
         return _adding(board, frozenset(), command.tasks)
     if isinstance(command, Order):
@@ -70,21 +70,21 @@ def refusal(board: Board, command: TaskCommand) -> Refusal | None:
 
 
 def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> Refusal | None:
-    """`more` are tasks that are there besides those of the board."""
+    """`more` are ids of tasks that are about to be added."""
     nodes = board.nodes
     new: set[str] = set()
     for task in tasks:
         if ID.fullmatch(task.id) is None:
             return Refusal(
                 f"{task.id!r} can't be the id of a task",
-                "letters, digits, '.', '_' and '-', at most 64, the first a letter or digit",
+                "use at most 64 letters, digits, '.', '_' and '-'; begin with a letter or digit",
             )
         if task.id in RESERVED:
-            return Refusal(f"{task.id!r} can't be the id of a task", "it is the name of a run")
+            return Refusal(f"{task.id!r} can't be the id of a task", "a run has this name")
         if not task.title.strip():
-            return Refusal(f"task {task.id} has no title", "say what is to be done")
+            return Refusal(f"task {task.id} has no title", "give it a title")
         if task.id in new or task.id in more or task.id in nodes:
-            return Refusal(f"there is a task {task.id!r} already", f"see `allstop show {task.id}`")
+            return Refusal(f"task {task.id!r} exists already", f"`allstop show {task.id}` shows it")
         needs = task.needs
         if needs and not new.issuperset(needs):
             missing = [n for n in needs if n not in new and n not in more and n not in nodes]
@@ -95,7 +95,7 @@ def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> R
 
 
 def out_of_bounds(command: TaskCommand) -> Refusal | None:
-    """Asked of what is new only: in a record from before there were bounds, it holds."""
+    """Why a new command is out of bounds. Not checked on replay: old journals have no bounds."""
     match command:
         case AddTasks(tasks=tasks):
             each = (_threads_own(task.id) or _beyond(task.id, task) for task in tasks)
@@ -109,7 +109,7 @@ def out_of_bounds(command: TaskCommand) -> Refusal | None:
 def _threads_own(name: str) -> Refusal | None:
     is_taken = THREAD.fullmatch(name) is not None
     return (
-        Refusal(f"{name!r} can't be the id of a task", "runs are called so") if is_taken else None
+        Refusal(f"{name!r} can't be the id of a task", "runs have such names") if is_taken else None
     )
 
 
@@ -119,7 +119,7 @@ def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
         if value is None or value is UNSET or least <= value <= most:
             continue
         shown = f"{value:,}" if abs(value) < 10**18 else "such a number"
-        return Refusal(f"{name} of {task} can't be {shown}", f"from {least:,} to {most:,}")
+        return Refusal(f"{name} of {task} can't be {shown}", f"use {least:,} to {most:,}")
     return None
 
 
@@ -127,7 +127,7 @@ def _unknown_needs(task: str, missing: Sequence[str]) -> Refusal:
     return Refusal(
         f"{task} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not on"
         " the board",
-        "add what is needed first; `allstop list` shows what there is",
+        "add the needed tasks first; `allstop list` shows the board",
     )
 
 
@@ -156,7 +156,7 @@ def _of_one(  # noqa: C901 - one case for each
         case Approve() | Redo() | Reject():
             can_merge = isinstance(command, Approve) and task.lacks_merge
             is_there = task.status is Status.REVIEW or can_merge
-            return _unless(task, is_there, "reviewed", "only verified work waits for review")
+            return _unless(task, is_there, "reviewed", "only verified work can be reviewed")
         case RollBack():
             has_work = bool(task.merged or task.attempts) or task.status is not Status.DONE
             can = has_work and not _at_work(task)
@@ -164,7 +164,7 @@ def _of_one(  # noqa: C901 - one case for each
         case Pin():
             return _unless(task, task.status not in OVER, "pinned")
         case AddTasks() | Order():
-            raise AssertionError("it is about several")
+            raise AssertionError("handled before: it names several tasks")
 
 
 def _unless(task: Task, fine: bool, done: str, hint: str = "") -> Refusal | None:  # noqa: FBT001
@@ -172,7 +172,7 @@ def _unless(task: Task, fine: bool, done: str, hint: str = "") -> Refusal | None
 
 
 def _at_work(task: Task) -> bool:
-    """Whether a run of it is open: it is changed by telling that run."""
+    """Whether a run of the task is open."""
     return bool(task.open) or task.status is Status.MERGING
 
 
@@ -182,11 +182,13 @@ def _is_stalled(task: Task) -> bool:
 
 def _instead(task: Task) -> str:
     if task.asks:
-        return f'it asks something: `allstop answer {task.id} "…"`, or `allstop abort {task.id}`'
+        return f'its agent asks: `allstop answer {task.id} "…"`, or `allstop abort {task.id}`'
     if task.status is Status.ACTIVE:
-        return f"`allstop abort {task.id}` ends it first, `allstop resume {task.id}` goes on if it is held"
+        return (
+            f"end it with `allstop abort {task.id}`, or resume it with `allstop resume {task.id}`"
+        )
     if _at_work(task):
-        return f"`allstop abort {task.id}` ends it first"
+        return f"end it first with `allstop abort {task.id}`"
     if task.status is Status.REVIEW:
         return (
             f"`allstop approve {task.id}` merges its work, `allstop redo {task.id}` sends it back"
@@ -203,14 +205,14 @@ def _instead(task: Task) -> str:
 def _assigning(board: Board, task: Task) -> Refusal | None:
     if waiting := graph.waits_for(board, task):
         names = ", ".join(need.id for need in waiting)
-        return Refusal(f"{task.id} waits for {names}", "those come first")
+        return Refusal(f"{task.id} waits for {names}", "those tasks must be done first")
     return _unless(task, task.status is Status.PENDING, "started", _instead(task))
 
 
 def _editing(board: Board, task: Task, command: EditTask) -> Refusal | None:
     changes = command.changes
     if changes.title is not UNSET and not changes.title.strip():
-        return Refusal(f"task {task.id} would have no title")
+        return Refusal(f"task {task.id} would have no title", "give it a title")
     if _at_work(task) or task.status is Status.DONE:
         return Refusal(f"{task.id} is {task.status}: it can't be edited", _instead(task))
     if changes.needs is UNSET:
@@ -224,22 +226,22 @@ def _editing(board: Board, task: Task, command: EditTask) -> Refusal | None:
 
 
 def _cycle(path: Iterable[str]) -> Refusal:
-    return Refusal(f"these need each other: {' → '.join(path)}", "take one of the needs away")
+    return Refusal(f"tasks need each other: {' → '.join(path)}", "remove one of the needs")
 
 
 def what_else(board: Board, name: str) -> str:
-    """What may have been meant by a task that is not there."""
+    """A hint for a task id that is not on the board."""
     if re.fullmatch(r"auto\d+|room:.+", name):
-        return f"this is for tasks of the board; for others there is `allstop resume {name}`"
+        return f"this command is for tasks of the board; `allstop resume {name}` resumes that run"
     if not len(board.nodes):
         return 'the board is empty: allstop add "TITLE"'
     ids = (node.task.id for node in board.nodes.values())
     meant = next((each for each in ids if each.casefold() == name.casefold()), None)
-    return f"did you mean {meant}?" if meant else "`allstop list` shows what there is"
+    return f"did you mean {meant}?" if meant else "`allstop list` shows the tasks"
 
 
 def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
-    """Tasks that may need each other, each after those it needs; or the cycle they are in."""
+    """The tasks sorted so that each comes after its needs; a refusal if there is a cycle."""
     by_id: dict[str, NewTask] = {}
     for task in new:
         if task.id in by_id:
@@ -262,11 +264,11 @@ def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
     return list(done.values())
 
 
-# --- what becomes of it -----------------------------------------------------------------------
+# --- changes of the board ---------------------------------------------------------------------
 
 
 class Adding:
-    """Additions one after the other, carried out at once: a big board is made of little else."""
+    """Collects successive `AddTasks` and applies them at once: big boards load faster."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -274,22 +276,22 @@ class Adding:
         self._ids: set[str] = set()
 
     def take(self, command: AddTasks, at: datetime) -> None:
-        """What the board refuses changes nothing."""
+        """Collect a command; a refused one changes nothing."""
         if _adding(self._board, self._ids, command.tasks) is None:
             self._taken += [(task, at) for task in command.tasks]
             self._ids.update(task.id for task in command.tasks)
 
     def board(self) -> Board:
-        """The board afterwards."""
+        """The board with all collected tasks."""
         return graph.add_all(self._board, self._taken)
 
 
 def carried_out(  # noqa: C901 - one case for each
     board: Board, command: TaskCommand, at: datetime, *, merge: bool, assign: bool = True
 ) -> Board:
-    """The board afterwards; what it refuses changes nothing.
+    """The board after a command; a refused command changes nothing.
 
-    `assign`: whoever is retried is assigned, too.
+    `assign`: a retried task is assigned, too.
     """
     if refusal(board, command) is not None:
         return board
@@ -327,7 +329,7 @@ def carried_out(  # noqa: C901 - one case for each
         case Reject():
             return _set(board, task, Status.CANCELLED, at, note="rejected")
         case RollBack() if is_merged(task):
-            return graph.queue_merge(board, task, at)  # what is merged already is taken out
+            return graph.queue_merge(board, task, at)  # the merge is reverted
         case RollBack():
             return rolled_back(board, task, at)
         case Approve():
@@ -346,7 +348,7 @@ def _reviews(task: Task, command: Retry | Redo, at: datetime) -> tuple[Review, .
 
 
 def is_merged(task: Task) -> bool:
-    """Where merging is off, done is not merged."""
+    """Whether the task is done and its work merged; without merging it is only done."""
     return task.status is Status.DONE and bool(task.merged)
 
 
@@ -357,7 +359,7 @@ def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:
 
 
 def rolled_back(board: Board, task: Task, at: datetime) -> Board:
-    """Pending, but only a person starts it again."""
+    """Make the task pending; only a person starts it again."""
     begins_anew = {"news": "", "given": "", "onto": "", "merged": "", "target": ""}
     return _again(board, task, at, assigned=False, held=True, **begins_anew)
 

@@ -1,4 +1,4 @@
-"""One task: turns in a workspace of its own until the agent says done and the checks agree."""
+"""The pilot of one attempt at a task: turns until the agent says COMPLETE and the checks pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
 from allstop.core import fallback as roster
 from allstop.core import work_prompts
-from allstop.core.board_specs import TaskSpec, Terms
+from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Retry, Say
 from allstop.core.events import (
     Commanded,
@@ -28,7 +28,7 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import (
     BRAKED,
     LIMITED,
-    OURS,
+    RESUMABLE,
     Change,
     ChecksDone,
     Deliver,
@@ -46,12 +46,12 @@ from allstop.core.moves import (
     Wait,
     WorkspaceOpen,
 )
-from allstop.core.retries import MOVING, back_at
-from allstop.core.run import Brief
-from allstop.core.signals import NOTHING_SAID, Said, Signal, read_signal
+from allstop.core.retries import NO_STREAK, retry_time
+from allstop.core.run import PilotContext
+from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
 from allstop.core.text import counted, last_line
 
-AGAIN = frozenset(
+RETRIED = frozenset(
     {
         FailureKind.NETWORK,
         FailureKind.UNAVAILABLE,
@@ -59,13 +59,13 @@ AGAIN = frozenset(
         FailureKind.STALLED,
     }
 )
-"""Worth another try after a while."""
+"""Failures that are retried after a while."""
 
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
-"""After which an agent simply goes on."""
+"""Signals after which the agent gets another turn."""
 
 CANNOT_RUN = frozenset({126, 127})
-"""What a shell says of a program that isn't there, or that it may not start."""
+"""Exit codes of a shell that can't find a program or may not start it."""
 
 
 class TaskPilot:
@@ -76,7 +76,7 @@ class TaskPilot:
     def begin(self, spec: dict[str, object]) -> TaskState:
         task = msgspec.convert(spec, TaskSpec)
         roster = Roster(agents=task.agents)
-        news = _told_of_gift(task.news) if task.given else task.news
+        news = _with_given_note(task.news) if task.given else task.news
         return TaskState(
             spec=task,
             roster=roster,
@@ -91,22 +91,22 @@ class TaskPilot:
     ) -> TaskState:
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
-                return _begun(state, agent, at)
+                return _turn_started(state, agent, at)
             case MoveStarted(at=at):
-                return replace(state, began=at)
+                return replace(state, move_began_at=at)
             case MoveEnded(result=result, at=at):
-                return _came_back(attempts.rested(state, event), result, at)
+                return _apply_result(attempts.add_busy_time(state, event), result, at)
             case Noted(items=items, at=at):
-                return _noted(attempts.alive(state, at), items)
+                return _noted(attempts.add_activity_time(state, at), items)
             case Reached():
-                return replace(state, hears=state.hears + 1)
+                return replace(state, messages_delivered=state.messages_delivered + 1)
             case ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
-            case Commanded(command=Say() as said):
-                return replace(state, told=(*state.told, said.words))
-            case Commanded(command=Answer(text=text)) if state.said.signal is Signal.PENDING:
-                news = work_prompts.answered(state.said.text, text)
-                return replace(state, said=NOTHING_SAID, news=news)
+            case Commanded(command=Say() as say):
+                return replace(state, messages=(*state.messages, say.words))
+            case Commanded(command=Answer(text=text)) if state.claim.signal is Signal.PENDING:
+                news = work_prompts.answered(state.claim.text, text)
+                return replace(state, claim=NO_CLAIM, news=news)
             case Commanded(command=Give(commit=commit)):
                 return _given(state, commit)
             case Commanded(command=Retry()):
@@ -114,14 +114,14 @@ class TaskPilot:
             case _:
                 return state
 
-    def unheard(self, state: TaskState) -> tuple[str, ...]:
-        return tuple(map(work_prompts.told, state.told[state.hears :]))
+    def undelivered(self, state: TaskState) -> tuple[str, ...]:
+        return tuple(map(work_prompts.from_person, state.messages[state.messages_delivered :]))
 
-    def next_move(self, state: TaskState, brief: Brief) -> Move:
+    def next_move(self, state: TaskState, context: PilotContext) -> Move:
         spec = state.spec
         if state.end is not None:
-            return attempts.given_up(state, state.end, state.note)
-        if state.wait_until is not None and brief.now < state.wait_until:
+            return attempts.give_up(state, state.end, state.note)
+        if state.wait_until is not None and context.now < state.wait_until:
             return Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
             return attempts.out_of_time(state, state.agent)
@@ -133,102 +133,102 @@ class TaskPilot:
                 stash=state.stash,
                 given=state.given,
             )
-        if state.said.signal is Signal.PENDING:
-            asks = state.said.text
+        if state.claim.signal is Signal.PENDING:
+            asks = state.claim.text
             return Wait(reason=f"asks: {asks}", for_person=True, question=asks)
-        if state.said.signal is Signal.COMPLETE and not _must_hear(state):
-            return _completing(state)
+        if state.claim.signal is Signal.COMPLETE and not _has_messages(state):
+            return _completion_move(state)
         if state.iteration >= spec.iterations:
-            note = attempts.not_done(state, counted(spec.iterations, "turn"))
-            return attempts.given_up(state, Outcome.TIMED_OUT, note)
-        return _turn(state, brief)
+            note = attempts.not_done_note(state, counted(spec.iterations, "turn"))
+            return attempts.give_up(state, Outcome.TIMED_OUT, note)
+        return _turn(state, context)
 
 
-def _begun(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
-    """However the turn ends, the work may be other work then: what was checked no longer counts."""
+def _turn_started(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
+    """A turn may change the work, so earlier checks and deliveries don't count."""
     return replace(
-        moved_target.apart(state),
+        moved_target.without_merge(state),
         agent=agent,
         wait_until=None,
-        hears=len(state.told),
-        began=at,
-        said=NOTHING_SAID,
+        messages_delivered=len(state.messages),
+        move_began_at=at,
+        claim=NO_CLAIM,
         checked=False,
         delivered=False,
     )
 
 
-def _must_hear(state: TaskState) -> bool:
-    """Whether something was said too late for the last turn: it is not done before it has heard."""
-    return bool(state.told) and state.iteration < state.spec.iterations
+def _has_messages(state: TaskState) -> bool:
+    """Whether a message came too late for the last turn: the agent gets another turn first."""
+    return bool(state.messages) and state.iteration < state.spec.iterations
 
 
-def _completing(state: TaskState) -> Move:
+def _completion_move(state: TaskState) -> Move:
     spec = state.spec
     if not _is_verified(state):
-        return moved_target.gate(state)
+        return moved_target.gate_move(state)
     if spec.branch and not state.delivered:
         return Deliver(workspace=spec.task, branch=spec.branch)
     return Finish(outcome=Outcome.DONE, facts=_facts(state))
 
 
 def _is_verified(state: TaskState) -> bool:
-    return state.said.signal is Signal.COMPLETE and (state.checked or not _has_gate(state))
+    return state.claim.signal is Signal.COMPLETE and (state.checked or not _has_gate(state))
 
 
 def _has_gate(state: TaskState) -> bool:
-    """What goes to a branch is looked at, also where no command and no path is configured."""
-    gate, spec = state.held_to, state.spec
+    """Work for a branch is always inspected, even without checks and protected paths."""
+    gate, spec = state.effective_gate, state.spec
     is_looked_at = spec.edition >= 2 and spec.target is not None
     return is_looked_at or bool(gate.checks or gate.protected)
 
 
 def _facts(state: TaskState) -> dict[str, str]:
-    """What whoever started it may want to know."""
+    """Facts about the work for the board."""
     if state.spec.target is None:
         return {}
     return {
         "commit": state.change.head if state.change else "",
         "tree": state.tree,
-        **({"gate": gate.mark} if (gate := state.targets_gate) else {}),
+        **({"gate": gate.fingerprint} if (gate := state.target_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
     }
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
-    """A person's work is work: what was said before it no longer counts."""
-    news = _told_of_gift(state.news)
-    state = moved_target.apart(state)
-    return replace(state, base="", given=commit, said=NOTHING_SAID, checked=False, news=news)
+    """A person's commit changes the work, so earlier claims and checks don't count."""
+    news = _with_given_note(state.news)
+    state = moved_target.without_merge(state)
+    return replace(state, base="", given=commit, claim=NO_CLAIM, checked=False, news=news)
 
 
-def _told_of_gift(news: str) -> str:
+def _with_given_note(news: str) -> str:
     return "\n\n".join(filter(None, [news, work_prompts.GIVEN]))
 
 
 def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
-    """How far it is may be said at any time, but only in the agent's own words."""
+    """Progress may be reported at any time, in a message or through the tool."""
     for item in items:
         if item.kind == "progress":
             state = replace(state, progress=item.text)
         elif item.kind == "message":
-            said = read_signal(item.text)
-            if said.signal is Signal.PROGRESS:
-                state = replace(state, progress=said.text)
+            claim = read_signal(item.text)
+            if claim.signal is Signal.PROGRESS:
+                state = replace(state, progress=claim.text)
     return state
 
 
-def _turn(state: TaskState, brief: Brief) -> Move:
+def _turn(state: TaskState, context: PilotContext) -> Move:
     spec = state.spec
-    agent = roster.pick(state.roster, brief.now)
+    agent = roster.pick(state.roster, context.now)
     if isinstance(agent, datetime):
         return Wait(reason="every agent is at its limit", until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
     if left_s <= 0:
         return attempts.out_of_time(state, agent)
     news = state.news
-    if state.told:
-        news = "\n\n".join(filter(None, [news, *map(work_prompts.told, state.told)]))
+    if state.messages:
+        news = "\n\n".join(filter(None, [news, *map(work_prompts.from_person, state.messages)]))
     return TakeTurn(
         agent=agent,
         prompt=work_prompts.turn(spec.goal, news, spec.edition),
@@ -241,22 +241,22 @@ def _turn(state: TaskState, brief: Brief) -> Move:
 
 
 def _is_cut_by_turns(spec: TaskSpec) -> bool:
-    """Whether a turn has a limit of its own, besides that of the attempt."""
+    """Whether a turn has its own time limit besides that of the attempt."""
     return spec.edition < 2 or spec.attempt_s is None
 
 
-def _came_back(state: TaskState, result: Result, at: datetime) -> TaskState:
-    if (joined := moved_target.came_back(state, result)) is not None:
-        return joined
+def _apply_result(state: TaskState, result: Result, at: datetime) -> TaskState:
+    if (applied := moved_target.apply_result(state, result)) is not None:
+        return applied
     match result:
         case TurnDone():
-            return _spoke(state, result)
+            return _turn_done(state, result)
         case WorkspaceOpen():
-            return _opened(state, result)
+            return _workspace_opened(state, result)
         case ChecksDone(passed=True, tree=tree, findings=findings):
             return replace(state, checked=True, tree=tree, findings=findings)
         case ChecksDone():
-            return _disagreed(state, result)
+            return _gate_failed(state, result)
         case Delivered():
             return replace(state, delivered=True)
         case Failed():
@@ -265,87 +265,89 @@ def _came_back(state: TaskState, result: Result, at: datetime) -> TaskState:
             return state
 
 
-def _disagreed(state: TaskState, gate: ChecksDone) -> TaskState:
-    """The agent hears what failed. A check that can't be run on the target either is not for it to
-    mend: it may be what it was to make, so it is told once; then a person has to look.
+def _gate_failed(state: TaskState, gate: ChecksDone) -> TaskState:
+    """The agent is told which checks failed.
+
+    If a check can't be started on the target either, the task may be to create its program. So the
+    agent is told once, and after that a person has to fix it.
     """
     missing = [check for check in gate.failed if check.failed_before and check.code in CANNOT_RUN]
-    if missing and state.unable:
+    if missing and state.check_missing:
         check = missing[0]
         note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
         return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
-    state = moved_target.rebuffed(state, gate, names)
-    return replace(state, findings=gate.findings, unable=bool(missing))
+    state = moved_target.reject_completion(state, gate, names)
+    return replace(state, findings=gate.findings, check_missing=bool(missing))
 
 
-def _opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
-    told = [
+def _workspace_opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
+    notes = [
         work_prompts.conflicts(opened.conflicts) if opened.conflicts else "",
         work_prompts.STASHED if opened.stashed else "",
     ]
-    new = [text for text in told if text not in state.news]  # it may have been cut off since
+    new = [text for text in notes if text not in state.news]  # the workspace may be opened twice
     news = "\n\n".join(filter(None, [state.news, *new]))
     return replace(state, base=opened.base, gate=opened.gate, stash=False, given="", news=news)
 
 
-def _spoke(state: TaskState, turn: TurnDone) -> TaskState:
-    said = _signal(state.spec.terms_of(state.agent), turn)
+def _turn_done(state: TaskState, turn: TurnDone) -> TaskState:
+    claim = _signal(state.spec.terms_of(state.agent), turn)
     state = replace(
         state,
         thread=turn.thread or state.thread,
         change=turn.change or state.change,
         iteration=state.iteration + 1,
-        said=said,
-        news=work_prompts.NO_SIGNAL if said.signal in UNSIGNALLED else "",
-        told=state.told[state.hears :],
-        hears=0,
+        claim=claim,
+        news=work_prompts.NO_SIGNAL if claim.signal in UNSIGNALLED else "",
+        messages=state.messages[state.messages_delivered :],
+        messages_delivered=0,
         failures=0,
-        standstill=MOVING,
-        still=_still(state, turn.change),
+        standstill=NO_STREAK,
+        idle_iterations=_idle_iterations(state, turn.change),
     )
-    match said.signal:
+    match claim.signal:
         case Signal.NONE:
             return state
         case Signal.PENDING:
             return replace(state, asked=True)
         case Signal.PROGRESS:
-            return replace(state, progress=said.text)
-        case Signal.BLOCKED if not _must_hear(state):
-            return replace(state, end=Outcome.BLOCKED, note=said.text)
+            return replace(state, progress=claim.text)
+        case Signal.BLOCKED if not _has_messages(state):
+            return replace(state, end=Outcome.BLOCKED, note=claim.text)
         case Signal.COMPLETE if state.spec.target is not None and (
-            why := attempts.why_not(state.change)
+            why := attempts.incomplete_reason(state.change)
         ):
             loose = state.change.loose if state.change else ()
             news = work_prompts.loose(loose) if loose else work_prompts.NO_CHANGE
-            return attempts.rebuffed(state, why, news)
+            return attempts.reject_completion(state, why, news)
         case _:
             return state
 
 
-def _cut(state: TaskState, failed: Failed) -> TaskState:
-    """A turn that came to its cap is a turn; the next one goes on from there, and is told the same."""
+def _turn_capped(state: TaskState, failed: Failed) -> TaskState:
+    """A turn that reached its token limit counts; the next one gets its messages again."""
     return replace(
         state,
         change=failed.change or state.change,
         iteration=state.iteration + 1,
         news=work_prompts.CAPPED,
-        still=_still(state, failed.change),
+        idle_iterations=_idle_iterations(state, failed.change),
     )
 
 
-def _still(state: TaskState, change: Change | None) -> int:
-    """For how many iterations nothing was committed, with the one that has just ended."""
+def _idle_iterations(state: TaskState, change: Change | None) -> int:
+    """Iterations without a commit, including the one that has just ended."""
     head_before = state.change.head if state.change else state.base
-    return 0 if change is not None and change.head != head_before else state.still + 1
+    return 0 if change is not None and change.head != head_before else state.idle_iterations + 1
 
 
-def _signal(terms: Terms, turn: TurnDone) -> Said:
-    said = turn.said
-    if terms.done == "exit" and said.signal is Signal.NONE and _has_work(turn.change):
-        return Said(signal=Signal.COMPLETE)
-    return said
+def _signal(terms: AgentTerms, turn: TurnDone) -> SignalClaim:
+    claim = turn.claim
+    if terms.done == "exit" and claim.signal is Signal.NONE and _has_work(turn.change):
+        return SignalClaim(signal=Signal.COMPLETE)
+    return claim
 
 
 def _has_work(change: Change | None) -> bool:
@@ -353,19 +355,21 @@ def _has_work(change: Change | None) -> bool:
 
 
 def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
-    if failed.kind in OURS:  # what was cut off may have left locks: take it up anew
+    if failed.kind in RESUMABLE:  # a killed process may have left lock files: reopen the workspace
         by_a_stop = failed.kind is not FailureKind.INTERRUPTED
-        return replace(moved_target.apart(state), base="", stash=state.stash or by_a_stop)
+        return replace(moved_target.without_merge(state), base="", stash=state.stash or by_a_stop)
     if failed.kind in BRAKED:
         return replace(state, change=failed.change or state.change)
     if failed.kind is FailureKind.CAPPED:
-        return _cut(state, failed)
+        return _turn_capped(state, failed)
     note = remedies.note_of(failed)
-    if failed.kind in LIMITED and not state.spec.endurance.is_in_vain(failed, state.standstill):
+    if failed.kind in LIMITED and not state.spec.endurance.is_out_of_guesses(
+        failed, state.standstill
+    ):
         return _limited(state, failed, at, note)
     if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
         return replace(state, end=Outcome.CRASHED, note=note, failure=failed.kind)
-    if failed.kind in AGAIN and state.failures < state.spec.backoff.retries:
+    if failed.kind in RETRIED and state.failures < state.spec.backoff.retries:
         attempt = state.failures + 1
         delay: timedelta = state.spec.backoff.delay(attempt, state.spec.task)
         return replace(state, failures=attempt, wait_until=at + delay)
@@ -374,14 +378,14 @@ def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
 
 
 def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
-    """It is left alone for longer and longer; one that never says until when, not for ever."""
-    if outlasted := state.spec.endurance.outlasted(failed, at, state.standstill):
-        note = f"{note}; {outlasted}"
+    """Wait longer each time; an agent that never gives a retry time is given up at some point."""
+    if overdue_reason := state.spec.endurance.overdue_reason(failed, at, state.standstill):
+        note = f"{note}; {overdue_reason}"
         return replace(state, end=Outcome.FAILED, note=note, failure=failed.kind)
-    standstill = state.standstill.again(failed, at)
-    until = back_at(failed.retry_at, at, standstill.times, state.spec.task)
+    standstill = state.standstill.extended(failed, at)
+    until = retry_time(failed.retry_at, at, standstill.times, state.spec.task)
     is_accounts = failed.kind is not FailureKind.OVERLOADED
     held = state.roster
-    for agent in state.spec.sharing(state.agent) if is_accounts else (state.agent,):
+    for agent in state.spec.agents_sharing_account(state.agent) if is_accounts else (state.agent,):
         held = roster.hold(held, agent, until)
     return replace(state, roster=held, standstill=standstill)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from allstop import __version__
 from allstop.cli.lazy import Commands
 from allstop.cli.output import Context, complain
+
+if TYPE_CHECKING:
+    from allstop.app.supervisor import RunKinds
 
 COMMANDS = {
     "demo": (
@@ -109,17 +114,20 @@ COMMANDS = {
 @click.pass_context
 def group(context: click.Context, folder: Path | None, flags: tuple[str, ...]) -> None:
     """Run AI agents unattended, with brakes."""
-    context.obj = Context(folder or Path.cwd(), flags)
+    context.obj = Context(folder or Path.cwd(), flags, context.obj)
     if context.invoked_subcommand is None:
         from allstop.cli.control import show_status
 
         show_status(context.obj, as_json=False)
 
 
-def main() -> None:
-    """Run the command line; whatever goes wrong is said in one or two lines."""
+def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
+    """Run the command line, with the kinds of runs of another table if one is given.
+
+    Errors are printed in one or two lines.
+    """
     try:
-        code = group.main(standalone_mode=False, prog_name="allstop")
+        code = group.main(args, standalone_mode=False, prog_name="allstop", obj=kinds)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -199,12 +199,7 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
     if as_json:
         print_json({"run": run_id, "command": Abort(), "driven": aborted.driven})
         return
-    kept = {
-        "auto": f"; what it made is kept: `allstop diff {run_id}`",
-        "room": f"; what was said is kept: `allstop log {run_id}`",
-        "task": "; the task is pending then, until `allstop retry`",
-    }.get(aborted.kind, "")
-    click.echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{kept}.")
+    click.echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{aborted.kept}.")
     if not (aborted.driven or aborted.over):
         click.echo(f"Nobody drives {run_id} now: it counts once `{aborted.goes_on}` does.")
 
@@ -287,11 +282,11 @@ def _answer(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
     from allstop.app.runs.commands import named_in
-    from allstop.core.asks import words
+    from allstop.core.asks import describe_ask
 
     with context.project() as project:
         run_id, _ = look(lambda: named_in(project, name))
-    _say(context, run_id, permit, f"{done}: {one_line(words(ask), 80)}", as_json=as_json)
+    _say(context, run_id, permit, f"{done}: {one_line(describe_ask(ask), 80)}", as_json=as_json)
 
 
 def _resume(run_id: str | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from allstop.engine.retry_write import insist
+from allstop.engine.retry_write import retry_write
 
 
 async def heed_signals(
@@ -23,7 +23,7 @@ async def heed_signals(
     """
 
     async def keep_asking() -> None:
-        await insist(pause, lambda run, trouble: note(f"! {trouble.text}"))
+        await retry_write(pause, lambda run, trouble: note(f"! {trouble.text}"))
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with anyio.create_task_group() as group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +10,20 @@ import click
 import msgspec
 
 from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.record_lines import as_text, print_records
 from allstop.core.ids import RunId
-from allstop.core.text import counted, one_line
-from allstop.views.runs import Line
+from allstop.core.text import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
     from allstop.app.runs.status import Recorded
+    from allstop.cli.terminal_kind import Print
     from allstop.core.helm import Helm
-    from allstop.core.replay import Difference, Redecided
+    from allstop.core.replay import DecisionDifference, Difference
     from allstop.ports import Record
+    from allstop.views.auto import DecisionReceipt
 
 
 @click.command()
@@ -41,111 +43,39 @@ def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
 
 async def _log(project: Project, run_id: RunId, *, follow: bool, as_json: bool) -> None:
     from allstop.app.runs.status import story_of
+    from allstop.cli.kinds import terminal_kind
     from allstop.core.ids import HELM
 
-    story = {run_id: ""}
+    story = {run_id: _plain()}
     if run_id != HELM:
-        story = {each.run: each.opened.kind for each in await story_of(project, run_id)}
+        found = await story_of(project, run_id)
+        story = {each.run: terminal_kind(each.opened.kind).log(each.kind) for each in found}
     *before, last = story
     for each in before:
-        _shower(each, story[each], as_json=as_json)(await project.journal.read(each))
-    show = _shower(last, story[last], as_json=as_json)
+        _show(await project.journal.read(each), story[each], as_json=as_json)
     if not follow:
-        show(await project.journal.read(last))
+        _show(await project.journal.read(last), story[last], as_json=as_json)
         return
     from allstop.app.runs.follow import follow as follow_run
 
     async with follow_run(project.journal, last) as batches:
         async for batch in batches:
-            show(batch)
+            _show(batch, story[last], as_json=as_json)
 
 
-def _shower(run_id: RunId, kind: str, *, as_json: bool) -> Callable[[Iterable[Record]], None]:
-    show = None if as_json else _printer(run_id, kind)
-    return show or (lambda records: print_records(records, as_json=as_json))
+def _plain() -> Print:
+    from allstop.views.log import lines
+
+    return lambda event: map(as_text, lines(event))
 
 
-def _printer(run_id: RunId, kind: str) -> Callable[[Iterable[Record]], None] | None:
-    match kind:
-        case "auto":
-            return _auto_printer()
-        case "task":
-            return _task_printer()
-        case _:
-            return _room_printer(run_id)
-
-
-def _task_printer() -> Callable[[Iterable[Record]], None]:
-    """Of an attempt: also that it goes on without a commit."""
-    from allstop.kinds import PILOTS
-    from allstop.views.runs import lines
-    from allstop.views.tasks import Stillness
-
-    stillness = Stillness(PILOTS["task"])
-
-    def show(records: Iterable[Record]) -> None:
-        for record in records:
-            for line in [*lines(record.event), *stillness.take(record.event)]:
-                click.echo(as_text(line))
-
-    return show
-
-
-def _auto_printer() -> Callable[[Iterable[Record]], None]:
-    """Of Full Auto: also what follows from the events, decisions first of all."""
-    from allstop.app.auto.threads import PILOT
-    from allstop.views.auto import Story
-
-    story = Story(PILOT)
-
-    def show(records: Iterable[Record]) -> None:
-        for record in records:
-            for line in story.take(record.event):
-                click.echo(as_text(line))
-
-    return show
-
-
-def _room_printer(run_id: RunId) -> Callable[[Iterable[Record]], None] | None:
-    """A room's log is what was said in it."""
-    from allstop.app.rooms.threads import PILOT, thread_of
-
-    if thread_of(run_id) is None:
-        return None
-    from allstop.cli.rooms.screen import lines_of
-    from allstop.core.events import Opened
-    from allstop.views.rooms import RoomView
-
-    views: list[RoomView] = []
-
-    def show(records: Iterable[Record]) -> None:
-        for record in records:
-            if isinstance(record.event, Opened):
-                views.append(RoomView(PILOT, record.event))
-                continue
-            for event in views[0].take(record.event):
-                for line in lines_of(event):
-                    click.echo(line)
-
-    return show
-
-
-def print_records(records: Iterable[Record], *, as_json: bool) -> None:
-    from allstop.views.runs import lines
-
+def _show(records: Iterable[Record], log: Print, *, as_json: bool) -> None:
+    if as_json:
+        print_records(records, as_json=True)
+        return
     for record in records:
-        if as_json:
-            event = msgspec.to_builtins(record.event)
-            entry = {"run": record.run, "seq": record.seq, **event} | {"run": record.run}
-            click.echo(msgspec.json.encode(entry).decode())
-        else:
-            for line in lines(record.event):
-                click.echo(as_text(line))
-
-
-def as_text(line: Line) -> str:
-    local = line.at.astimezone()
-    return f"{local:%H:%M:%S}  {line.mark} {line.text}"
+        for line in log(record.event):
+            click.echo(line)
 
 
 @click.command()
@@ -156,13 +86,13 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
     """Every decision of RUN: what was known, what was decided, what came of it."""
     from allstop.app.runs.status import helm_of, record_of
     from allstop.core.replay import receipts as all_receipts
-    from allstop.views.runs import describe, outcome_of
+    from allstop.views.log import describe, outcome_of
 
     with context.project() as project:
         recorded = look(lambda: record_of(project, run_id))
-        if recorded.opened.kind == "auto":
+        if decisions := recorded.kind.decisions(recorded.events):
             helm, now = look(lambda: helm_of(project)), project.clock.now()
-            _print_decisions(recorded, helm, now, as_json=as_json)
+            _print_decisions(recorded, decisions, helm, now, as_json=as_json)
             return
     for receipt in all_receipts(recorded.pilot, recorded.events):
         if as_json:
@@ -182,18 +112,23 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             click.echo("      the record does not follow from what was known: see `allstop replay`")
 
 
-def _print_decisions(recorded: Recorded, helm: Helm, now: datetime, *, as_json: bool) -> None:
-    """Of Full Auto: each decision, and what it was made from."""
+def _print_decisions(
+    recorded: Recorded,
+    decisions: list[DecisionReceipt],
+    helm: Helm,
+    now: datetime,
+    *,
+    as_json: bool,
+) -> None:
+    """Each decision, and what it was made from, below the plan of the run."""
     from allstop.core import run as runs
-    from allstop.views.auto import decided, decisions, known, run_plan, stop_condition
+    from allstop.views.auto import decided, known
 
     if not as_json:
         state = runs.fold(recorded.pilot, recorded.events)
-        plan = run_plan(state.pilot, stop_condition(state, helm, now))
-        click.echo(f"goal:  {one_line(plan.goal, 200)}")
-        click.echo(f"done:  when {plan.done_when}")
-        click.echo(f"next:  {plan.next}")
-    for receipt in decisions(recorded.pilot, recorded.events):
+        for line in recorded.kind.plan(state, helm, now):
+            click.echo(line)
+    for receipt in decisions:
         if as_json:
             click.echo(msgspec.json.encode(receipt).decode())
             continue
@@ -219,14 +154,17 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     if policy_file is not None:
         return _backtest(context, run_id, policy_file, as_json=as_json)
     from allstop.app.runs.status import record_of
-    from allstop.core.replay import decisions, differences, redecided
+    from allstop.core.replay import count_decisions, differences, redecided
     from allstop.core.replay import receipts as all_receipts
 
     with context.project() as project:
         recorded = look(lambda: record_of(project, run_id))
     pilot, events = recorded.pilot, recorded.events
-    decided = len(all_receipts(pilot, events)) + decisions(events)
-    found: list[Difference | Redecided] = [*differences(pilot, events), *redecided(pilot, events)]
+    decided = len(all_receipts(pilot, events)) + count_decisions(events)
+    found: list[Difference | DecisionDifference] = [
+        *differences(pilot, events),
+        *redecided(pilot, events),
+    ]
     found.sort(key=lambda each: each.seq)
     if as_json:
         print_json({"run": run_id, "decisions": decided, "differences": found})
@@ -238,11 +176,11 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
     return 1 if found else 0
 
 
-def _compared(difference: Difference | Redecided) -> tuple[str, str]:
+def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
     """As recorded, and as it comes out."""
     from allstop.core.replay import Difference
     from allstop.views.auto import again, decided
-    from allstop.views.runs import describe
+    from allstop.views.log import describe
 
     front = f"#{difference.seq:<4} recorded: "
     if isinstance(difference, Difference):

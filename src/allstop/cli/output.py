@@ -17,6 +17,7 @@ from allstop.glance import run as run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
+    from allstop.app.supervisor import RunKinds
 
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
@@ -26,6 +27,16 @@ NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
 class Context(NamedTuple):
     folder: Path
     flags: tuple[str, ...]
+    kinds: RunKinds | None = None  # the table that the program's entry was given
+
+    @property
+    def run_kinds(self) -> RunKinds:
+        """What the app does with each kind of run."""
+        if self.kinds is not None:
+            return self.kinds
+        from allstop.app.kinds import RUN_KINDS
+
+        return RUN_KINDS
 
     @contextmanager
     def project(self, more: Mapping[str, object] | None = None) -> Iterator[Project]:
@@ -33,7 +44,8 @@ class Context(NamedTuple):
         from allstop.settings import this_environment
 
         flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}
-        project = Project(self.folder.resolve(), this_environment(), flags)
+        pure = self.kinds.pure if self.kinds is not None else None
+        project = Project(self.folder.resolve(), this_environment(), flags, pure)
         try:
             yield project
         finally:

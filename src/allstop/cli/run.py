@@ -16,11 +16,9 @@ from allstop.core.text import one_line
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.supervisor import RunKinds
     from allstop.board.board_pilot import BoardState
     from allstop.core.commands import Command
-    from allstop.core.ids import RunId
-    from allstop.engine.local import LocalEngine
     from allstop.ports import Holder
     from allstop.views.runs import RunView
 
@@ -172,7 +170,7 @@ def resume(context: Context, run_id: str | None, as_json: bool) -> int:
     with context.project() as project:
         if run_id is None:
             return run_async(lambda: _lift(project, as_json=as_json))
-        return run_async(lambda: _resume(project, run_id, as_json=as_json))
+        return run_async(lambda: _resume(project, context.run_kinds, run_id, as_json=as_json))
 
 
 LIFTED = {
@@ -184,96 +182,48 @@ LIFTED = {
 
 
 async def _lift(project: Project, *, as_json: bool) -> int:
-    from allstop.app.rooms.threads import thread_of
     from allstop.app.runs.status import status
     from allstop.app.stop.allstop import lift
     from allstop.core.helm import Hold
 
     lifted = await lift(project, "user")
     views = (await status(project)).runs
-    open_runs = [view for view in views if view.outcome is None and not _is_at_rest(view)]
+    open_runs = [view for view in views if view.outcome is None and not _is_at_rest(project, view)]
     if as_json:
         print_json({"lifted": lifted is not Hold.NONE, "runs": open_runs})
         return 0
     click.echo(LIFTED[lifted])
     for view in open_runs:
         if not view.driven and view.parent is None:
-            thread = thread_of(view.id)
-            do = f"allstop room --resume --thread {thread}" if thread else f"allstop resume {view.id}"  # fmt: skip
-            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {do}")
+            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {view.resume}")
     if waiting := [view for view in open_runs if view.parent is not None and not view.driven]:
         many = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
         click.echo(f"  {many} to go on   → allstop run")
     return 0
 
 
-def _is_at_rest(view: RunView) -> bool:
-    """A room is never over; without a session there is nothing to go on with."""
-    return view.kind == "room" and view.status != "interrupted"
+def _is_at_rest(project: Project, view: RunView) -> bool:
+    """An endless run, such as a room, without anything to continue."""
+    return project.kinds[view.kind].is_endless and view.status != "interrupted"
 
 
-async def _resume(project: Project, run_id: str, *, as_json: bool) -> int:
-    from allstop.app.board.board_spec import board_spec
-    from allstop.app.board.commands import read
-    from allstop.app.raise_limits import hold_to_settings
-    from allstop.app.rooms.threads import thread_of
-    from allstop.app.runs.commands import speak
-    from allstop.app.runs.status import helm_of, record_of
-    from allstop.cli.board.run_board import work
-    from allstop.core.board_specs import Mode
-    from allstop.core.commands import Resume
-    from allstop.core.errors import AllstopError
-    from allstop.core.helm import Hold
-    from allstop.core.ids import BOARD, label_of, root_of
+async def _resume(project: Project, kinds: RunKinds, run_id: str, *, as_json: bool) -> int:
+    from allstop.app.resume import lift_hold
+    from allstop.app.runs.commands import refuse_if_stopped
+    from allstop.app.runs.status import record_of
+    from allstop.cli.kinds import terminal_kind
+    from allstop.core.ids import root_of
 
     recorded = await record_of(project, run_id)
-    if (await helm_of(project)).hold is Hold.STOPPED:
-        raise AllstopError("Allstop is in force", "`allstop resume` without a name lifts it")
-    driven = root_of(recorded.run) in project.journal.holders()
-    if not driven and (thread := thread_of(recorded.run)) is not None:
-        hint = f"`allstop room --resume --thread {thread}` goes on with its session"
-        raise AllstopError(f"{run_id} is a room", hint)
-    await speak(project, run_id, Resume())
-    await hold_to_settings(project, run_id, "allstop resume")
-    if driven:
-        click.echo(f"{run_id}: goes on in the process that drives it.")
-        return 0
-    if recorded.opened.kind == "room":
-        return await _resume_room(project, recorded.run, as_json=as_json)
-    if recorded.opened.kind == "auto":
-        return await _resume_auto(project, recorded, as_json=as_json)
-    known = await read(project)
-    is_all = recorded.run == BOARD
-    only = [] if is_all else [label_of(recorded.run)]
-    spec = board_spec(project, mode=known.state.chosen if is_all else Mode.SEMI)  # the others stay
-    return await work(project, spec, lambda state: [], only=only, known=known, as_json=as_json)
-
-
-async def _resume_room(project: Project, run_id: RunId, *, as_json: bool) -> int:
-    from allstop.app.rooms.threads import thread_of
-    from allstop.cli.rooms.room import Asked, talk
-
-    thread = thread_of(run_id)
-    assert thread is not None, "a room's run is named so"
-    return await talk(project, Asked(goal=None, thread=thread, resume=True), as_json=as_json)
-
-
-async def _resume_auto(project: Project, recorded: Recorded, *, as_json: bool) -> int:
-    import msgspec
-
-    from allstop.app.auto.threads import agents_of
-    from allstop.auto.state import AutoSpec
-    from allstop.cli.auto.auto import drive
-
-    spec = msgspec.convert(recorded.opened.spec, AutoSpec)
-    run_id, agents = recorded.run, agents_of(spec)
-    if not as_json:
-        title = one_line(recorded.opened.title)
-        click.echo(f"{run_id}: {title}. What came before: allstop log {run_id}")
-
-    async def take(engine: LocalEngine) -> RunId:
-        await engine.take(run_id)
-        return run_id
-
-    known = len(recorded.events)
-    return await drive(project, agents, take, as_json=as_json, known=known)
+    await refuse_if_stopped(project)
+    root = root_of(recorded.run)
+    root_kind = (await record_of(project, root)).opened.kind
+    kind, terminal = kinds[root_kind], terminal_kind(root_kind)
+    limits = kind.limits(project)
+    if root not in project.journal.holders():
+        await terminal.check_resume(project, recorded)
+        await lift_hold(project, recorded, limits, "allstop resume")
+        return await terminal.resume(project, recorded, kind, as_json=as_json)
+    await lift_hold(project, recorded, limits, "allstop resume")
+    click.echo(f"{run_id}: goes on in the process that drives it.")
+    return 0

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from allstop.app.control_room import Address
     from allstop.app.project import Project
+    from allstop.app.supervisor import RunKinds
     from allstop.server.process import Ready
 
 
@@ -31,24 +32,24 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
     with context.project({} if port is None else {"server.port": port}) as project:
         try:
-            run(lambda: serve_here(project, opens=opens))
+            run(lambda: serve_here(project, context.run_kinds, opens=opens))
         except RunningError as error:
             if error.address is None or port is not None:
                 raise
             _greet(error.address.url, _link(project, error.address), opens=opens)
 
 
-async def serve_here(project: Project, *, opens: bool) -> None:
-    from allstop.open_files import hold_many
+async def serve_here(project: Project, kinds: RunKinds, *, opens: bool) -> None:
+    from allstop.open_files import raise_limit
     from allstop.server.process import serve
 
-    hold_many()
+    raise_limit()
 
     def tell_ready(ready: Ready) -> None:
         _greet(ready.url, ready.link, opens=opens)
         click.echo("Ctrl-C ends it.")
 
-    await serve(project, click.echo, tell_ready)
+    await serve(project, kinds, click.echo, tell_ready)
 
 
 def _greet(url: str, link: str, *, opens: bool) -> None:

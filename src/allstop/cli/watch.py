@@ -48,9 +48,9 @@ async def _watch(project: Project, *, as_json: bool) -> None:
 
 
 def _show(placed: Sequence[Placed], *, as_json: bool) -> None:
-    from allstop.cli.log import as_text, print_records
+    from allstop.cli.record_lines import as_text, print_records
     from allstop.core.text import plain
-    from allstop.views.runs import lines
+    from allstop.views.log import lines
 
     for each in placed:
         if as_json:

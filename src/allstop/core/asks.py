@@ -1,114 +1,116 @@
-"""Whether an agent may do what it asks to do."""
+"""Permission requests of agents: rules, decisions and answers."""
 
 from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
 
+from allstop.core.text import counted
+
 
 class Option(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     label: str
-    text: str = ""  # what it means
+    text: str = ""  # its description
 
 
 class Question(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Something a tool wants to know; its options are proposals, any words will do."""
+    """A question of a tool. Its options are suggestions; any text is a valid answer."""
 
     text: str
     options: tuple[Option, ...] = ()
 
 
 class Ask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A command an agent wants to run, a file it wants to change, or a question it has."""
+    """A request of an agent: to run a command, to edit files, or a question."""
 
     id: str
     kind: str = "command"
     """"command", "edit" or "question"."""
     argv: tuple[str, ...] = ()
     text: str = ""
-    """Of a command: the line as a shell would get it."""
+    """Of a command: the line for the shell."""
     paths: tuple[str, ...] = ()
     """Of an edit: the files it changes."""
     verdict: str = ""
-    """What the policy says of it: a Decision, or nothing where it was not asked."""
+    """The policy's Decision; "" if the policy was not consulted."""
     rule: str = ""
-    """Which rule said so."""
+    """The rule that decided."""
     questions: tuple[Question, ...] = ()
-    """Of a question that is answered with words; what is only allowed or denied has none."""
+    """Questions to answer with text; empty if the request is only allowed or denied."""
     within: bool = False
-    """Only rules can have something against it: its box would let it be done unasked."""
+    """The sandbox allows it without asking; only a rule can deny it."""
 
 
-class Leave(StrEnum):
+class Permission(StrEnum):
     ALLOW = "allow"
-    SESSION = "session"  # also the very same again, where the driver knows how to
+    SESSION = "session"  # also for identical requests later, if the driver supports it
     DENY = "deny"
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What an agent is told that asked."""
+    """The answer to an agent's request."""
 
-    leave: Leave
+    leave: Permission
     answers: tuple[str, ...] = ()  # to its questions, one for each
-    message: str = ""  # for the agent, in anybody's words
-    by: str = ""  # who answered, or which rule
+    message: str = ""  # for the agent
+    by: str = ""  # the person or the rule that answered
 
     @property
     def allows(self) -> bool:
-        return self.leave is not Leave.DENY
+        return self.leave is not Permission.DENY
 
-    def to(self, questions: int, otherwise: str) -> tuple[str, ...]:
-        """One answer for each question, also where nobody gave one."""
+    def answers_to(self, questions: int, otherwise: str) -> tuple[str, ...]:
+        """One answer for each question; `otherwise` for those without one."""
         given = self.answers[:questions] if self.allows else ()
         missing = otherwise if self.allows else f"{self.message} {otherwise}".strip()
         return (*given, *[missing] * (questions - len(given)))
 
 
 BOX = "its box"
-"""Who allows what no rule is against, where an agent is free within its box."""
-NOBODY = Answer(leave=Leave.DENY, by="nobody", message="Nobody is there who could answer.")
-UNANSWERED = Answer(leave=Leave.DENY, by="nobody", message="Nobody answered in time.")
+"""Named as the rule that allowed a request if the sandbox allows everything rules don't deny."""
+NOBODY = Answer(leave=Permission.DENY, by="nobody", message="Nobody is there who could answer.")
+UNANSWERED = Answer(leave=Permission.DENY, by="nobody", message="Nobody answered in time.")
 
 
 NOBODY_TO_ASK = "nobody to ask: "
 NEVER = "approvals = never"
-"""Why everything is denied where that is set."""
+"""The reason given for denying everything when this is set."""
 
 
-def words(ask: Ask) -> str:
-    """What is asked, for people."""
+def describe_ask(ask: Ask) -> str:
+    """The request as text for people."""
     return ask.text or " ".join(ask.argv or ask.paths)
 
 
-def in_full(ask: Ask) -> str:
-    """The same with what can be chosen, by the numbers that answer it."""
+def describe_with_options(ask: Ask) -> str:
+    """The request with its numbered options."""
     options = [option.label for each in ask.questions[:1] for option in each.options]
     numbered = ", ".join(f"{number} {label}" for number, label in enumerate(options, 1))
-    return f"{words(ask)} ({numbered})" if numbered else words(ask)
+    return f"{describe_ask(ask)} ({numbered})" if numbered else describe_ask(ask)
 
 
-def reply(name: str, ask: Ask) -> str:
-    """The command with which a person answers what the run of this name asks."""
+def answer_command(name: str, ask: Ask) -> str:
+    """The command with which a person answers the request."""
     return f'allstop answer {name} "…"' if ask.questions else f"allstop allow {name}"
 
 
-def unasked(ask: Ask) -> str:
-    """What was denied because nobody was there."""
-    return f"{NOBODY_TO_ASK}{words(ask)}"
+def unasked_note(ask: Ask) -> str:
+    """The note on a request that was denied because no person could answer."""
+    return f"{NOBODY_TO_ASK}{describe_ask(ask)}"
 
 
-def answered(ask: Ask, given: tuple[str, ...]) -> tuple[str, ...] | str:
-    """An answer for each question; or why these are none."""
+def match_answers(ask: Ask, given: tuple[str, ...]) -> tuple[str, ...] | str:
+    """One answer for each question, or the reason why the given answers don't match."""
     asked = len(ask.questions)
     if len(given) != asked:
-        return f"questions that were asked: {asked}, answers: {len(given)}"
+        return f"{counted(asked, 'question')} asked, {counted(len(given), 'answer')} given"
     if not all(each.strip() for each in given):
         return "an answer is empty"
-    return tuple(map(_meant, ask.questions, given))
+    return tuple(map(_chosen_option, ask.questions, given))
 
 
-def _meant(question: Question, given: str) -> str:
-    """An option by its number or its name, else the words themselves."""
+def _chosen_option(question: Question, given: str) -> str:
+    """The option with this number or name, else the text itself."""
     said = given.strip()
     labels = [option.label for option in question.options]
     if said.isdecimal() and 0 < int(said) <= len(labels):
@@ -137,39 +139,39 @@ def strictness(decision: Decision) -> int:
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
-    """Of none at all: ask a person."""
+    """The strictest of the decisions; ASK if there are none."""
     return max(decisions, key=strictness, default=Decision.ASK)
 
 
 A_RULE = "a rule"
-"""That has no name."""
+"""For rules without a name."""
 
 
 def judge(rules: tuple[Rule, ...], ask: Ask) -> Decision:
-    """The strictest of what the policy said and of the rules that match; else ask a person."""
-    return strictest([*(rule.decision for rule in _matching(rules, ask)), *_said(ask)])
+    """The strictest decision of the policy and the matching rules; ASK if there is none."""
+    return strictest([*(rule.decision for rule in _matching(rules, ask)), *_policy_decision(ask)])
 
 
-def ruling(rules: tuple[Rule, ...], ask: Ask) -> Answer | None:
-    """What the rules answer; None where it is for a person.
+def answer_by_rules(rules: tuple[Rule, ...], ask: Ask) -> Answer | None:
+    """The answer of the rules; None if a person has to answer.
 
-    Those of a run are for what an agent asks of itself, not for what is only shown to the policy.
+    The run's rules apply to requests of the agent, not to commands that only the policy sees.
     """
     rules = () if ask.within else rules
     decision = judge(rules, ask)
-    by = _named(rules, ask, decision)
+    by = _rule_name(rules, ask, decision)
     match decision:
         case Decision.ALLOW:
-            return Answer(leave=Leave.ALLOW, by=by)
+            return Answer(leave=Permission.ALLOW, by=by)
         case Decision.DENY:
-            return Answer(leave=Leave.DENY, by=by, message=f"A rule denies this: {by}.")
+            return Answer(leave=Permission.DENY, by=by, message=f"A rule denies this: {by}.")
         case Decision.ASK:
             return None
 
 
-def _named(rules: tuple[Rule, ...], ask: Ask, decision: Decision) -> str:
-    """The rule that says so: of the policy where it said the same, else of the run."""
-    if ask.rule and decision in _said(ask):
+def _rule_name(rules: tuple[Rule, ...], ask: Ask, decision: Decision) -> str:
+    """The name of the deciding rule: the policy's if it decided the same, else the run's."""
+    if ask.rule and decision in _policy_decision(ask):
         return ask.rule
     deciding = [rule for rule in _matching(rules, ask) if rule.decision is decision]
     return next((rule.name or rule.why for rule in deciding), "") or A_RULE
@@ -179,8 +181,8 @@ def _matching(rules: tuple[Rule, ...], ask: Ask) -> list[Rule]:
     return [rule for rule in rules if ask.argv[: len(rule.prefix)] == rule.prefix]
 
 
-def _said(ask: Ask) -> list[Decision]:
-    """What nobody understands is for a person."""
+def _policy_decision(ask: Ask) -> list[Decision]:
+    """The policy's decision as a list of at most one; an unknown one means ASK."""
     if not ask.verdict:
         return []
     return [next((each for each in Decision if each.value == ask.verdict), Decision.ASK)]

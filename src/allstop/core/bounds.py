@@ -1,4 +1,4 @@
-"""The most that can be said of anything: in settings, at the terminal, over HTTP, in a record."""
+"""Upper bounds of numbers in settings, commands and the API."""
 
 from __future__ import annotations
 

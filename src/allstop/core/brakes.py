@@ -1,4 +1,4 @@
-"""Limits on a run, and what they say about going on."""
+"""Limits on a run, its usage, and whether a limit is near or reached."""
 
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
@@ -9,11 +9,11 @@ from msgspec import Struct
 from allstop.core.budget import UNCAPPED, Cap
 
 SOFT_SHARE = 0.8
-"""Where a limit starts to be mentioned."""
+"""A limit is near from this share of it."""
 
 
 class AtLimit(StrEnum):
-    PAUSE = "pause"  # ask a person; raising the limit goes on
+    PAUSE = "pause"  # wait for a person, who may raise the limit
     STOP = "stop"
 
 
@@ -24,12 +24,12 @@ class Limits(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     tokens: int | None = None
     cost_microusd: int | None = None
     time_s: float | None = None  # since the run was opened
-    busy_s: float | None = None  # in moves: waiting for people or for a rate limit is free
+    busy_s: float | None = None  # time in moves; waiting for people or limits doesn't count
     at_limit: AtLimit = AtLimit.STOP
 
 
 class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What a run has used, its children included."""
+    """The usage of a run, its children included."""
 
     turns: int = 0
     input: int = 0
@@ -53,52 +53,52 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         )
 
 
-class Grip(IntEnum):
+class BrakeLevel(IntEnum):
     OFF = 0
     SOFT = 1
     HARD = 2
 
 
-HARD = Grip.HARD
+HARD = BrakeLevel.HARD
 
 
-class Verdict(NamedTuple):
-    grip: Grip
+class LimitStatus(NamedTuple):
+    level: BrakeLevel
     reason: str = ""
 
 
-OFF = Verdict(Grip.OFF)
+WITHIN_LIMITS = LimitStatus(BrakeLevel.OFF)
 
 
-def check(limits: Limits, tally: Tally, opened_at: datetime, now: datetime) -> Verdict:
-    """The strictest verdict any one limit gives."""
-    worst = OFF
+def check(limits: Limits, tally: Tally, opened_at: datetime, now: datetime) -> LimitStatus:
+    """The status of the limit that is closest to being reached."""
+    worst = WITHIN_LIMITS
     if limits.turns is not None:
-        worst = _stricter(worst, _gauge("turns", tally.turns, limits.turns))
+        worst = _stricter(worst, _check_one("turns", tally.turns, limits.turns))
     if limits.tokens is not None:
-        worst = _stricter(worst, _gauge("tokens", tally.tokens, limits.tokens))
+        worst = _stricter(worst, _check_one("tokens", tally.tokens, limits.tokens))
     if limits.cost_microusd is not None:
-        worst = _stricter(worst, _gauge("cost", tally.cost_microusd, limits.cost_microusd))
+        worst = _stricter(worst, _check_one("cost", tally.cost_microusd, limits.cost_microusd))
     if limits.time_s is not None:
         elapsed_s = (now - opened_at).total_seconds()
-        worst = _stricter(worst, _gauge("seconds", elapsed_s, limits.time_s))
+        worst = _stricter(worst, _check_one("seconds", elapsed_s, limits.time_s))
     if limits.busy_s is not None:
-        worst = _stricter(worst, _gauge("seconds of work", tally.busy_s, limits.busy_s))
+        worst = _stricter(worst, _check_one("seconds of work", tally.busy_s, limits.busy_s))
     return worst
 
 
-def room_for(limits: Limits, tally: Tally, max_tokens: int) -> Verdict:
-    """Whether a turn that may use `max_tokens` still fits: it is reserved, not hoped for."""
+def check_reservation(limits: Limits, tally: Tally, max_tokens: int) -> LimitStatus:
+    """Whether a turn that may use `max_tokens` fits into the limit."""
     if limits.tokens is None or tally.tokens + max_tokens <= limits.tokens:
-        return OFF
-    return Verdict(
-        Grip.HARD,
+        return WITHIN_LIMITS
+    return LimitStatus(
+        BrakeLevel.HARD,
         f"tokens: {tally.tokens:,} used, {max_tokens:,} reserved, {limits.tokens:,} allowed",
     )
 
 
 def seconds_left(limits: Limits, tally: Tally, opened_at: datetime, now: datetime) -> float | None:
-    """How long a move may last before a limit in time is reached."""
+    """How long a move may take until a time limit is reached."""
     if limits.time_s is None and limits.busy_s is None:
         return None
     left = []
@@ -109,38 +109,42 @@ def seconds_left(limits: Limits, tally: Tally, opened_at: datetime, now: datetim
     return max(0.0, min(left))
 
 
-def _gauge(name: str, used: float, most: float) -> Verdict:
+def _check_one(name: str, used: float, most: float) -> LimitStatus:
     if used == most == 0:
-        return Verdict(Grip.HARD, f"{name}: nothing is left")
+        return LimitStatus(BrakeLevel.HARD, f"{name}: nothing is left")
     if used >= most:
-        return Verdict(Grip.HARD, f"{name}: {_amount(name, used)} of {_amount(name, most)}")
+        return LimitStatus(
+            BrakeLevel.HARD, f"{name}: {_amount(name, used)} of {_amount(name, most)}"
+        )
     if used >= most * SOFT_SHARE:
-        return Verdict(Grip.SOFT, f"{name}: {_amount(name, used)} of {_amount(name, most)}")
-    return OFF
+        return LimitStatus(
+            BrakeLevel.SOFT, f"{name}: {_amount(name, used)} of {_amount(name, most)}"
+        )
+    return WITHIN_LIMITS
 
 
 def _amount(name: str, value: float) -> str:
     return f"${value / 1e6:.2f}" if name == "cost" else f"{value:,.0f}"
 
 
-def _stricter(one: Verdict, other: Verdict) -> Verdict:
-    return other if other.grip > one.grip else one
+def _stricter(one: LimitStatus, other: LimitStatus) -> LimitStatus:
+    return other if other.level > one.level else one
 
 
 def cap_of(limits: Limits) -> Cap:
-    """As far as they are limits on a sum that several share."""
+    """The limits that several runs can share: turns, tokens and cost."""
     if limits.turns is limits.tokens is limits.cost_microusd is None:
         return UNCAPPED
     return Cap(turns=limits.turns, tokens=limits.tokens, cost_microusd=limits.cost_microusd)
 
 
-def has_sums(limits: Limits) -> bool:
-    """Whether there is a limit that a turn under way could pass."""
+def limits_spending(limits: Limits) -> bool:
+    """Whether a running turn could exceed one of the limits."""
     return limits.tokens is not None or limits.cost_microusd is not None
 
 
-def seconds_in(span: timedelta) -> float:
-    """A clock that was set back never gives time back."""
+def elapsed_seconds(span: timedelta) -> float:
+    """At least 0, also if the clock was set back."""
     return max(0.0, span.total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""Budgets shared by several runs: reserved before a call, settled after it."""
+"""Budgets that several runs share: reserved before a call, settled after it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING = Amount()
 
 
 class Cap(Struct, frozen=True, gc=False, kw_only=True):
-    """The most one account may come to; None means no limit."""
+    """The limits of one account; None means no limit."""
 
     turns: int | None = None
     tokens: int | None = None
@@ -42,7 +42,7 @@ UNCAPPED = Cap()
 
 
 class Account(Struct, frozen=True, gc=False, kw_only=True):
-    """One thing that has a budget: a run, a task, a sprint, a day."""
+    """The budget of a run, a task, a sprint or a day, with its spending."""
 
     cap: Cap = UNCAPPED
     spent: Amount = NOTHING
@@ -68,7 +68,7 @@ class Refusal(NamedTuple):
 
 
 def refuse(name: str, account: Account, amount: Amount) -> Refusal | None:
-    """Why `amount` does not fit; what is used up refuses even a call without a cap."""
+    """Why `amount` doesn't fit. A budget that is used up refuses even an amount of zero."""
     if account.cap is UNCAPPED:
         return None
     committed = account.committed

@@ -1,4 +1,4 @@
-"""What a person can tell a run."""
+"""Commands that a person can give to a run."""
 
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ class _Command(
 
 class Say(_Command, frozen=True, tag="say"):
     text: str
-    remarks: tuple[Remark, ...] = ()  # of lines of its work
+    remarks: tuple[Remark, ...] = ()  # comments on lines of its work
 
     @property
     def words(self) -> str:
@@ -28,15 +28,15 @@ class Say(_Command, frozen=True, tag="say"):
 
 
 class Pause(_Command, frozen=True, tag="pause"):
-    """No new move; the current one ends in peace."""
+    """Starts no new move; the current one ends normally."""
 
 
 class Resume(_Command, frozen=True, tag="resume"):
-    """Lifts a pause, a freeze and an Allstop."""
+    """Ends a pause, a freeze and an Allstop."""
 
 
 class Freeze(_Command, frozen=True, tag="freeze"):
-    """Processes stop where they are."""
+    """Suspends the processes of the current move."""
 
 
 class Thaw(_Command, frozen=True, tag="thaw"):
@@ -44,26 +44,26 @@ class Thaw(_Command, frozen=True, tag="thaw"):
 
 
 class Allstop(_Command, frozen=True, tag="allstop"):
-    """Everything ends now."""
+    """Ends everything at once."""
 
 
 class Interrupt(_Command, frozen=True, tag="interrupt"):
-    """The move that is under way ends now, and what came of it does not count."""
+    """Ends the current move at once and discards its result."""
 
 
 class StartSession(_Command, frozen=True, tag="start_session"):
-    """Let the agents of a room talk."""
+    """Starts a session of a room's agents."""
 
     session: SessionSpec
-    instead: bool = False  # of one that was interrupted
+    instead: bool = False  # replaces an interrupted session
 
 
 class Abort(_Command, frozen=True, tag="abort"):
-    """Ends the run for good; what it made is kept."""
+    """Ends the run for good and keeps its work."""
 
 
 class Retry(_Command, frozen=True, tag="retry"):
-    """Try again now: what waits to be tried again, or a board's task that ended."""
+    """Retries now: a run that waits to retry, or a board's task that ended."""
 
     task: str = ""
     text: str = ""  # for its agent
@@ -71,13 +71,13 @@ class Retry(_Command, frozen=True, tag="retry"):
 
 
 class Skip(_Command, frozen=True, tag="skip"):
-    """Go on as if a board's task were done."""
+    """Treats a board's task as done."""
 
     task: str = ""
 
 
 class AddTasks(_Command, frozen=True, tag="add_tasks"):
-    """Each after those it needs."""
+    """Adds tasks to a board; each comes after the tasks it needs."""
 
     tasks: tuple[NewTask, ...]
 
@@ -88,26 +88,26 @@ class EditTask(_Command, frozen=True, tag="edit_task"):
 
 
 class RemoveTask(_Command, frozen=True, tag="remove_task"):
-    """Nobody will do it; its record stays."""
+    """Cancels a task; its journal is kept."""
 
     task: str
 
 
 class Pin(_Command, frozen=True, tag="pin"):
-    """Put a task in front of all scores, or take it back."""
+    """Puts a task before all others whatever their score, or undoes that."""
 
     task: str
     on: bool = True
 
 
 class Order(_Command, frozen=True, tag="order"):
-    """Put tasks in front of all scores, in this order."""
+    """Puts tasks before all others whatever their score, in this order."""
 
     tasks: tuple[str, ...]
 
 
 class Assign(_Command, frozen=True, tag="assign"):
-    """Start this one, whatever the mode."""
+    """Starts a task, whatever the board's mode."""
 
     task: str
     agent: AgentName | None = None
@@ -118,7 +118,7 @@ class Approve(_Command, frozen=True, tag="approve"):
 
 
 class Redo(_Command, frozen=True, tag="redo"):
-    """Back to the agent, with a comment."""
+    """Sends a task back to its agent, with a comment."""
 
     task: str
     text: str
@@ -126,13 +126,13 @@ class Redo(_Command, frozen=True, tag="redo"):
 
 
 class Reject(_Command, frozen=True, tag="reject"):
-    """The work is kept, but nobody will merge it."""
+    """Cancels a task and keeps its work unmerged."""
 
     task: str
 
 
 class RollBack(_Command, frozen=True, tag="roll_back"):
-    """Take a task's work out of the target; the task is pending again."""
+    """Reverts a task's work on the target; the task is pending again."""
 
     task: str
 
@@ -142,43 +142,43 @@ class SetMode(_Command, frozen=True, tag="set_mode"):
 
 
 class Equip(_Command, frozen=True, tag="equip"):
-    """How a board works from now on."""
+    """Replaces a board's settings."""
 
     spec: BoardSpec
-    anew: bool = True  # what is begun, and what fails in a row, is counted from zero
+    anew: bool = True  # reset the counts of started tasks and of failures in a row
 
 
 class Answer(_Command, frozen=True, tag="answer"):
-    """What an agent wanted to know."""
+    """Answers an agent's question."""
 
     text: str
 
 
 class Take(_Command, frozen=True, tag="take"):
-    """A person works on a board's task by hand at which nobody is at work: it is not started."""
+    """A person takes over a board's task that is not running; the board doesn't start it."""
 
     task: str
 
 
 class Give(_Command, frozen=True, tag="give"):
-    """A person has worked on a task by hand; its agent goes on from this commit."""
+    """A person gives a task back; its agent continues from this commit."""
 
     commit: str
-    task: str = ""  # said to a board, of one at which nobody is at work
+    task: str = ""  # set if the command is given to the board, for a task that is not running
 
 
 class Permit(_Command, frozen=True, tag="permit"):
-    """Whether an agent may do what it asked to do."""
+    """Allows or denies a request of an agent."""
 
     ask: str
     allow: bool
-    session: bool = False  # also the very same again
+    session: bool = False  # also for identical requests later
     answers: tuple[str, ...] = ()  # to its questions, one for each
     message: str = ""  # for the agent
 
 
 class Raise(_Command, frozen=True, tag="raise"):
-    """New limits, in place of the ones the run was opened with."""
+    """Replaces the limits that the run was opened with."""
 
     limits: Limits
 
@@ -199,7 +199,7 @@ TaskCommand: TypeAlias = (
     | Reject
     | RollBack
 )
-"""What a board is told of one task."""
+"""Commands to a board about its tasks."""
 
 Command: TypeAlias = (
     Say
@@ -222,5 +222,5 @@ Command: TypeAlias = (
 
 
 def is_allstop(text: str) -> bool:
-    """Whether typed text is the word itself, and not a sentence that merely contains it."""
+    """Whether typed text is the word Allstop itself, not a sentence that contains it."""
     return "".join(letter for letter in text.lower() if letter.isalpha()) == "allstop"

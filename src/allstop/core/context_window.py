@@ -1,9 +1,9 @@
-"""How much of a talk an agent is sent, and whether its provider should remember the front of it.
+"""The context window of a conversation, and whether the provider should cache its prefix.
 
-A provider that remembers bills what it has seen before at a tenth, and what is new at a quarter
-more. A window that loses its oldest item at every turn has a new front each time: nothing is ever
-remembered, and everything costs a quarter more than without. So an elastic window grows, with its
-front byte for byte the same, and is then cut back at once.
+With prompt caching a provider bills cached input at a tenth of the price and new input at a
+quarter more. A window that drops its oldest item at each turn has a new prefix each time, so
+nothing is read from the cache and everything costs a quarter more. An elastic window therefore
+grows with an unchanged prefix and is then cut back in one step.
 """
 
 import math
@@ -14,35 +14,35 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.prompt import DIGEST_CHARS, FORGOTTEN, MINUTES, Lifetime, Part, part
+from allstop.core.prompt import DIGEST_CHARS, MINUTES, NOT_CACHED, CacheLifetime, Part, part
 
-CHARS_A_TOKEN = 4.0
-"""The first guess; what providers report corrects it."""
+CHARS_PER_TOKEN = 4.0
+"""The first estimate; the usage that providers report corrects it."""
 
-LEAST_CHARS, MOST_CHARS = 1.0, 8.0
-"""A report that says otherwise is not believed."""
+MIN_CHARS_PER_TOKEN, MAX_CHARS_PER_TOKEN = 1.0, 8.0
+"""A report outside this range is ignored."""
 
 CALIBRATION = 0.2
-"""How much one report counts against all before it."""
+"""The weight of one report in the moving average."""
 
 HOUR_S = 3600
-NEARLY = 0.8
-"""How much of the time that something is remembered for may pass before it is asked for again."""
+LIFETIME_SHARE = 0.8
+"""A cache entry counts as usable while less than this share of its lifetime has passed."""
 
 GAP_SHARE = 0.3
-"""The same for the time between two calls."""
+"""The weight of one gap between two calls in the moving average."""
 
 
-class Policy(StrEnum):
+class WindowPolicy(StrEnum):
     ELASTIC = "elastic"
     STRICT = "strict"
 
 
-STRICT = Policy.STRICT
+STRICT = WindowPolicy.STRICT
 
 
 class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    policy: Policy = Policy.ELASTIC
+    policy: WindowPolicy = WindowPolicy.ELASTIC
     items: int = 8
     items_max: int = 24
     tokens: int = 3_000
@@ -50,16 +50,16 @@ class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
 
 
 class Window(Struct, frozen=True, gc=False, kw_only=True):
-    """The newest items of a talk, oldest first."""
+    """The newest items of a conversation, oldest first."""
 
     parts: tuple[Part, ...] = ()
-    digests: str = ""  # of the parts, in a row
+    digests: str = ""  # of the parts, concatenated
     chars: int = 0
     cuts: int = 0  # how often its front has changed
 
 
 def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> Window:
-    """One more item; cut back when there are too many of them or they are too long."""
+    """Append an item; cut the window back when it has too many items or characters."""
     length = len(item.text)
     if length > (most_chars := int(spec.tokens * chars_a_token)):
         item = part(shortened(item.text, most_chars))
@@ -81,7 +81,7 @@ def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> W
 
 
 def newest(window: Window, most: int, most_chars: int) -> Window:
-    """As many of the last items as fit, and the very last in any case."""
+    """As many of the last items as fit, always including the last one."""
     parts = window.parts
     kept = 1
     chars = len(parts[-1].text) if parts else 0
@@ -95,7 +95,7 @@ def newest(window: Window, most: int, most_chars: int) -> Window:
 
 
 def shortened(text: str, most: int) -> str:
-    """With its middle left out, and a mark where that was."""
+    """The text with its middle replaced by a note, if it is longer than `most`."""
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text):,} characters, the middle is left out …]\n"
@@ -104,8 +104,12 @@ def shortened(text: str, most: int) -> str:
 
 
 def calibrated(chars_a_token: float, chars: int, tokens: int) -> float:
-    """What one more report says about how long a token is; an absurd one says nothing."""
-    if tokens <= 0 or chars <= 0 or not LEAST_CHARS <= chars / tokens <= MOST_CHARS:
+    """The average length of a token after one more report; implausible reports are ignored."""
+    if (
+        tokens <= 0
+        or chars <= 0
+        or not MIN_CHARS_PER_TOKEN <= chars / tokens <= MAX_CHARS_PER_TOKEN
+    ):
         return chars_a_token
     return chars_a_token + CALIBRATION * (chars / tokens - chars_a_token)
 
@@ -114,49 +118,55 @@ def estimate(chars: int, chars_a_token: float) -> int:
     return math.ceil(chars / chars_a_token)
 
 
-# --- what a provider remembers ---
+# --- prompt caching ---
 
 
-class Memory(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """How a model's provider remembers the front of a prompt, and what that costs."""
+class CachePricing(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What a model's provider charges for prompt caching, as shares of the plain input price."""
 
-    least: int = 1024  # tokens; a shorter front is not remembered
-    write: float = 1.25  # for what is new, as a share of the plain price
-    write_hour: float | None = 2.0  # for an hour; None where a longer time can't be had
+    least: int = 1024  # tokens; a shorter prefix is not cached
+    write: float = 1.25  # for new input
+    write_hour: float | None = 2.0  # for a lifetime of an hour; None if it is not offered
     read: float = 0.1
     minutes: float = 5.0
 
 
-FORGETFUL = Memory(least=0, write=1.0, read=1.0, write_hour=None)
-"""An agent that bills nothing, or bills everything alike."""
+NO_CACHING = CachePricing(least=0, write=1.0, read=1.0, write_hour=None)
+"""For agents that charge nothing, or the same for all input."""
 
 
-def lifetime(memory: Memory, gap_s: float | None) -> Lifetime:
-    """For how long it must be remembered, by the time between two calls of the same agent."""
+def lifetime(memory: CachePricing, gap_s: float | None) -> CacheLifetime:
+    """The cache lifetime to request, by the average gap between two calls of the agent."""
     if memory.read >= 1.0:
-        return FORGOTTEN
-    if gap_s is None or gap_s < memory.minutes * 60 * NEARLY:
+        return NOT_CACHED
+    if gap_s is None or gap_s < memory.minutes * 60 * LIFETIME_SHARE:
         return MINUTES
-    if memory.write_hour is not None and gap_s < HOUR_S * NEARLY:
-        return Lifetime.HOUR
-    return FORGOTTEN
+    if memory.write_hour is not None and gap_s < HOUR_S * LIFETIME_SHARE:
+        return CacheLifetime.HOUR
+    return NOT_CACHED
 
 
-@lru_cache(maxsize=64)  # it is asked for when a turn is chosen, and again when it has begun
-def is_worth(
-    spec: WindowSpec, memory: Memory, kept: Lifetime, *, front: float, item: float, step: float
+@lru_cache(maxsize=64)  # computed when a turn is chosen, and again when it starts
+def is_growing_cheaper(
+    spec: WindowSpec,
+    memory: CachePricing,
+    kept: CacheLifetime,
+    *,
+    front: float,
+    item: float,
+    step: float,
 ) -> bool:
-    """Whether a window that grows will be cheaper than one that doesn't and is not remembered.
+    """Whether a growing, cached window costs less than a window of fixed size without caching.
 
-    `front` is what comes before the items, `item` their mean length, both in tokens; `step` is how
-    many items come between two calls of this agent.
+    `front` is the prefix before the items and `item` their mean length, both in tokens; `step` is
+    the number of items between two calls of this agent.
     """
-    if kept is FORGOTTEN:
+    if kept is NOT_CACHED:
         return False
     write = memory.write if kept is MINUTES else (memory.write_hour or memory.write)
     most = max(spec.items, min(spec.items_max, spec.tokens_max / max(item, 1.0)))
     cost, calls, count = 0.0, 0, float(spec.items)
-    seen = front if front >= memory.least else 0.0  # the system's own part outlives a cut
+    seen = front if front >= memory.least else 0.0  # the system prompt stays cached after a cut
     while count <= most:
         whole = front + count * item
         remembered = whole >= memory.least
@@ -168,16 +178,16 @@ def is_worth(
     return cost / calls < front + spec.items * item
 
 
-class Pace(Struct, frozen=True, gc=False, kw_only=True):
-    """How often one agent is called, and how its window is kept."""
+class CallPace(Struct, frozen=True, gc=False, kw_only=True):
+    """How often one agent is called, and whether its window is elastic."""
 
     at: datetime | None = None  # the last call
     gap_s: float | None = None  # between two calls, on average
-    is_elastic: bool = True  # as it was decided when the window was last cut
-    cuts: int = -1  # which cut that was
+    is_elastic: bool = True  # decided when the window was last cut
+    cuts: int = -1  # the number of that cut
 
 
-def called(pace: Pace, at: datetime) -> Pace:
+def record_call(pace: CallPace, at: datetime) -> CallPace:
     gap_s = pace.gap_s
     if pace.at is not None:
         since_s = max(0.0, (at - pace.at).total_seconds())

@@ -1,4 +1,4 @@
-"""A day as people mean it, and what all runs together may use and have used in it."""
+"""The daily budget: a local day, what all runs used on it, and which limit is near."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "today"
 
 
 class Day(NamedTuple):
-    """From one local midnight to the next, which may be 23 or 25 hours away."""
+    """From one local midnight to the next, which can be 23 or 25 hours later."""
 
     begins_at: datetime
     ends_at: datetime
@@ -24,7 +24,7 @@ class Day(NamedTuple):
 
 
 def day_of(at: datetime, zone: tzinfo | None) -> Day:
-    """The day of a moment; without a zone, that of the machine."""
+    """The day that contains `at`; without a zone, in the machine's time zone."""
     today = at.astimezone(zone).date()
     return Day(_midnight(today, zone), _midnight(today + timedelta(days=1), zone))
 
@@ -33,15 +33,15 @@ def _midnight(day: date, zone: tzinfo | None) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 
-class Used(Struct, frozen=True, gc=False, kw_only=True):
-    """A turn counts for the day on which it began, whenever it ends."""
+class DayUsage(Struct, frozen=True, gc=False, kw_only=True):
+    """What all runs used on one day. A turn counts for the day on which it began."""
 
     spent: Amount = NOTHING
     reserved: Amount = NOTHING
     first_at: datetime | None = None  # when the first turn of the day began
 
     def seconds(self, now: datetime) -> float:
-        """A day's wall clock, like a run's, goes from its beginning: its first turn."""
+        """Seconds since the first turn of the day: the day's time limit counts from there."""
         return 0.0 if self.first_at is None else max(0.0, (now - self.first_at).total_seconds())
 
 
@@ -49,8 +49,8 @@ def is_limited(limits: Limits) -> bool:
     return limits.time_s is not None or cap_of(limits) is not UNCAPPED
 
 
-def near(limits: Limits, used: Used, now: datetime) -> str:
-    """Which limit is nearly reached, if one is."""
+def near_limit(limits: Limits, used: DayUsage, now: datetime) -> str:
+    """The first limit that is nearly reached, as text; "" if none is."""
     gauges = (
         ("turns", used.spent.turns, limits.turns, "{:,.0f}"),
         ("tokens", used.spent.tokens, limits.tokens, "{:,.0f}"),

@@ -1,4 +1,4 @@
-"""What was decided after a turn of Full Auto, and what is written down of it."""
+"""The decision after a turn of Full Auto, as the journal keeps it."""
 
 from enum import StrEnum
 
@@ -19,13 +19,25 @@ class Decision(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     confidence: float = 1.0
     next_input: str = ""
     by: str = "rules"  # or the agent whose model decided
-    overridden: Action | None = None  # what was decided before a stop condition won
+    overridden: Action | None = None  # the action before a stop condition replaced it
     condition: str = ""  # the stop condition that was hit
 
 
 class Decided(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A decision as it was made, beside the record that it can be made from again."""
+    """A decision with the version of the rules and a digest of its inputs."""
 
     decision: Decision
     edition: int = 1  # of the rules
-    inputs: str = ""  # a digest of what it was made from
+    inputs: str = ""  # a digest
+
+
+class DecisionPolicy(StrEnum):
+    RULES = "rules"
+    MODEL = "model"
+
+
+class ReviewWhen(StrEnum):
+    NEVER = "never"
+    END = "end"
+    ERROR = "error"
+    BOTH = "both"

@@ -1,4 +1,4 @@
-"""Errors that a person can do something about."""
+"""Errors that are shown to people, each with a stable code and a hint."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import ClassVar
 
 
 class AllstopError(Exception):
-    """Something is wrong that a person can put right.
+    """An error that a person can fix.
 
-    `code` names the cause and never changes; `message` and `hint` are wording.
+    `code` names the cause and never changes; the wording of `message` and `hint` may change.
     """
 
     default_code: ClassVar[str] = "refused"

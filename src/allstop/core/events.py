@@ -1,4 +1,4 @@
-"""What happened: the only things ever written to a run's journal."""
+"""The events of a run's journal."""
 
 from datetime import datetime
 from typing import TypeAlias
@@ -32,29 +32,33 @@ class Opened(_Event, frozen=True, tag="opened"):
 class MoveStarted(_Event, frozen=True, tag="move_started"):
     id: MoveId
     move: Work
-    cost_microusd: int = 0  # the most it may cost, reserved with its tokens
-    helm_stops: int = 0  # Allstops there had been: only a later one cuts it off
+    cost_microusd: int = 0  # the most it may cost; reserved
+    helm_stops: int = 0  # the number of Allstops so far; a later one cancels the move
 
 
 class ThreadOpened(_Event, frozen=True, tag="thread_opened"):
-    """The agent's own name for its conversation, written before anything is said in it."""
+    """The agent's id for its conversation, written before the first message."""
 
     id: MoveId
     thread: str
 
 
 class Noted(_Event, frozen=True, tag="noted"):
+    """Messages and actions of the agent during its turn."""
+
     id: MoveId
     items: tuple[Item, ...]
 
 
 class Reached(_Event, frozen=True, tag="reached"):
-    """The first of what people had said meanwhile, and its agent had not heard, is told to it."""
+    """The agent received the first undelivered message of a person during its turn."""
 
     id: MoveId
 
 
 class Asked(_Event, frozen=True, tag="asked"):
+    """The agent asked for permission, or asked a question."""
+
     id: MoveId
     ask: Ask
 
@@ -62,8 +66,8 @@ class Asked(_Event, frozen=True, tag="asked"):
 class MoveEnded(_Event, frozen=True, tag="move_ended"):
     id: MoveId
     result: Result
-    held_s: float = 0.0  # of its time, how long it was frozen or waited for a person
-    decided: Decided | None = None  # upon it, where the run's pilot decides after turns
+    held_s: float = 0.0  # how long it was frozen or waited for a person
+    decided: Decided | None = None  # the decision of a pilot that decides after each turn
 
 
 class Commanded(_Event, frozen=True, tag="commanded"):
@@ -78,11 +82,11 @@ class ChildClosed(_Event, frozen=True, tag="child_closed"):
     tally: Tally
     note: str = ""
     facts: dict[str, str] = {}
-    failure: FailureKind | None = None  # what led to it
+    failure: FailureKind | None = None  # the cause
 
 
 class ChildWaited(_Event, frozen=True, tag="child_waited"):
-    """A child can't go on without a person."""
+    """A child run waits for a person."""
 
     ref: str
     run: RunId
@@ -90,12 +94,12 @@ class ChildWaited(_Event, frozen=True, tag="child_waited"):
 
 
 class ChildRested(_Event, frozen=True, tag="child_rested"):
-    """A child needs no slot for a while: it is held, or tries again later."""
+    """A child run needs no slot for a while: it is held, or retries later."""
 
     ref: str
     run: RunId
     reason: str
-    until: datetime | None = None  # it goes on by itself then
+    until: datetime | None = None  # when it continues by itself
 
 
 class ChildWentOn(_Event, frozen=True, tag="child_went_on"):
@@ -104,48 +108,48 @@ class ChildWentOn(_Event, frozen=True, tag="child_went_on"):
 
 
 class Waited(_Event, frozen=True, tag="waited"):
-    """The run can't go on without a person, and its parent was told."""
+    """The run waits for a person; its parent knows."""
 
     reason: str
-    until: datetime | None = None  # it goes on by itself then: a new day has a new budget
+    until: datetime | None = None  # when it continues by itself, with the next day's budget
 
 
 class Rested(_Event, frozen=True, tag="rested"):
-    """The run needs no slot for a while, and its parent was told."""
+    """The run needs no slot for a while; its parent knows."""
 
     reason: str
-    until: datetime | None = None  # it goes on by itself then
+    until: datetime | None = None  # when it continues by itself
 
 
 class Stopped(_Event, frozen=True, tag="stopped"):
-    """Everything was stopped while this run was under way."""
+    """An Allstop ended this run's work."""
 
-    stops: int  # of the helm, up to now
+    stops: int  # the number of Allstops so far
 
 
 class Closed(_Event, frozen=True, tag="closed"):
     outcome: Outcome
     note: str = ""
     facts: dict[str, str] = {}
-    failure: FailureKind | None = None  # what led to it
+    failure: FailureKind | None = None  # the cause
 
 
 class Killed(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A process tree that a stop put down."""
+    """A process tree that a stop killed."""
 
     label: str
     pid: int
 
 
 class Halted(_Event, frozen=True, tag="halted"):
-    """On the helm: one process's receipt that an Allstop has taken effect in it."""
+    """On the helm's journal: the receipt of a process in which an Allstop took effect."""
 
     asked_at: datetime
-    by: str  # who put things down: a process that drives, or the one that said stop
+    by: str  # the process that stopped its runs: one that drives, or the one that gave the command
     took_ms: float
     killed: tuple[Killed, ...] = ()
     discarded: tuple[str, ...] = ()  # replies that were cut off or came too late
-    runs: dict[RunId, str] = {}  # what state each was left in
+    runs: dict[RunId, str] = {}  # the state each was left in
 
 
 Event: TypeAlias = (

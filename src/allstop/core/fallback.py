@@ -1,4 +1,4 @@
-"""Which agent speaks: the first choice, or the fallback while the first must wait."""
+"""Chooses the agent for a turn: the first choice, or a fallback while the first is limited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allstop.core.ids import AgentName
 
 
 class Roster(Struct, frozen=True, gc=False, kw_only=True):
-    """Agents in order of preference, and until when each is held by a limit."""
+    """Agents in order of preference, and until when a limit holds each of them."""
 
     agents: tuple[AgentName, ...]
     held_until: dict[AgentName, datetime] = {}
@@ -22,7 +22,7 @@ def hold(roster: Roster, agent: AgentName, until: datetime) -> Roster:
 
 
 def pick(roster: Roster, now: datetime) -> AgentName | datetime:
-    """The best agent that is free now, or the time at which the first one will be."""
+    """The first agent that is free, or the earliest time at which one will be."""
     for agent in roster.agents:
         until = roster.held_until.get(agent)
         if until is None or until <= now:

@@ -1,4 +1,4 @@
-"""What work must pass before it counts as done."""
+"""The gate: checks and protected paths that work must pass before it counts as done."""
 
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class Protection(StrEnum):
-    """What happens when work changes a path that the gate stands on."""
+    """What happens when work changes a protected path."""
 
     REPORT = "report"
     FAIL = "fail"
@@ -24,7 +24,7 @@ class Protection(StrEnum):
 
 
 class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What work must pass before it counts as done."""
+    """Checks and protected paths that work must pass before it counts as done."""
 
     checks: tuple[Check, ...] = ()
     keep_going: bool = False
@@ -32,8 +32,8 @@ class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     protection: Protection = Protection.REPORT
 
     @property
-    def mark(self) -> str:
-        """The same for the same gate, and for no other."""
-        from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no mark
+    def fingerprint(self) -> str:
+        """A digest that identifies the gate."""
+        from hashlib import blake2b  # loads OpenSSL, which read-only commands don't need
 
         return blake2b(msgspec.json.encode(self), digest_size=8).hexdigest()

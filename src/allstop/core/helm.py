@@ -1,4 +1,4 @@
-"""The helm: what has been said to all runs at once, and since when."""
+"""The helm: pauses, freezes and stops of all runs at once, and the raised daily budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allstop.core.events import Commanded, Event
 
 
 class Hold(StrEnum):
-    """What keeps a run, or all of them, from going on."""
+    """Whether a run, or all runs, are running, paused, frozen or stopped."""
 
     NONE = "running"
     PAUSED = "paused"
@@ -24,11 +24,11 @@ class Hold(StrEnum):
 
 
 RUNNING, FROZEN, STOPPED = Hold.NONE, Hold.FROZEN, Hold.STOPPED
-"""By names of their own: to look a member up in its enum costs a turn as much as a call."""
+"""Module-level names, because looking up an enum member is slow on the hot path."""
 
 
 class Grant(Struct, frozen=True, gc=False, kw_only=True):
-    """What a person allows all runs together on the day of `at`."""
+    """Limits that a person has set for all runs together on the day of `at`."""
 
     limits: Limits
     at: datetime
@@ -36,16 +36,16 @@ class Grant(Struct, frozen=True, gc=False, kw_only=True):
 
 class Helm(Struct, frozen=True, gc=False, kw_only=True):
     hold: Hold = Hold.NONE
-    stops: int = 0  # the epoch: what began before a stop is not accepted after it
+    stops: int = 0  # a result is not accepted after a later stop than its move began with
     since: datetime | None = None
     asked_at: datetime | None = None  # the latest Allstop
     by: str = ""
     grant: Grant | None = None
-    pauses: bool = False  # beneath the freeze: what a thaw leaves
+    pauses: bool = False  # a pause lies beneath the freeze; a thaw leaves it
 
 
-def held(hold: Hold, command: Command, *, pauses: bool = False) -> Hold:
-    """The hold after a command. Only Resume leaves an Allstop; a thaw leaves a pause."""
+def hold_after(hold: Hold, command: Command, *, pauses: bool = False) -> Hold:
+    """The hold after a command. Only Resume ends an Allstop; a thaw restores an earlier pause."""
     match command:
         case Allstop():
             return Hold.STOPPED
@@ -61,9 +61,9 @@ def held(hold: Hold, command: Command, *, pauses: bool = False) -> Hold:
             return hold
 
 
-def pauses_beneath(hold: Hold, command: Command, *, pauses: bool) -> bool:
-    """Whether a pause lies beneath the freeze after a command, said before it or during it."""
-    if held(hold, command) is not Hold.FROZEN:
+def is_paused_beneath(hold: Hold, command: Command, *, pauses: bool) -> bool:
+    """Whether a pause, commanded before or during the freeze, lies beneath it after a command."""
+    if hold_after(hold, command) is not Hold.FROZEN:
         return False
     return pauses or hold is Hold.PAUSED or isinstance(command, Pause)
 
@@ -73,7 +73,7 @@ def steer(helm: Helm, event: Event) -> Helm:
         return helm
     if isinstance(event.command, Raise):
         return replace(helm, grant=Grant(limits=event.command.limits, at=event.at))
-    hold = held(helm.hold, event.command, pauses=helm.pauses)
+    hold = hold_after(helm.hold, event.command, pauses=helm.pauses)
     if isinstance(event.command, Allstop):
         since = helm.since if helm.hold is Hold.STOPPED else event.at
         return Helm(
@@ -84,7 +84,7 @@ def steer(helm: Helm, event: Event) -> Helm:
             by=event.by,
             grant=helm.grant,
         )
-    pauses = pauses_beneath(helm.hold, event.command, pauses=helm.pauses)
+    pauses = is_paused_beneath(helm.hold, event.command, pauses=helm.pauses)
     if hold is helm.hold:
         return helm if pauses is helm.pauses else replace(helm, pauses=pauses)
     since = None if hold is Hold.NONE else event.at

@@ -1,4 +1,4 @@
-"""Names for the strings and numbers that identify things."""
+"""Types for the ids of runs, moves, agents and writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RunId = NewType("RunId", str)
 MoveId = NewType("MoveId", int)
 AgentName = NewType("AgentName", str)
 WriteId = NewType("WriteId", str)
-"""Made by the writer, so that a write whose answer was lost can be repeated."""
+"""Chosen by the writer, so that it can repeat a write whose answer was lost."""
 
 HELM = RunId("helm")
 """The run that holds Allstop for all the others."""
@@ -22,10 +22,10 @@ def child_of(parent: RunId, ref: str) -> RunId:
 
 
 def label_of(run: RunId) -> str:
-    """What people call it: a task of the board by its own name."""
+    """The name people know the run by: the task's id for a run of the board."""
     return run.partition("/")[2].rpartition(".")[0] or run
 
 
 def root_of(run: RunId) -> RunId:
-    """The run at the top: whoever may drive it may drive everything below it."""
+    """The topmost ancestor. The process that drives it also drives all runs below it."""
     return RunId(run.partition("/")[0])

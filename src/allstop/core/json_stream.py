@@ -1,4 +1,4 @@
-"""The words of a reply that is JSON, as they come in."""
+"""Extracts a message from a JSON reply while the reply is streamed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _SPACE = " \t\r\n"
 
 
-class Characters:
-    """Text from a JSON string's insides, whatever the pieces; halves of a character wait."""
+class StringDecoder:
+    """Decodes the inside of a JSON string, one character at a time.
+
+    The first half of a surrogate pair is kept until the second half arrives.
+    """
 
     def __init__(self) -> None:
         self._escape = ""
@@ -54,21 +57,21 @@ def _character(digits: str) -> str:
         return "\N{REPLACEMENT CHARACTER}"
 
 
-class MessageWords:
-    """Of an object's text only the value of its own "message"; any other text as it is."""
+class MessageExtractor:
+    """Extracts the value of an object's "message"; text that is not an object passes unchanged."""
 
     def __init__(self, key: str = "message") -> None:
         self._wanted = key
-        self._before: str | None = ""  # spaces, until it is known what this is
+        self._before: str | None = ""  # leading white space; None once text has begun
         self._is_object = False
         self._depth = 0
-        self._string: Characters | None = None
+        self._string: StringDecoder | None = None
         self._is_key = False
         self._key = ""
         self._expects_value = False
 
     def feed(self, text: str) -> str:
-        """What there is to show of this piece."""
+        """Add a piece and return the text to show."""
         if self._before is None and not self._is_object:
             return text
         return "".join(map(self._char, text))
@@ -94,7 +97,7 @@ class MessageWords:
 
     def _outside(self, char: str) -> None:
         if char == '"':
-            self._string = Characters()
+            self._string = StringDecoder()
             self._is_key = self._depth == 1 and not self._expects_value
             self._key = "" if self._is_key else self._key
         elif char in "{[":
@@ -104,7 +107,7 @@ class MessageWords:
         elif self._depth == 1 and char in ":,":
             self._expects_value = char == ":"
 
-    def _in_string(self, char: str, string: Characters) -> str:
+    def _in_string(self, char: str, string: StringDecoder) -> str:
         ended = char == '"' and not string.is_escaping
         words = string.end() if ended else string.feed(char)
         if ended:

@@ -1,4 +1,4 @@
-"""The Model Context Protocol, as much of it as a server of tools needs: JSON-RPC without I/O."""
+"""The part of the Model Context Protocol that a tool server needs: JSON-RPC without I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The newest first: what a client asks for and we don't know is answered with it."""
+"""Newest first. A client that asks for an unknown version gets the newest."""
 
 PARSE, REQUEST, METHOD, PARAMETERS = -32700, -32600, -32601, -32602
 
@@ -16,25 +16,25 @@ Message: TypeAlias = dict[str, Any]
 
 
 class Server(NamedTuple):
-    """What a client is told of a server."""
+    """What a server tells its clients about itself."""
 
     version: str
     instructions: str
     tools: list[Message]
 
 
-class Call(NamedTuple):
-    """A client uses a tool; whoever has it answers with `content` or `error`."""
+class ToolCall(NamedTuple):
+    """A client calls a tool; the caller of `respond` answers with `content` or `error`."""
 
     id: object
     name: str
     arguments: object
 
 
-def heard(server: Server, message: object) -> Message | Call | None:
-    """What is said to a message, or what must be done first; None to what wants no answer."""
+def respond(server: Server, message: object) -> Message | ToolCall | None:
+    """The answer to a message, or the tool call to execute first; None for a notification."""
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-        return error(None, REQUEST, "this is no request")
+        return error(None, REQUEST, "not a JSON-RPC request")
     if "id" not in message:
         return None
     id_, method, params = message["id"], message["method"], message.get("params") or {}
@@ -48,13 +48,13 @@ def heard(server: Server, message: object) -> Message | Call | None:
         case "tools/list":
             return _result(id_, {"tools": server.tools})
         case "tools/call":
-            return Call(id_, str(params.get("name")), params.get("arguments") or {})
+            return ToolCall(id_, str(params.get("name")), params.get("arguments") or {})
         case _:
             return error(id_, METHOD, f"there is no method {method[:60]!r}")
 
 
 def content(id_: object, text: str, *, is_error: bool = False) -> Message:
-    """What a tool has to say."""
+    """The result of a tool call."""
     return _result(id_, {"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
@@ -63,7 +63,7 @@ def error(id_: object, code: int, message: str) -> Message:
 
 
 def tool(name: str, description: str, takes: type[Struct]) -> Message:
-    """A tool as clients are told of it; its arguments are the fields of `takes`."""
+    """The description of a tool; its arguments are the fields of `takes`."""
     (ref,), components = msgspec.json.schema_components([takes], ref_template="{name}")
     schema = dict(components[str(ref["$ref"])])
     schema.pop("title", None)

@@ -1,4 +1,4 @@
-"""What a pilot can ask the loop to do next, and what can come back."""
+"""Moves that a pilot can choose, and their results."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from allstop.core.brakes import Limits
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName, RunId
 from allstop.core.prompt import Prompt
-from allstop.core.signals import Said, agreed
+from allstop.core.signals import SignalClaim, combined_claim
 
 
 class Outcome(StrEnum):
@@ -21,10 +21,10 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"
     FAILED = "failed"
     TIMED_OUT = "timed_out"  # its own limit of turns or time
-    BRAKED = "braked"  # a budget
+    BRAKED = "braked"  # a budget was used up
     ABORTED = "aborted"
-    CRASHED = "crashed"  # its agent died; nobody says it can't be done
-    CONFLICT = "conflict"  # it doesn't fit what others have done meanwhile
+    CRASHED = "crashed"  # its agent died; another try may succeed
+    CONFLICT = "conflict"  # it conflicts with work merged meanwhile
 
 
 class FailureKind(StrEnum):
@@ -38,37 +38,37 @@ class FailureKind(StrEnum):
     NETWORK = "network"
     BAD_REQUEST = "bad_request"
     UNAVAILABLE = "unavailable"  # the agent can't be started
-    EXITED = "exited"  # the program ended with another code than 0
+    EXITED = "exited"  # the program ended with a nonzero code
     TIMED_OUT = "timed_out"
-    STALLED = "stalled"  # no sign of life for too long
+    STALLED = "stalled"  # no output for too long
     CRASHED = "crashed"
     CANCELLED = "cancelled"  # cut off by a brake
-    DISCARDED = "discarded"  # it came back, but after a stop
+    DISCARDED = "discarded"  # the result arrived after a stop
     INTERRUPTED = "interrupted"  # the process died while the move was open
     OUT_OF_BUDGET = "out_of_budget"
-    OUT_OF_ROOM = "out_of_room"  # its workspace, or the disk, can hold no more
-    OUT_OF_MEMORY = "out_of_memory"  # its programs held more than they may
-    CAPPED = "capped"  # the turn has used all the tokens it may, and was ended
-    UNSAFE = "unsafe"  # there is no sandbox and nobody said that is fine
+    OUT_OF_ROOM = "out_of_room"  # its workspace, or the disk, is full
+    OUT_OF_MEMORY = "out_of_memory"  # its programs exceeded their memory limit
+    CAPPED = "capped"  # the turn reached its token limit and was ended
+    UNSAFE = "unsafe"  # there is no sandbox, and running without one was not allowed
     CONFLICT = "conflict"
-    MOVED = "moved"  # the target branch is elsewhere by now
-    BUSY = "busy"  # somebody's uncommitted changes are in the way
+    MOVED = "moved"  # the target branch has moved since
+    BUSY = "busy"  # uncommitted changes in a checkout are in the way
 
 
 LIMITED = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.OVERLOADED})
-"""The agent is fine; it must only wait."""
+"""The agent works, but its provider limits it for a while."""
 
-LOST = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
-"""What a stop cut off, or came after it."""
+CUT_BY_STOP = frozenset({FailureKind.CANCELLED, FailureKind.DISCARDED})
+"""A stop ended the move, or the result arrived after the stop."""
 
-OVERGROWN = frozenset({FailureKind.OUT_OF_ROOM, FailureKind.OUT_OF_MEMORY})
-"""A turn took more of the machine than it may, and was ended."""
+OVER_MACHINE_LIMIT = frozenset({FailureKind.OUT_OF_ROOM, FailureKind.OUT_OF_MEMORY})
+"""A turn exceeded its disk or memory limit and was ended."""
 
-BRAKED = OVERGROWN | {FailureKind.OUT_OF_BUDGET}
-"""A limit was reached: a person decides whether it goes on."""
+BRAKED = OVER_MACHINE_LIMIT | {FailureKind.OUT_OF_BUDGET}
+"""A limit was reached; a person decides whether the run continues."""
 
-OURS = LOST | {FailureKind.INTERRUPTED}
-"""Nobody's fault: the move is simply taken up again."""
+RESUMABLE = CUT_BY_STOP | {FailureKind.INTERRUPTED}
+"""The agent did not cause the failure; the pilot repeats the move."""
 
 
 class _Move(
@@ -78,7 +78,7 @@ class _Move(
 
 
 class Adviser(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Who answers questions of an agent's tools, where it is sure enough."""
+    """A model that answers questions of an agent's tools if it is confident enough."""
 
     agent: AgentName
     min_confidence: float
@@ -91,14 +91,14 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     workspace: str | None = None
     timeout_s: float = 3600.0
     idle_s: float = 600.0
-    max_tokens: int | None = None  # most that this turn may use; reserved before it starts
-    asks_first: bool = False  # before every command, where the driver can have it so
-    ask_s: float | None = None  # how long a question waits for a person; 0: nobody is there
+    max_tokens: int | None = None  # the most this turn may use; reserved before it starts
+    asks_first: bool = False  # before each command, if the driver supports it
+    ask_s: float | None = None  # how long a question waits for a person; 0: not at all
     adviser: Adviser | None = None
 
     @property
     def most_tokens(self) -> int | None:
-        """With its adviser, who may use as many again."""
+        """Its tokens and those of its adviser, which may use as many again."""
         return self.max_tokens * 2 if self.max_tokens and self.adviser else self.max_tokens
 
 
@@ -107,14 +107,14 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     workspace: str
     commit: str = ""  # of a merge; "" is the workspace's last one
     keep_going: bool = False  # after a required check has failed
-    protected: tuple[str, ...] = ()  # patterns of paths that the gate stands on
+    protected: tuple[str, ...] = ()  # patterns of paths that the gate depends on
     protection: Protection = Protection.REPORT
-    timeout_s: float | None = None  # for all of them together
-    follows: str = ""  # a branch: MOVED, and nothing is run, where the work has not all of it
+    timeout_s: float | None = None  # for all checks together
+    follows: str = ""  # a branch; if the work lacks its tip, the move fails with MOVED
 
     @classmethod
-    def by(cls, gate: Gate, workspace: str, **more: Any) -> Self:
-        """Have work looked at by a gate."""
+    def for_gate(cls, gate: Gate, workspace: str, **more: Any) -> Self:
+        """Run the checks of a gate."""
         return cls(
             checks=gate.checks,
             workspace=workspace,
@@ -128,20 +128,20 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
 class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):
     workspace: str
     target: str
-    onto: str = ""  # a commit of the target to bring in; its conflicts are left in the files
-    stash: bool = False  # what a stop left uncommitted is put aside
-    given: str = ""  # a commit in which a person went on with the work, to bring in
+    onto: str = ""  # a commit of the target to merge in; conflicts are left in the files
+    stash: bool = False  # stash changes that a stop left uncommitted
+    given: str = ""  # a person's commit to merge in
 
 
 class Deliver(_Move, frozen=True, tag="deliver"):
-    """Bring the workspace's commits home, onto a branch of the user's repository."""
+    """Copy the workspace's commits to a branch of the user's repository."""
 
     workspace: str
     branch: str
 
 
 class Integrate(_Move, frozen=True, tag="integrate"):
-    """Merge the work with the tip of the target; no branch is moved and no tree touched."""
+    """Merge the work with the target's tip in a new commit; no branch or checkout changes."""
 
     workspace: str
     target: str
@@ -149,7 +149,7 @@ class Integrate(_Move, frozen=True, tag="integrate"):
 
 
 class Revert(_Move, frozen=True, tag="revert"):
-    """Take a merge out of the target again, in a new commit; no branch is moved."""
+    """Revert a merge in a new commit on the target's tip; no branch changes."""
 
     commit: str
     target: str
@@ -157,15 +157,15 @@ class Revert(_Move, frozen=True, tag="revert"):
 
 
 class Land(_Move, frozen=True, tag="land"):
-    """Move the target to a commit made for it, if it is still where it was."""
+    """Move the target branch to a merge commit if the branch still points to `tip`."""
 
     target: str
-    tip: str  # where it was
+    tip: str
     commit: str
 
 
 class Survey(_Move, frozen=True, tag="survey"):
-    """Look at what the work, or else the target, holds: names, and the fronts of a few files."""
+    """List the files of the workspace, or else of the target, and read the start of a few."""
 
     target: str
     workspace: str = ""
@@ -182,17 +182,17 @@ class Wait(_Move, frozen=True, tag="wait"):
     reason: str
     until: datetime | None = None
     for_person: bool = False
-    question: str = ""  # what the agent wants to know from a person
-    idle: bool = False  # nothing is under way, and nothing is waited for
-    at_limit: bool = False  # a budget is used up: more of it would help
-    failure: FailureKind | None = None  # what led to it
+    question: str = ""  # the agent's question for a person
+    idle: bool = False  # nothing is running, and the run waits for nothing
+    at_limit: bool = False  # a budget is used up; raising it lets the run continue
+    failure: FailureKind | None = None  # the cause
 
 
 class Finish(_Move, frozen=True, tag="finish"):
     outcome: Outcome
     note: str = ""
-    facts: dict[str, str] = {}  # for whoever started it
-    failure: FailureKind | None = None  # what led to it
+    facts: dict[str, str] = {}  # for the run that started it
+    failure: FailureKind | None = None  # the cause
 
 
 Work: TypeAlias = (
@@ -201,28 +201,28 @@ Work: TypeAlias = (
 Move: TypeAlias = Work | Wait | Finish
 
 
-def on_record(move: Work) -> Work:
-    """The move as the journal keeps it: without the prompt's text."""
+def without_prompt_text(move: Work) -> Work:
+    """The move as it is written to the journal."""
     if isinstance(move, TakeTurn):
         return replace(move, prompt=replace(move.prompt, text="", talk=None, review=""))
     return move
 
 
 class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Something finished that an agent said or did within a turn."""
+    """A finished message or action of an agent within a turn."""
 
     kind: str
     text: str
 
 
 class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What a turn used. Input includes what came from a cache."""
+    """Tokens and cost of a turn. `input` includes cached input."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
     cost_microusd: int = 0
-    model: str = ""  # the one that was mostly used, if anybody told
+    model: str = ""  # the one used most, if reported
 
     @property
     def tokens(self) -> int:
@@ -230,15 +230,15 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Where a workspace stands after a turn."""
+    """The state of a workspace after a turn."""
 
     head: str
     commits: int = 0  # since the base
     files: int = 0
-    tree: str = ""  # the same for commits that hold the same files
-    loose: tuple[str, ...] = ()  # repositories in it with work that is nowhere else
+    tree: str = ""
+    loose: tuple[str, ...] = ()  # nested repositories with commits that exist nowhere else
     sketch: tuple[str, ...] = ()  # the first of the files, such as "M src/main.py"
-    guarded: dict[str, str] = {}  # files that people are asked about, each with why
+    guarded: dict[str, str] = {}  # changed files that need a person's consent, each with the reason
 
 
 class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -249,8 +249,8 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     code: int | None = None
     timed_out: bool = False
     seconds: float = 0.0
-    output: str = ""  # its end
-    failed_before: bool = False  # on the target too, without the work
+    output: str = ""  # the end of it
+    failed_before: bool = False  # it also fails on the target, without the work
 
 
 class _Result(
@@ -264,16 +264,16 @@ class TurnDone(_Result, frozen=True, tag="turn_done"):
     thread: str | None = None
     usage: Usage = Usage()
     change: Change | None = None
-    signals: tuple[Said, ...] = ()  # given by a tool; the text may end with one, too
+    signals: tuple[SignalClaim, ...] = ()  # sent by a tool; the text may end with one, too
 
     @property
-    def said(self) -> Said:
-        """What it claims: no more than that."""
-        return agreed(self.text, self.signals)
+    def claim(self) -> SignalClaim:
+        """The state of the work according to the agent; nothing has checked it."""
+        return combined_claim(self.text, self.signals)
 
 
 class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Something about a change that a person should see."""
+    """Something in a change that a person should see."""
 
     kind: str  # protected, deleted_test, skipped_test
     path: str
@@ -284,9 +284,9 @@ class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 class ChecksDone(_Result, frozen=True, tag="checks_done"):
     results: tuple[CheckResult, ...] = ()
     findings: tuple[Finding, ...] = ()
-    tree: str = ""  # what was checked, exactly
-    error: str = ""  # how the gate ended, where it did not pass; see `gate_error`
-    notes: tuple[str, ...] = ()  # what the clone lacked in which it was checked
+    tree: str = ""  # the tree that was checked
+    error: str = ""  # the code of a failed gate; see `gate_error`
+    notes: tuple[str, ...] = ()  # what the checked clone lacked
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
@@ -294,7 +294,7 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
 
     @property
     def warned(self) -> tuple[CheckResult, ...]:
-        """What did not pass and need not have."""
+        """The optional checks that failed."""
         return tuple(r for r in self.results if not r.required and not r.passed)
 
     @property
@@ -307,7 +307,7 @@ VERIFICATION_TIMEOUT = "VERIFICATION_TIMEOUT"
 
 
 def gate_error(gate: ChecksDone) -> str:
-    """The code of a gate's end: of the first required check that failed; "" where it passed."""
+    """The code of the first required check that failed; "" if the gate passed."""
     if gate.failed:
         return VERIFICATION_TIMEOUT if gate.failed[0].timed_out else VERIFICATION_FAILED
     return "" if gate.passed else VERIFICATION_FAILED
@@ -315,17 +315,17 @@ def gate_error(gate: ChecksDone) -> str:
 
 class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):
     base: str  # the commit it starts from
-    conflicts: tuple[str, ...] = ()  # files with conflicts in them, of what was brought in
-    stashed: bool = False  # something was put aside
-    gate: Gate | None = None  # the target's, as it is now; None where whoever asked has to know
-    notes: tuple[str, ...] = ()  # what people should know of it
+    conflicts: tuple[str, ...] = ()  # files with conflicts from the merged commits
+    stashed: bool = False
+    gate: Gate | None = None  # the target's current one; None: use the gate of the spec
+    notes: tuple[str, ...] = ()  # for people
 
 
 class Integrated(_Result, frozen=True, tag="integrated"):
-    tip: str  # of the target, that it was merged with
-    commit: str  # the merge; the tip itself where there was nothing left to merge
+    tip: str  # the commit of the target that the work was merged with
+    commit: str  # the merge; the tip itself if there was nothing to merge
     tree: str
-    gate: Gate | None = None  # the target's, likewise
+    gate: Gate | None = None  # the target's current one; None: use the gate of the spec
 
 
 class Landed(_Result, frozen=True, tag="landed"):
@@ -338,7 +338,7 @@ class Delivered(_Result, frozen=True, tag="delivered"):
 
 
 class Excerpt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """The front of a file."""
+    """The start of a file."""
 
     path: str
     text: str
@@ -360,14 +360,14 @@ class Failed(_Result, frozen=True, tag="failed"):
     kind: FailureKind
     message: str = ""
     retry_at: datetime | None = None
-    guessed: bool = False  # its kind was told from words only
+    guessed: bool = False  # the kind was guessed from the message's text
     usage: Usage = Usage()
     change: Change | None = None
-    notes: tuple[str, ...] = ()  # what the clone lacked which could not be set up
+    notes: tuple[str, ...] = ()  # what the clone lacked that could not be set up
 
 
-Charged: TypeAlias = TurnDone | Failed
-"""What may have used something."""
+Billable: TypeAlias = TurnDone | Failed
+"""Results that carry usage."""
 
 Result: TypeAlias = (
     TurnDone
@@ -383,7 +383,7 @@ Result: TypeAlias = (
 
 
 def is_turn(result: Result) -> bool:
-    """Whether it counts as one: also where it was ended because it came to its cap."""
+    """Whether it counts as a turn. A turn that reached its token limit does."""
     if isinstance(result, Failed):
         return result.kind is FailureKind.CAPPED
     return isinstance(result, TurnDone)

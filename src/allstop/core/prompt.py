@@ -1,4 +1,4 @@
-"""What an agent is told, and what of it goes on record."""
+"""Prompts: their parts, how long providers cache them, and the digest the journal keeps."""
 
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -12,50 +12,50 @@ if TYPE_CHECKING:
 DIGEST_CHARS = 32
 
 
-class Lifetime(StrEnum):
-    """How long a provider is asked to remember the front of a prompt."""
+class CacheLifetime(StrEnum):
+    """How long a provider is asked to cache the prefix of a prompt."""
 
-    NONE = ""  # it would not pay
+    NONE = ""  # caching would cost more than it saves
     MINUTES = "5m"
     HOUR = "1h"
 
 
-FORGOTTEN, MINUTES = Lifetime.NONE, Lifetime.MINUTES
+NOT_CACHED, MINUTES = CacheLifetime.NONE, CacheLifetime.MINUTES
 
 
 class Part(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A block of a talk as a model is shown it."""
+    """One block of a structured prompt."""
 
     text: str
-    keep: bool = False  # the front up to its end will be the same next time
-    digest: str = ""  # of the text: most parts of a talk are sent again and again
+    keep: bool = False  # the prompt up to the end of this part will be the same next time
+    digest: str = ""  # of the text; stored because most parts are sent many times
 
 
 def part(text: str) -> Part:
     return Part(text=text, digest=digest_of(text))
 
 
-class Talk(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A prompt taken apart, for models that remember the front of one from call to call."""
+class StructuredPrompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A prompt split into parts, for models that cache its prefix between calls."""
 
     system: str
     parts: tuple[Part, ...]
-    lifetime: Lifetime = Lifetime.NONE
-    reply_schema: dict[str, object] | None = None  # of the JSON that is wanted
+    lifetime: CacheLifetime = CacheLifetime.NONE
+    reply_schema: dict[str, object] | None = None  # the JSON schema of the reply
 
 
 class Prompt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What an agent is told. The record keeps the digest; a replay makes the text again."""
+    """A prompt for an agent. The journal keeps its digest; a replay builds the text again."""
 
     digest: str
     chars: int
     text: str = ""
-    talk: Talk | None = None  # in place of the text
-    review: str = ""  # … and for an agent with a review of its own, what that is to look at
+    talk: StructuredPrompt | None = None  # in place of the text
+    review: str = ""  # the subject of a review, for an agent with its own review command
 
     @property
     def whole(self) -> str:
-        """All of it in one piece, for who takes only that."""
+        """The whole prompt as one text."""
         if self.talk is None:
             return self.text
         return "\n\n".join([self.talk.system, *(part.text for part in self.talk.parts)])
@@ -65,13 +65,13 @@ def prompt(text: str, *, review: str = "") -> Prompt:
     return Prompt(digest=digest_of(text + review), chars=len(text), text=text, review=review)
 
 
-def prompt_of(talk: Talk) -> Prompt:
+def prompt_from(talk: StructuredPrompt) -> Prompt:
     digests = [part.digest or digest_of(part.text) for part in talk.parts]
-    return prompt_knowing(talk, "".join(digests), sum([len(part.text) for part in talk.parts]))
+    return prompt_with_digests(talk, "".join(digests), sum([len(part.text) for part in talk.parts]))
 
 
-def prompt_knowing(talk: Talk, digests: str, chars: int) -> Prompt:
-    """The same, where the digests of all parts, in a row, and their length are known."""
+def prompt_with_digests(talk: StructuredPrompt, digests: str, chars: int) -> Prompt:
+    """Like `prompt_from`, given the concatenated digests and the total length of the parts."""
     digest = digest_of(_known_digest(talk.system) + digests)
     return Prompt(digest=digest, chars=len(talk.system) + chars, talk=talk)
 
@@ -83,10 +83,10 @@ def digest_of(text: str) -> str:
 
 @cache
 def _blake2b() -> "type[blake2b]":
-    from hashlib import blake2b  # it loads OpenSSL, and whoever only looks makes no prompt
+    from hashlib import blake2b  # loads OpenSSL, which read-only commands don't need
 
     return blake2b
 
 
 _known_digest = lru_cache(maxsize=256)(digest_of)
-"""For the few texts that many talks begin with."""
+"""For the few system prompts that many prompts share."""

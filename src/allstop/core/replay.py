@@ -1,4 +1,4 @@
-"""Why a run did what it did: every decision made again from the record, and compared with it."""
+"""Replays a journal: makes each decision again and compares it with the recorded one."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from allstop.core.moves import (
     Spawn,
     Wait,
     Work,
-    on_record,
+    without_prompt_text,
 )
-from allstop.core.run import Deciding, Pilot, RunState
+from allstop.core.run import DecidingPilot, Pilot, RunState
 
 S = TypeVar("S")
 
-LATER = frozenset({"stash", "terms", "before", "edition"})
-"""What older versions did not tell the runs they started."""
+ADDED_SPEC_FIELDS = frozenset({"stash", "terms", "before", "edition"})
+"""Spec fields that older versions did not write into `Spawn`."""
 
 
 class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """One decision: what was known, what was decided, what came of it."""
+    """One decision with its inputs, its result, and whether a replay decides the same."""
 
     seq: int
     at: datetime
     move: Work | Finish
     tally: Tally
     warning: str = ""  # a limit that was near
-    same: bool = True  # deciding again from the record gives this very move
-    again: Move | None = None  # what it gives instead
+    same: bool = True  # the replay chose the same move
+    again: Move | None = None  # the move the replay chose, if it is another
     result: Result | None = None
-    overridden: str = ""  # why what came back did not count
+    overridden: str = ""  # why the result did not count
 
 
 class Difference(Struct, frozen=True, gc=False, kw_only=True):
@@ -55,7 +55,7 @@ class Difference(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def receipts(pilot: Pilot[S], events: Sequence[Event]) -> list[Receipt]:
-    """A receipt for every decision in the record, oldest first."""
+    """A receipt for each decision in the journal, oldest first."""
     opened = events[0]
     assert isinstance(opened, Opened), "a journal starts with Opened"
     results = {e.id: e.result for e in events if isinstance(e, MoveEnded)}
@@ -69,7 +69,7 @@ def receipts(pilot: Pilot[S], events: Sequence[Event]) -> list[Receipt]:
 
 
 def differences(pilot: Pilot[S], events: Sequence[Event]) -> list[Difference]:
-    """Where this pilot decides otherwise than the record says; none for the pilot that wrote it."""
+    """Where this pilot chooses another move than the recorded one."""
     return [
         Difference(seq=r.seq, recorded=r.move, again=r.again)
         for r in receipts(pilot, events)
@@ -77,19 +77,19 @@ def differences(pilot: Pilot[S], events: Sequence[Event]) -> list[Difference]:
     ]
 
 
-class Redecided(Struct, frozen=True, gc=False, kw_only=True):
-    """A decision on record that is another now, or is made from something else."""
+class DecisionDifference(Struct, frozen=True, gc=False, kw_only=True):
+    """A recorded Full Auto decision for which the replay gives another decision or other inputs."""
 
     seq: int
     recorded: Decided
     again: Decided | None
 
 
-def redecided(pilot: Pilot[S], events: Sequence[Event]) -> list[Redecided]:
-    """Where a decision that was written down does not follow from the record before it."""
+def redecided(pilot: Pilot[S], events: Sequence[Event]) -> list[DecisionDifference]:
+    """Where a recorded Full Auto decision does not follow from the events before it."""
     opened = events[0]
     assert isinstance(opened, Opened), "a journal starts with Opened"
-    if not isinstance(pilot, Deciding):
+    if not isinstance(pilot, DecidingPilot):
         return []
     state = run.begin(pilot, opened)
     found = []
@@ -98,12 +98,12 @@ def redecided(pilot: Pilot[S], events: Sequence[Event]) -> list[Redecided]:
         if isinstance(event, MoveEnded) and event.decided is not None:
             again = pilot.decided(before, state.pilot)
             if again != event.decided:
-                found.append(Redecided(seq=seq, recorded=event.decided, again=again))
+                found.append(DecisionDifference(seq=seq, recorded=event.decided, again=again))
     return found
 
 
-def decisions(events: Sequence[Event]) -> int:
-    """How many were written down besides the moves that they led to."""
+def count_decisions(events: Sequence[Event]) -> int:
+    """How many Full Auto decisions the events record."""
     return sum(isinstance(event, MoveEnded) and event.decided is not None for event in events)
 
 
@@ -116,8 +116,8 @@ def _receipt(
 ) -> Receipt:
     recorded = _recorded(event)
     again = run.choose(pilot, state, event.at)
-    again = again if isinstance(again, Wait | Finish) else on_record(again)
-    again = _as_then(again, recorded)
+    again = again if isinstance(again, Wait | Finish) else without_prompt_text(again)
+    again = _without_added_fields(again, recorded)
     same = msgspec.json.encode(again) == msgspec.json.encode(recorded)
     result = results.get(event.id) if isinstance(event, MoveStarted) else None
     return Receipt(
@@ -141,8 +141,8 @@ def _recorded(event: MoveStarted | Closed) -> Work | Finish:
     return event.move
 
 
-def _as_then(again: Move, recorded: Work | Finish) -> Move:
-    """What older versions did not write down is not held against their records."""
+def _without_added_fields(again: Move, recorded: Work | Finish) -> Move:
+    """Drop fields that older versions did not write, so that their journals compare equal."""
     match again, recorded:
         case Finish(), Finish():
             facts = again.facts if recorded.facts else {}
@@ -150,7 +150,11 @@ def _as_then(again: Move, recorded: Work | Finish) -> Move:
         case OpenWorkspace(), OpenWorkspace(stash=False):
             return replace(again, stash=False)
         case Spawn(), Spawn():
-            spec = {k: v for k, v in again.spec.items() if k not in LATER or k in recorded.spec}
+            spec = {
+                k: v
+                for k, v in again.spec.items()
+                if k not in ADDED_SPEC_FIELDS or k in recorded.spec
+            }
             return replace(again, spec=spec)
         case _:
             return again

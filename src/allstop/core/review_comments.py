@@ -1,4 +1,4 @@
-"""What a person says of lines of an agent's work, and how the agent reads it."""
+"""A person's comments on lines of an agent's work, and the message made from them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,34 +6,34 @@ from datetime import datetime
 from msgspec import Struct
 
 LONGEST_QUOTE = 500
-"""A line of generated code may be longer than all that is said of it."""
+"""Characters; a line of generated code can be very long."""
 
 
 class Remark(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Said of one line."""
+    """A comment on one line."""
 
-    id: str  # made up by whoever wrote it: what was sent twice is known by it
+    id: str  # chosen by the client, to recognize a comment that was sent twice
     file: str
     line: int
     text: str
-    removed: bool = False  # of the lines as they were before
-    quoted: str = ""  # the line itself; numbers change with the next commit
+    removed: bool = False  # the line number is of the old version
+    quoted: str = ""  # the line's text; its number changes with the next commit
 
 
 class Review(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Remarks that were sent together."""
+    """Comments that were sent together."""
 
     at: datetime
-    text: str = ""  # said of the whole
+    text: str = ""  # on the work as a whole
     remarks: tuple[Remark, ...] = ()
 
 
 def in_words(text: str, remarks: Sequence[Remark]) -> str:
-    """The message that an agent reads."""
-    return "\n\n".join(filter(None, [text, *map(_one, remarks)]))
+    """The comments as one message for the agent."""
+    return "\n\n".join(filter(None, [text, *map(_format, remarks)]))
 
 
-def _one(remark: Remark) -> str:
+def _format(remark: Remark) -> str:
     where = f"{remark.file}:{remark.line}" + (" (as it was before)" if remark.removed else "")
     quoted = " ".join(remark.quoted.splitlines())[:LONGEST_QUOTE]
     return "\n".join([where, *([f"> {quoted}"] if quoted else []), remark.text])

@@ -1,13 +1,13 @@
-"""What a session of a room is started with, and the words that people are shown."""
+"""The spec of a room's session, its notices, and the fixed texts of its prompts."""
 
 from enum import StrEnum
 from functools import lru_cache
 
 from msgspec import Struct
 
-from allstop.core.context_window import FORGETFUL, Memory, WindowSpec
+from allstop.core.context_window import NO_CACHING, CachePricing, WindowSpec
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff, Endurance
+from allstop.core.retries import Backoff, LimitPatience
 
 YOU = "you"
 ROUTER = "router"
@@ -17,21 +17,21 @@ STOPPED = "Collaboration stopped by user (Allstop)."
 CANCELED = "Collaboration canceled by user."
 RUNNING = "Autopilot running. Say ‘Allstop’ to end."
 SUGGESTS = "Agent suggests finish — press ALLSTOP to end or let them continue."
-TRY = "whatever you say has it tried again, @NAME asks another"
+RETRY_HINT = "send any message to try again, or @NAME to ask another agent"
 JSON_ONLY = "Return JSON only per schema—no extra text."
 
 
 class TalkMode(StrEnum):
     SINGLE = "single"  # one answer, and one handoff from it
-    COLLABORATE = "collaborate"  # so many rounds
-    AUTOPILOT = "autopilot"  # until somebody says stop
+    COLLABORATE = "collaborate"  # a fixed number of rounds
+    AUTOPILOT = "autopilot"  # until a person stops it
 
 
 AUTOPILOT = TalkMode.AUTOPILOT
 
 
 class Ending(StrEnum):
-    """Why a session is over."""
+    """Why a session ended."""
 
     FINAL = "final"
     NO_HANDOFF = "no_handoff"
@@ -45,7 +45,7 @@ class Ending(StrEnum):
 
 
 class Guards(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Soft ones remind, hard ones end a session."""
+    """Limits of a session: soft limits show a reminder, the others end it."""
 
     soft_turns: int = 25
     soft_tokens: int = 50_000
@@ -53,17 +53,17 @@ class Guards(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     max_tokens: int = 200_000
     max_minutes: float = 20.0
     cost_microusd: int | None = None
-    pause_in_circles: bool = False  # talk that goes in circles waits for a person
+    pause_in_circles: bool = False  # a session that repeats itself waits for a person
 
 
 class Seat(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """One agent at the table, and how turns are taken with it."""
+    """One agent of a session, with the limits of its turns."""
 
     agent: AgentName
     turn_s: float = 600.0
     idle_s: float = 600.0
     max_tokens: int | None = None
-    memory: Memory = FORGETFUL
+    memory: CachePricing = NO_CACHING
 
 
 class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -77,7 +77,7 @@ class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     window: WindowSpec = WindowSpec()
     guards: Guards = Guards()
     backoff: Backoff = Backoff()
-    endurance: Endurance | None = None  # of limits; None: for ever
+    endurance: LimitPatience | None = None  # None: wait for limited agents forever
 
     @property
     def agents(self) -> tuple[AgentName, ...]:
@@ -100,7 +100,7 @@ class NoticeKind(StrEnum):
 
 
 class Notice(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Something that the room itself says."""
+    """A message of the room itself."""
 
     kind: NoticeKind
     text: str
@@ -117,7 +117,7 @@ one-sentence `task`.
 
 @lru_cache(maxsize=256)
 def system_prompt(agent: str, agents: tuple[AgentName, ...]) -> str:
-    """The same for every turn of an agent, byte for byte: it is what providers remember."""
+    """Identical for all turns of an agent, so that providers can cache it."""
     others = ", ".join(other for other in agents if other != agent) or "nobody else"
     return f"{RULES}\nYour name is `{agent}`. In the room with you: {others}."
 

@@ -1,4 +1,4 @@
-"""One run: its state, how an event changes it, and how the next move is chosen."""
+"""One run: its state, how events change the state, and how the next move is chosen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import brakes
-from allstop.core.asks import Answer, Ask, Leave
-from allstop.core.brakes import HARD, AtLimit, Limits, Tally, Verdict
+from allstop.core.asks import Answer, Ask, Permission
+from allstop.core.brakes import HARD, AtLimit, Limits, LimitStatus, Tally
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.decisions import Decided
 from allstop.core.events import (
@@ -30,11 +30,11 @@ from allstop.core.events import (
     ThreadOpened,
     Waited,
 )
-from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, held, pauses_beneath
+from allstop.core.helm import FROZEN, RUNNING, STOPPED, Helm, Hold, hold_after, is_paused_beneath
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
-    Charged,
+    Billable,
     Failed,
     FailureKind,
     Finish,
@@ -53,83 +53,83 @@ from allstop.core.moves import (
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
 
-AT_EASE = Helm()
-UNUSED = Usage()
+NO_HOLD = Helm()
+NO_USAGE = Usage()
 
 
-class Brief(Struct, frozen=True, gc=False):
-    """What a pilot is told besides its own state."""
+class PilotContext(Struct, frozen=True, gc=False):
+    """The inputs of a pilot's decision besides its own state."""
 
     now: datetime
-    warning: str = ""  # a limit is near: wind down
+    warning: str = ""  # a limit is near
     limits: Limits = Limits()
     tally: Tally = Tally()
     opened_at: datetime | None = None
 
 
 class Pilot(Protocol[S]):
-    """Decides what a run does next. Pure: it must not read a clock, a file or a socket."""
+    """Chooses the moves of a run. Pure: it must not read a clock, a file or a socket."""
 
     @property
     def kind(self) -> str: ...
     @property
     def ends_when_stopped(self) -> bool:
-        """Whether an Allstop ends what it does, rather than holding it until Resume."""
+        """Whether an Allstop ends its work, rather than holding it until Resume."""
         ...
 
     @property
     def needs_slots(self) -> bool:
-        """Whether its turns are work on this machine, of which there is only so much at once."""
+        """Whether its turns take one of the machine's slots."""
         ...
 
     def begin(self, spec: dict[str, object]) -> S: ...
     def evolve(self, state: S, event: Event) -> S: ...
-    def next_move(self, state: S, brief: Brief) -> Move: ...
-    def unheard(self, state: S) -> tuple[str, ...]:
-        """What the agent whose turn is under way can be told at once, and has not been told yet.
+    def next_move(self, state: S, context: PilotContext) -> Move: ...
+    def undelivered(self, state: S) -> tuple[str, ...]:
+        """Messages of people that the agent can receive during its turn, oldest first.
 
-        In the order in which it is told; each `Reached` is for the first of them.
+        Each `Reached` event records the delivery of the first of them.
         """
         ...
 
 
 @runtime_checkable
-class Gathering(Protocol[S]):
-    """A pilot that takes many events at once in less time than one after the other."""
+class BatchPilot(Protocol[S]):
+    """A pilot that folds many events at once faster than one by one."""
 
     def evolve_all(self, state: S, events: Sequence[Event]) -> S:
-        """What `evolve` comes to, event by event."""
+        """The same state as `evolve` for each event in turn."""
         ...
 
 
 @runtime_checkable
-class Deciding(Protocol[S_contra]):
-    """A pilot whose decisions are written down with what they were made upon."""
+class DecidingPilot(Protocol[S_contra]):
+    """A pilot whose decisions are written to the journal with a digest of their inputs."""
 
     def decided(self, before: S_contra, after: S_contra) -> Decided | None:
-        """What was decided between these two states, if anything was."""
+        """The decision that leads from one state to the other, if there is one."""
         ...
 
 
-def deciding(pilot: Pilot[S]) -> Deciding[S] | None:
-    """Asked of its class once: to look through a protocol costs a tenth of a turn."""
-    return cast("Deciding[S]", pilot) if _is_deciding(type(pilot)) else None
+def as_deciding_pilot(pilot: Pilot[S]) -> DecidingPilot[S] | None:
+    """The pilot if it records decisions. Cached by class, because protocol checks are slow."""
+    return cast("DecidingPilot[S]", pilot) if _is_deciding(type(pilot)) else None
 
 
 @cache
 def _is_deciding(kind: type) -> bool:
-    return issubclass(kind, Deciding)
+    return issubclass(kind, DecidingPilot)
 
 
 class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     id: MoveId
     move: Work
     started_at: datetime
-    stops: int  # of this run, when it began
-    helm_stops: int = 0  # of all runs, likewise
+    stops: int  # of this run, when the move began
+    helm_stops: int = 0  # of all runs, when the move began
     thread: str | None = None
     cost_microusd: int = 0  # reserved
-    seen_at: datetime | None = None  # the last sign of life
+    seen_at: datetime | None = None  # the last activity
 
 
 class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
@@ -138,7 +138,7 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     limits: Limits
     tally: Tally = Tally()
     hold: Hold = RUNNING
-    pauses: bool = False  # beneath the freeze: what a thaw leaves
+    pauses: bool = False  # a pause lies beneath the freeze; a thaw leaves it
     stops: int = 0
     aborting: bool = False
     closed: Closed | None = None
@@ -146,17 +146,17 @@ class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
     moves: int = 0
     asks: dict[str, Ask] = {}  # waiting for a person
     asked_at: dict[str, datetime] = {}
-    permits: dict[str, Answer] = {}  # answered by one
-    broke: str = ""  # which shared budget is used up
-    broke_by: FailureKind | None = None  # or what of the machine
-    waits: str = ""  # what its parent was told that it waits for
-    rests: str = ""  # why its parent was told that it needs no slot
-    short_until: datetime | None = None  # it waits for the budget of another day, or for a raise
-    helm_stops: int = 0  # of which it has been told
+    permits: dict[str, Answer] = {}  # answered by a person
+    limit_reached: str = ""  # the shared budget, or limit of the machine, that ended the last move
+    limit_failure: FailureKind | None = None  # the kind of that limit
+    waits: str = ""  # the reason for waiting that its parent was told
+    rests: str = ""  # the reason for needing no slot that its parent was told
+    short_until: datetime | None = None  # it waits for the next day's budget, or for a raise
+    helm_stops: int = 0  # the number of Allstops recorded in this run
 
 
-class Folded(NamedTuple, Generic[S]):
-    """A run as it was after so many events."""
+class FoldedRun(NamedTuple, Generic[S]):
+    """The state of a run after the event number `seq`."""
 
     state: RunState[S]
     seq: int
@@ -167,30 +167,30 @@ def begin(pilot: Pilot[S], opened: Opened) -> RunState[S]:
 
 
 def evolve(pilot: Pilot[S], state: RunState[S], event: Event) -> RunState[S]:
-    return _evolved(state, event, pilot.evolve(state.pilot, event))
+    return _evolve(state, event, pilot.evolve(state.pilot, event))
 
 
 def fold(pilot: Pilot[S], events: Iterable[Event]) -> RunState[S]:
     stream = iter(events)
     opened = next(stream)
     assert isinstance(opened, Opened), "a journal starts with Opened"
-    return fold_on(pilot, begin(pilot, opened), stream)
+    return fold_more(pilot, begin(pilot, opened), stream)
 
 
-def fold_on(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> RunState[S]:
-    if isinstance(pilot, Gathering):
+def fold_more(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> RunState[S]:
+    if isinstance(pilot, BatchPilot):
         known = list(events)
         after = pilot.evolve_all(state.pilot, known)
         for event in known:
-            state = _evolved(state, event, state.pilot)
+            state = _evolve(state, event, state.pilot)
         return replace(state, pilot=after)
     for event in events:
         state = evolve(pilot, state, event)
     return state
 
 
-def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_EASE) -> Move:
-    """The next move: Allstop first, then the run's own state, its limits, and last the pilot."""
+def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_HOLD) -> Move:
+    """The next move. Allstop decides first, then the run's state, its limits, and its pilot."""
     if helm.hold is not RUNNING:
         return Wait(reason="allstop" if helm.hold is STOPPED else f"all {helm.hold}")
     if state.closed is not None:
@@ -199,23 +199,23 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_E
         return Finish(outcome=Outcome.ABORTED)
     if state.hold is not RUNNING:
         return Wait(reason=state.hold.value)
-    verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    if verdict.grip is HARD:
-        return _braked(state.limits, verdict)
-    if state.broke and not pilot.ends_when_stopped:  # where a limit ends the talk, not the room
-        return _braked(state.limits, Verdict(HARD, state.broke))
+    status = brakes.check(state.limits, state.tally, state.opened.at, now)
+    if status.level is HARD:
+        return _stop_at_limit(state.limits, status)
+    if state.limit_reached and not pilot.ends_when_stopped:  # in a room it ends only the session
+        return _stop_at_limit(state.limits, LimitStatus(HARD, state.limit_reached))
     move = pilot.next_move(
-        state.pilot, Brief(now, verdict.reason, state.limits, state.tally, state.opened.at)
+        state.pilot, PilotContext(now, status.reason, state.limits, state.tally, state.opened.at)
     )
     if isinstance(move, TakeTurn) and (most := move.most_tokens) is not None:
-        verdict = brakes.room_for(state.limits, state.tally, most)
-        if verdict.grip is HARD:
-            return _braked(state.limits, verdict)
+        status = brakes.check_reservation(state.limits, state.tally, most)
+        if status.level is HARD:
+            return _stop_at_limit(state.limits, status)
     return move
 
 
-def outlook(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_EASE) -> Move:
-    """The next move, as far as the record tells whoever doesn't know what others have used."""
+def expected_move(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_HOLD) -> Move:
+    """The next move as far as this run's journal tells, without the usage of other runs."""
     move = choose(pilot, state, now, helm)
     until = state.short_until
     if isinstance(move, TakeTurn | Spawn) and until is not None and now < until:
@@ -223,14 +223,14 @@ def outlook(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = AT_
     return move
 
 
-def is_short(state: RunState[S], now: datetime) -> bool:
-    """Whether it waits because the budget of the day is used up."""
+def waits_for_budget(state: RunState[S], now: datetime) -> bool:
+    """Whether it waits because the daily budget is used up."""
     return state.short_until is not None and now < state.short_until
 
 
-def accepted(state: RunState[S], helm: Helm, result: Result) -> Result:
-    """What may be written of a result: nothing an agent said or did counts after a stop."""
-    brake = cut_by(state, helm)
+def accepted_result(state: RunState[S], helm: Helm, result: Result) -> Result:
+    """The result to write to the journal. After a stop no result of an agent counts."""
+    brake = cancelled_by(state, helm)
     if not brake:
         return result
     if isinstance(result, Failed):
@@ -240,8 +240,8 @@ def accepted(state: RunState[S], helm: Helm, result: Result) -> Result:
     return Failed(kind=FailureKind.DISCARDED, message=f"it came after {brake}", usage=usage)
 
 
-def cut_by(state: RunState[S], helm: Helm) -> str:
-    """What ends the open move now rather than when it is done; "" for nothing."""
+def cancelled_by(state: RunState[S], helm: Helm) -> str:
+    """The command that cancels the open move; "" if there is none."""
     move = state.open_move
     if move is None:
         return ""
@@ -252,8 +252,8 @@ def cut_by(state: RunState[S], helm: Helm) -> str:
     return "an abort" if state.aborting else ""
 
 
-def must_be_told(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> bool:
-    """Whether what it does ends with an Allstop: one in force, or one since `seen` stops."""
+def must_record_stop(pilot: Pilot[S], state: RunState[S], helm: Helm, seen: int) -> bool:
+    """Whether an Allstop ends this run's work: one in force, or one after the first `seen`."""
     if state.helm_stops >= helm.stops or not pilot.ends_when_stopped or state.closed is not None:
         return False
     return helm.hold is STOPPED or seen < helm.stops
@@ -263,21 +263,21 @@ def is_frozen(state: RunState[S], helm: Helm) -> bool:
     return state.hold is FROZEN or helm.hold is FROZEN
 
 
-def _braked(limits: Limits, verdict: Verdict) -> Move:
+def _stop_at_limit(limits: Limits, status: LimitStatus) -> Move:
     if limits.at_limit is AtLimit.PAUSE:
-        return Wait(reason=f"limit reached: {verdict.reason}", for_person=True, at_limit=True)
-    return Finish(outcome=Outcome.BRAKED, note=verdict.reason)
+        return Wait(reason=f"limit reached: {status.reason}", for_person=True, at_limit=True)
+    return Finish(outcome=Outcome.BRAKED, note=status.reason)
 
 
-def _evolved(state: RunState[S], event: Event, pilot: S) -> RunState[S]:
-    """With the pilot's state after the event, in one copy for what every turn writes."""
+def _evolve(state: RunState[S], event: Event, pilot: S) -> RunState[S]:
+    """The state after an event, given the pilot's state; events of each turn copy it only once."""
     match event:
         case MoveStarted():
             return _move_started(state, event, pilot)
         case MoveEnded():
             return _move_ended(state, event, pilot)
         case _:
-            after = _evolved_otherwise(state, event)
+            after = _evolve_other(state, event)
             return after if after.pilot is pilot else replace(after, pilot=pilot)
 
 
@@ -301,14 +301,14 @@ def _move_started(state: RunState[S], event: MoveStarted, pilot: S) -> RunState[
     )
 
 
-def _evolved_otherwise(state: RunState[S], event: Event) -> RunState[S]:
+def _evolve_other(state: RunState[S], event: Event) -> RunState[S]:
     match event:
         case Noted(at=at) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, seen_at=at))
         case ThreadOpened(thread=thread) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, thread=thread))
         case Asked(ask=ask, at=at):
-            # an answer is for the question that was asked, not for the next one of that name
+            # an earlier answer must not apply to a later request with the same id
             permits = {k: v for k, v in state.permits.items() if k != ask.id}
             asked_at = {**state.asked_at, ask.id: at}
             asks = {**state.asks, ask.id: ask}
@@ -331,7 +331,7 @@ def _evolved_otherwise(state: RunState[S], event: Event) -> RunState[S]:
 
 def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
     move, result = state.open_move, event.result
-    usage = result.usage if isinstance(result, Charged) else UNUSED
+    usage = result.usage if isinstance(result, Billable) else NO_USAGE
     before = state.tally
     tally = Tally(
         turns=before.turns + is_turn(result),
@@ -339,11 +339,11 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         cached=before.cached + usage.cached,
         output=before.output + usage.output,
         cost_microusd=before.cost_microusd + usage.cost_microusd,
-        busy_s=before.busy_s + (0.0 if move is None else _took_s(move, event)),
+        busy_s=before.busy_s + (0.0 if move is None else _busy_seconds(move, event)),
     )
-    broke, broke_by = "", None
+    limit_reached, limit_failure = "", None
     if isinstance(result, Failed) and result.kind in BRAKED:
-        broke, broke_by = result.message, result.kind
+        limit_reached, limit_failure = result.message, result.kind
     return replace(
         state,
         pilot=pilot,
@@ -352,13 +352,13 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         asks={},
         asked_at={},
         permits={},
-        broke=broke,
-        broke_by=broke_by,
+        limit_reached=limit_reached,
+        limit_failure=limit_failure,
     )
 
 
-def _took_s(move: OpenMove, event: MoveEnded) -> float:
-    """An interrupted move is ended by whoever takes it up, maybe days later: it was no work since."""
+def _busy_seconds(move: OpenMove, event: MoveEnded) -> float:
+    """An interrupted move ends only when the run is resumed: count to its last activity."""
     result, ended_at = event.result, event.at
     if isinstance(result, Failed) and result.kind is FailureKind.INTERRUPTED:
         ended_at = move.seen_at or move.started_at
@@ -371,12 +371,12 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
     match event.command:
         case Permit(ask=ask) as permit:
             waiting = {k: v for k, v in state.asks.items() if k != ask}
-            answer = _permitted(permit, event.by)
+            answer = _answer_of(permit, event.by)
             return replace(state, asks=waiting, permits={**state.permits, ask: answer})
         case Raise(limits=limits):
-            return replace(state, limits=limits, broke="", broke_by=None)
+            return replace(state, limits=limits, limit_reached="", limit_failure=None)
         case Resume():
-            return replace(state, hold=RUNNING, pauses=False, broke="", broke_by=None)
+            return replace(state, hold=RUNNING, pauses=False, limit_reached="", limit_failure=None)
         case Abort():
             return replace(state, aborting=True)
         case Allstop():
@@ -384,15 +384,15 @@ def _commanded(state: RunState[S], event: Commanded) -> RunState[S]:
         case Interrupt():
             return replace(state, stops=state.stops + 1)
         case command:
-            pauses = pauses_beneath(state.hold, command, pauses=state.pauses)
-            hold = held(state.hold, command, pauses=state.pauses)
+            pauses = is_paused_beneath(state.hold, command, pauses=state.pauses)
+            hold = hold_after(state.hold, command, pauses=state.pauses)
             return replace(state, hold=hold, pauses=pauses)
 
 
-def _permitted(permit: Permit, by: str) -> Answer:
-    leave = Leave.SESSION if permit.session else Leave.ALLOW
+def _answer_of(permit: Permit, by: str) -> Answer:
+    leave = Permission.SESSION if permit.session else Permission.ALLOW
     return Answer(
-        leave=leave if permit.allow else Leave.DENY,
+        leave=leave if permit.allow else Permission.DENY,
         answers=permit.answers,
         message=permit.message,
         by=by,

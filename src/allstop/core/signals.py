@@ -1,4 +1,4 @@
-"""Reading what an agent said: the signals of a task."""
+"""Parses the signals in an agent's message: COMPLETE, BLOCKED, PENDING, PROGRESS."""
 
 import re
 from collections.abc import Sequence
@@ -17,50 +17,50 @@ class Signal(StrEnum):
     PROGRESS = "progress"
 
 
-class Said(Struct, frozen=True, gc=False, kw_only=True):
+class SignalClaim(Struct, frozen=True, gc=False, kw_only=True):
     signal: Signal
-    text: str = ""  # the reason, the question, or how far it is
+    text: str = ""  # the reason, the question, or the progress
 
 
 _PROMISE = re.compile(
     r"<promise>\s*(?:(COMPLETE)|(BLOCKED|PENDING|PROGRESS)\s*:\s*"
-    r"((?!</?promise>)\S(?:(?!</?promise>).)*?))\s*</promise>"  # one tag a line, and whole
+    r"((?!</?promise>)\S(?:(?!</?promise>).)*?))\s*</promise>"  # exactly one complete tag
 )
-_MEANT = re.compile(r"COMPLETE[.!]?|(BLOCKED|PENDING|PROGRESS)\s*:.*|<promise>.*</promise>")
-NOTHING_SAID = Said(signal=Signal.NONE)
+_NEAR_MISS = re.compile(r"COMPLETE[.!]?|(BLOCKED|PENDING|PROGRESS)\s*:.*|<promise>.*</promise>")
+NO_CLAIM = SignalClaim(signal=Signal.NONE)
 
 
-def read_signal(message: str) -> Said:
-    """The signal of an agent's final message: its last line that isn't empty, and nothing else."""
+def read_signal(message: str) -> SignalClaim:
+    """The signal of a final message. Only its last nonempty line counts."""
     last = _last_line(message)
     found = _PROMISE.fullmatch(last)
     if found is None:
-        return NOTHING_SAID
+        return NO_CLAIM
     complete, kind, text = found.groups()
     if complete:
-        return Said(signal=Signal.COMPLETE)
-    return Said(signal=Signal(kind.lower()), text=text)
+        return SignalClaim(signal=Signal.COMPLETE)
+    return SignalClaim(signal=Signal(kind.lower()), text=text)
 
 
-def before_signal(message: str) -> str:
-    """All of it, or what comes before the line that is the signal."""
+def without_signal_line(message: str) -> str:
+    """The message without its last line if that is a signal."""
     is_written = read_signal(message).signal is not Signal.NONE
     return message.rstrip().rpartition("\n")[0] if is_written else message
 
 
-def last_words(message: str) -> str:
-    """Of a message without a signal, with why it has none where somebody meant one."""
+def last_line_with_hint(message: str) -> str:
+    """The last line of a message without a signal, with the right format if it is a near miss."""
     words = last_line(message)
-    if (meant := _MEANT.fullmatch(_last_line(message))) is None:
+    if (meant := _NEAR_MISS.fullmatch(_last_line(message))) is None:
         return words
     signal = f"{meant[1]}: …" if meant[1] else "COMPLETE"
-    return f"{words} (no signal: that is <promise>{signal}</promise>)"
+    return f"{words} (not a signal; the format is <promise>{signal}</promise>)"
 
 
-def agreed(message: str, signals: Sequence[Said]) -> Said:
-    """What an agent claims, by its final message and by signals of a tool.
+def combined_claim(message: str, signals: Sequence[SignalClaim]) -> SignalClaim:
+    """The agent's claim, from its final message and the signals of a tool.
 
-    Claims that don't agree are a question for a person.
+    If they contradict each other, the claim is a question for a person.
     """
     written = read_signal(message)
     if not signals:
@@ -73,7 +73,7 @@ def agreed(message: str, signals: Sequence[Said]) -> Said:
     names = " and ".join(kind.upper() for kind in kinds)
     texts = "; ".join(claim.text for claim in claims if claim.text)
     question = f"it said {names}; which one holds?" + (f" ({texts})" if texts else "")
-    return Said(signal=Signal.PENDING, text=question)
+    return SignalClaim(signal=Signal.PENDING, text=question)
 
 
 def _last_line(message: str) -> str:

@@ -1,4 +1,4 @@
-"""A task of a board: what is known of it, and how it can change."""
+"""A task of a board: its fields, its attempts, and edits of it."""
 
 import re
 from datetime import datetime
@@ -28,17 +28,17 @@ class Status(StrEnum):
 
 OVER = frozenset({Status.DONE, Status.SKIPPED, Status.CANCELLED})
 MET = frozenset({Status.DONE, Status.SKIPPED})
-"""What needs such a task need not wait for it."""
+"""Tasks that need such a task don't wait for it."""
 
 STALLED = frozenset({Status.BLOCKED, Status.FAILED, Status.TIMEOUT, Status.WAITING})
-"""A person must step in."""
+"""A person has to act."""
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""It names a workspace, refs and runs."""
+"""The id of a task is part of the names of its workspace, refs and runs."""
 
 
 class NewTask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A task as it is added."""
+    """A task to add."""
 
     id: str
     title: str
@@ -46,13 +46,13 @@ class NewTask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     operation: str = ""  # the group it is part of
     needs: tuple[str, ...] = ()  # the tasks it waits for
     tags: tuple[str, ...] = ()
-    priority: int = 0  # higher is first among equal scores
+    priority: int = 0  # orders tasks with equal scores, highest first
     agent: AgentName | None = None
-    iterations: int | None = None  # limits of its own
+    iterations: int | None = None  # this and the next two: limits of its own
     minutes: float | None = None
     stuck_after: int | None = None
-    source: str = ""  # where it was imported from: the same thing is not imported twice
-    done: bool = False  # it was over before it came here
+    source: str = ""  # where it was imported from; prevents a second import
+    done: bool = False  # it was done before the import
 
 
 class Changes(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -78,15 +78,15 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     ended_at: datetime | None = None
     outcome: Outcome | None = None
     note: str = ""
-    failure: FailureKind | None = None  # what led to its end
+    failure: FailureKind | None = None  # the cause of its end
     tally: Tally = Tally()
-    flawed: bool = False  # it asked or was blocked, something was found, or nobody can say
+    flawed: bool = False  # it asked, was blocked or had findings, or ended too early to tell
 
 
 class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     id: str
     title: str
-    number: int  # the how-manieth it is: its age
+    number: int  # counts tasks in the order they were added
     body: str = ""
     status: Status = Status.PENDING
     operation: str = ""
@@ -100,21 +100,21 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     source: str = ""
     retries: int = 0
     attempts: tuple[Attempt, ...] = ()
-    open: str = ""  # the child run that works for it now
-    conflicts: int = 0  # how often its work did not fit, in a row
-    pin: int = 0  # the higher, the nearer to the front; 0 is not pinned
-    assigned: bool = False  # a person wants it done, whatever the mode
-    held: bool = False  # a person ended it or took it over: only a person starts it again
-    news: str = ""  # what the next attempt's first prompt says besides the goal
-    given: str = ""  # a commit of a person's that the next attempt goes on from
+    open: str = ""  # the child run that is open for it
+    conflicts: int = 0  # merge conflicts of its work in a row
+    pin: int = 0  # a higher pin comes first; 0 is not pinned
+    assigned: bool = False  # a person wants it started, whatever the mode
+    held: bool = False  # a person ended it or took it over; only a person starts it again
+    news: str = ""  # added to the goal in the first prompt of the next attempt
+    given: str = ""  # a person's commit that the next attempt continues from
     target: str = ""  # the branch that its work began from
-    onto: str = ""  # a commit of the target that its work must be fitted to
+    onto: str = ""  # a commit of the target that its work must be merged with
     verified: str = ""  # the tree that passed the gate
-    verified_by: str = ""  # the mark of that gate
-    merged: str = ""  # the commit that brought it into the target
-    changed_at: datetime | None = None  # its status
-    note: str = ""  # why it is where it is
-    reviews: tuple[Review, ...] = ()  # what people said of lines of its work between attempts
+    verified_by: str = ""  # the fingerprint of that gate
+    merged: str = ""  # the merge commit on the target
+    changed_at: datetime | None = None  # when its status changed
+    note: str = ""  # the reason for its status
+    reviews: tuple[Review, ...] = ()  # comments on its work between attempts
 
     @property
     def asks(self) -> bool:
@@ -123,14 +123,14 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     @property
     def has_crashed(self) -> bool:
-        """Whether its agent died, and nobody has said since what is to become of it."""
+        """Whether its agent died, and no person has decided since what happens to it."""
         last = self.attempts[-1].outcome if self.attempts else None
-        is_untold = bool(self.note) and not self.assigned and not self.held
-        return self.status is Status.PENDING and last is Outcome.CRASHED and is_untold
+        is_undecided = bool(self.note) and not self.assigned and not self.held
+        return self.status is Status.PENDING and last is Outcome.CRASHED and is_undecided
 
     @property
     def lacks_merge(self) -> bool:
-        """Whether its work is verified and approved, and could not be merged."""
+        """Whether its work is verified and approved but could not be merged."""
         return self.status is Status.WAITING and bool(self.verified) and not self.open
 
     @property
@@ -142,5 +142,5 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 def branch_of(task: str) -> str:
-    """Where its work is brought to if nobody merges it."""
+    """The branch that gets a task's work where merging is off."""
     return f"allstop/{task}"

@@ -1,4 +1,4 @@
-"""Agents' text made safe to show: no escape sequences, nothing invisible that could mislead."""
+"""Makes agents' text safe to show: removes escape sequences, makes invisible characters visible."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _INVISIBLE = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text with escape sequences gone and what is invisible made visible."""
+    """The text without escape sequences, with control and invisible characters shown."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def one_line(text: str, most: int = 100) -> str:
-    """The text as one short line."""
+    """The text as one line of at most `most` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -35,10 +35,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last of its lines, as one short line."""
+    """The last line of the text, shortened."""
     return one_line(text.rstrip().rpartition("\n")[2])
 
 
-def ending(text: str, most: int) -> str:
-    """The last `most` characters, with a mark where the rest was."""
+def last_chars(text: str, most: int) -> str:
+    """The last `most` characters, after a note on how many were left out."""
     return text if len(text) <= most else f"[… {len(text) - most:,} characters …]\n{text[-most:]}"

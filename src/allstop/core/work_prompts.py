@@ -1,4 +1,4 @@
-"""What a task's agent is told. The words are data; nothing here decides anything."""
+"""The texts of prompts for a task's agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from allstop.core.board_specs import EDITION
 from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.prompt import Prompt, prompt
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 
 SIGNALS = """\
 You work alone in a clone of the repository; commit your work or leave it in the files, both count.
@@ -25,7 +25,7 @@ OUTPUT_CHARS = 4000
 
 @lru_cache(maxsize=512)
 def turn(goal: str, news: str, edition: int) -> Prompt:
-    """Whoever goes on without other news is told the same again: it is not made anew each time."""
+    """The prompt of a turn; cached, because many turns have the same one."""
     return prompt(again(goal, news, edition) if news else first(goal, edition))
 
 
@@ -80,7 +80,7 @@ _FATAL = {"conflict_markers": "There are conflict markers in these files; resolv
 
 
 def _fatal(findings: Sequence[Finding]) -> list[str]:
-    """What fails the gate whatever the checks say, by kind."""
+    """The findings that fail the gate, by kind."""
     fatal = [finding for finding in findings if finding.fatal]
     return [
         "\n".join(
@@ -114,7 +114,7 @@ STASHED = (
 def _failed(result: CheckResult) -> str:
     how = "timed out" if result.timed_out else f"exit code {result.code}"
     before = "; it fails without your work too" if result.failed_before else ""
-    return f"$ {result.run}\n({how}{before})\n{ending(result.output.strip(), OUTPUT_CHARS)}"
+    return f"$ {result.run}\n({how}{before})\n{last_chars(result.output.strip(), OUTPUT_CHARS)}"
 
 
 NO_CHANGE = (
@@ -138,7 +138,7 @@ def answered(question: str, answer: str) -> str:
     return f"You asked: {question}\nThe answer: {answer}"
 
 
-def told(text: str) -> str:
+def from_person(text: str) -> str:
     return f"A person says: {text}"
 
 

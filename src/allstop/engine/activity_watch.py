@@ -1,4 +1,4 @@
-"""Passes on what is said while a move is carried out; each word is a sign of life."""
+"""Activity watch: forwards an agent's messages and resets the idle deadline with each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from allstop.engine.deadlines import Deadlines
 from allstop.ports import Live, Watch
 
 
-class Heard(Struct):
+class ActivityWatch(Struct):
     _watch: Watch
     deadlines: Deadlines
 
@@ -32,7 +32,7 @@ class Heard(Struct):
         await self._watch.reached()
 
     async def ask(self, ask: Ask) -> Answer:
-        self.deadlines.hold()  # a person's time to think is not the agent's silence
+        self.deadlines.hold()  # the agent isn't idle while a person decides
         try:
             return await self._watch.ask(ask)
         finally:

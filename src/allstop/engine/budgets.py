@@ -1,4 +1,4 @@
-"""The budgets in force: every turn is reserved in all of them before it starts."""
+"""Budgets of all runs: each turn is reserved in every account above it before it starts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from allstop.core.budget import (
 )
 from allstop.core.ids import RunId
 
-EVERYBODYS = "*"
-"""How the names of accounts begin that every run pays from."""
+SHARED = "*"
+"""Prefix of the accounts that every run pays from."""
 
 
 class Budgets:
-    """Accounts by name. A run's turns count for itself and for every run above it."""
+    """Accounts by name. A run's turns count for the run and for all its parents."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
-        self._everybodys: list[str] = []
-        self._paths: dict[RunId, tuple[str, ...]] = {}  # which accounts a run pays from
+        self._shared: list[str] = []
+        self._paths: dict[RunId, tuple[str, ...]] = {}  # the accounts of each run
 
     def open(self, name: str, cap: Cap, spent: Amount = NOTHING) -> None:
-        """Give an account its cap; what is reserved in it stays reserved."""
+        """Open an account or change its cap; its reservations stay."""
         known = self._accounts.get(name)
         if known is None:
             self._paths.clear()
-            if name.startswith(EVERYBODYS):
-                self._everybodys.append(name)
+            if name.startswith(SHARED):
+                self._shared.append(name)
         reserved = known.reserved if known else NOTHING
         self._accounts[name] = Account(
             cap=cap, spent=known.spent if known else spent, reserved=reserved
@@ -44,14 +44,14 @@ class Budgets:
     def close(self, name: str) -> None:
         self._accounts.pop(name, None)
         self._paths.clear()
-        if name in self._everybodys:
-            self._everybodys.remove(name)
+        if name in self._shared:
+            self._shared.remove(name)
 
     def account(self, name: str) -> Account:
         return self._accounts.get(name, Account())
 
     def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
-        """Reserve in every account of the run, or in none."""
+        """Reserve the amount in every account of the run, or in none."""
         accounts = self._accounts
         names = self._paths.get(run) or self._find_path(run)
         for name in names:
@@ -70,8 +70,8 @@ class Budgets:
             accounts[name] = settle(accounts[name], reserved, spent)
 
     def _find_path(self, run: RunId) -> tuple[str, ...]:
-        """The accounts a run pays from: its own, its parents', and those that are everybody's."""
-        names = self._paths[run] = (*self._above(run), *self._everybodys)
+        """The accounts of a run: its own, its parents' and the shared ones."""
+        names = self._paths[run] = (*self._above(run), *self._shared)
         return names
 
     def _above(self, run: RunId) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What a run's work is cut off with."""
+"""A reusable cancel scope for the moves of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import anyio
 
 
 class CancelHandle:
-    """A cancel scope that is kept from move to move, until it is used or dropped.
+    """A cancel scope that stays entered between moves until it is cancelled or dropped.
 
-    To enter and leave one for every move costs a tenth of a turn. All of it must happen in one
-    task, and what is entered inside must be left before it is dropped.
+    Entering a scope for each move costs a tenth of a turn. All calls must come from one task, and
+    scopes entered inside must be left before `drop`.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class CancelHandle:
         trace: TracebackType | None,
     ) -> bool:
         scope = self._scope
-        assert scope is not None, "it was entered"
+        assert scope is not None, "the scope was entered"
         if error is None and not scope.cancel_called:
             return False
         self._scope = None

@@ -1,4 +1,4 @@
-"""The gate: what the work changed is looked at, then the checks run on a clean clone of it."""
+"""Runs the checks of a gate: inspects the changes, then runs the commands in a clean clone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.board.change_findings import findings, told
+from allstop.board.change_findings import describe_finding, findings
 from allstop.core.gate import Check, Protection
 from allstop.core.ids import RunId
 from allstop.core.moves import (
@@ -24,43 +24,43 @@ from allstop.core.moves import (
     gate_error,
 )
 from allstop.core.text import last_line
-from allstop.engine.activity_watch import Heard
+from allstop.engine.activity_watch import ActivityWatch
 from allstop.engine.deadlines import Deadlines
-from allstop.engine.disk_watch import Space
+from allstop.engine.disk_watch import DiskWatch
 from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
 
 REMEMBERED = 1000
-"""How many commands' results on a base are known at most."""
+"""Maximum number of remembered results on base commits."""
 
 ENDED = "Command was ended"
 
 CLONING = Check(name="setup", run="clone the work and set it up")
 
 
-class _Ran(NamedTuple):
+class _RunResult(NamedTuple):
     result: CheckResult
-    filled_its_clone: bool = False  # which is gone by now
+    filled_its_clone: bool = False  # the clone was removed
 
 
-class Checking:
+class CheckRunner:
     def __init__(
         self,
         checks: Checks,
         workspaces: Workspaces,
         launcher: Launcher,
         unverified: Callable[[], str],
-        space: Space,
+        disk_watch: DiskWatch,
     ) -> None:
         self._launcher = launcher
         self._unverified = unverified
         self._checks = checks
         self._workspaces = workspaces
-        self._space = space
-        self._failed_on: dict[tuple[str, str], bool] = {}  # a base and a command: did it fail
+        self._disk_watch = disk_watch
+        self._failed_on: dict[tuple[str, str], bool] = {}  # by base commit and command
 
-    async def run(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
+    async def run(self, run: RunId, move: RunChecks, watch: ActivityWatch) -> ChecksDone | Failed:
         if not move.checks:
-            return await self._look(run, move, watch)
+            return await self._check_changes(run, move, watch)
         candidate = await self._cloned(run, move, watch)
         if isinstance(candidate, Failed):
             return candidate
@@ -71,12 +71,14 @@ class Checking:
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
-        return _coded(
+        return _with_error_code(
             ChecksDone(results=results, findings=found, tree=candidate.tree, notes=candidate.notes)
         )
 
-    async def _look(self, run: RunId, move: RunChecks, watch: Heard) -> ChecksDone | Failed:
-        """Where no command is configured, what was changed is looked at; that needs no clone."""
+    async def _check_changes(
+        self, run: RunId, move: RunChecks, watch: ActivityWatch
+    ) -> ChecksDone | Failed:
+        """Without check commands, only the changes are inspected, which needs no clone."""
         work = await self._workspaces.subject(
             move.workspace, run, commit=move.commit, follows=move.follows
         )
@@ -85,19 +87,19 @@ class Checking:
         found = await self._findings(move, work, watch)
         if warning := self._unverified():
             await watch.saw(Item(kind="warning", text=warning))
-        return _coded(ChecksDone(findings=found, tree=work.tree))
+        return _with_error_code(ChecksDone(findings=found, tree=work.tree))
 
     async def _findings(
-        self, move: RunChecks, work: Subject | Candidate, watch: Heard
+        self, move: RunChecks, work: Subject | Candidate, watch: ActivityWatch
     ) -> tuple[Finding, ...]:
         changes = await self._workspaces.changes(work)
         found = findings(changes, move.protected, move.protection)
         for finding in found:
-            await watch.saw(Item(kind="finding", text=told(finding)))
+            await watch.saw(Item(kind="finding", text=describe_finding(finding)))
         return found
 
     async def _cloned(
-        self, run: RunId, move: RunChecks, watch: Heard
+        self, run: RunId, move: RunChecks, watch: ActivityWatch
     ) -> Candidate | Unready | Failed:
         restore = move.protected if move.protection is Protection.RESTORE else ()
         return await self._candidate(
@@ -108,7 +110,7 @@ class Checking:
         self,
         run: RunId,
         workspace: str,
-        watch: Heard,
+        watch: ActivityWatch,
         *,
         commit: str,
         follows: str = "",
@@ -118,7 +120,9 @@ class Checking:
         with (
             watch.deadlines.part(math.inf) as deadlines,
             deadlines.scope,
-            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
+            self._disk_watch.watched(
+                run, workspace, deadlines, self._workspaces.candidate_over_limit
+            ),
         ):
             made = await self._workspaces.candidate(
                 workspace, run, commit=commit, follows=follows, restore=restore
@@ -128,10 +132,10 @@ class Checking:
         if made is not None:
             return made
         await self._clear_up(workspace, deadlines)
-        return Unready(_cut_off(CLONING, deadlines.why, 0.0))
+        return Unready(_killed_result(CLONING, deadlines.why, 0.0))
 
     async def _run_all(
-        self, run: RunId, move: RunChecks, candidate: Candidate, watch: Heard
+        self, run: RunId, move: RunChecks, candidate: Candidate, watch: ActivityWatch
     ) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
         for number, check in enumerate(move.checks):
@@ -154,35 +158,37 @@ class Checking:
         return tuple(results)
 
     async def _run_one(
-        self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: Heard
-    ) -> _Ran:
+        self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: ActivityWatch
+    ) -> _RunResult:
         result: CheckResult | None = None
         began = anyio.current_time()
         with (
             watch.deadlines.part(check.timeout_s) as deadlines,
             deadlines.scope,
-            self._space.watched(run, workspace, deadlines, self._workspaces.candidate_outgrown),
+            self._disk_watch.watched(
+                run, workspace, deadlines, self._workspaces.candidate_over_limit
+            ),
         ):
             result = await self._checks.run(check, candidate.box, run, watch.live)
         if result is not None:
-            return _Ran(self._with_cause(run, result))
+            return _RunResult(self._with_cause(run, result))
         took_s = round(anyio.current_time() - began, 2) if deadlines.why else check.timeout_s
-        result = _cut_off(check, deadlines.why, took_s)
-        return _Ran(result, filled_its_clone=await self._clear_up(workspace, deadlines))
+        result = _killed_result(check, deadlines.why, took_s)
+        return _RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
     def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
-        """Whoever was told only that its program was killed can't know why."""
-        why = "" if result.passed else self._launcher.overran(run)
+        """Add the launcher's reason for killing the program, which the check itself doesn't know."""
+        why = "" if result.passed else self._launcher.out_of_memory(run)
         return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
 
     async def _clear_up(self, workspace: str, deadlines: Deadlines) -> bool:
-        """Whether it was ended for the room it took; what it wrote is of no use to anybody."""
+        """Remove the clone if it used too much disk space; returns whether it did."""
         if deadlines.kind is not FailureKind.OUT_OF_ROOM:
             return False
         await self._workspaces.drop_candidate(workspace)
         return True
 
-    # --- was it so before ---
+    # --- baseline ---
 
     async def _with_baseline(
         self,
@@ -190,16 +196,16 @@ class Checking:
         move: RunChecks,
         candidate: Candidate,
         results: tuple[CheckResult, ...],
-        watch: Heard,
+        watch: ActivityWatch,
     ) -> tuple[CheckResult, ...]:
-        """Mark what fails without the work too. What timed out is not waited for once more."""
+        """Mark failures that also occur on the base. Timed-out checks aren't repeated."""
         doubtful = [
             check
             for check, result in zip(move.checks, results, strict=False)
             if check.required and not result.passed and not result.timed_out
         ]
         if candidate.base != candidate.commit:
-            await self._learn(run, move.workspace, candidate.base, doubtful, watch)
+            await self._run_on_base(run, move.workspace, candidate.base, doubtful, watch)
         return tuple(
             replace(result, failed_before=self._failed_on.get((candidate.base, result.run), False))
             if not result.passed
@@ -207,10 +213,10 @@ class Checking:
             for result in results
         )
 
-    async def _learn(
-        self, run: RunId, workspace: str, base: str, checks: Sequence[Check], watch: Heard
+    async def _run_on_base(
+        self, run: RunId, workspace: str, base: str, checks: Sequence[Check], watch: ActivityWatch
     ) -> None:
-        """Run them once on the base; a base that can't be had teaches nothing."""
+        """Run the checks once on the base commit and remember the results, if it can be cloned."""
         unknown = [check for check in checks if (base, check.run) not in self._failed_on]
         before: Candidate | Unready | Failed | None = None
         for check in unknown:
@@ -229,8 +235,8 @@ class Checking:
             self._failed_on[base, check.run] = not ran.result.passed
 
 
-def _cut_off(check: Check, why: str, took_s: float) -> CheckResult:
-    """It was ended for this reason; without one, because its time was over."""
+def _killed_result(check: Check, why: str, took_s: float) -> CheckResult:
+    """The result of a killed check. An empty reason means a timeout."""
     return CheckResult(
         name=check.name,
         run=check.run,
@@ -243,18 +249,18 @@ def _cut_off(check: Check, why: str, took_s: float) -> CheckResult:
     )
 
 
-async def _unready(candidate: Unready, watch: Heard) -> ChecksDone:
+async def _unready(candidate: Unready, watch: ActivityWatch) -> ChecksDone:
     result, notes = candidate
     await watch.saw(Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
-    return _coded(ChecksDone(results=(result,), notes=notes))
+    return _with_error_code(ChecksDone(results=(result,), notes=notes))
 
 
-def _coded(done: ChecksDone) -> ChecksDone:
+def _with_error_code(done: ChecksDone) -> ChecksDone:
     return replace(done, error=gate_error(done))
 
 
 def _as_check(made: Unready | Failed) -> CheckResult:
-    """What has no clean clone can't be checked."""
+    """The result of a check whose clone couldn't be made."""
     if isinstance(made, Unready):
         return made.result
     return CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
@@ -265,12 +271,12 @@ def verdict(result: CheckResult, timeout_s: float) -> str:
     if result.passed:
         return f"✓ {result.name} passed {time}"
     if result.required:
-        return f"✗ {result.name} {_how(result)} {time}"
-    return f"⚠ {result.name} {_how(result)} {time}, not required"
+        return f"✗ {result.name} {_failure_text(result)} {time}"
+    return f"⚠ {result.name} {_failure_text(result)} {time}, not required"
 
 
-def _how(result: CheckResult) -> str:
-    """It did not pass."""
+def _failure_text(result: CheckResult) -> str:
+    """Why the check didn't pass."""
     if result.timed_out:
         return "TIMEOUT"
     if (last := last_line(result.output)).startswith(ENDED):

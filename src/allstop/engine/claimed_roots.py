@@ -1,4 +1,4 @@
-"""Which roots a process has claimed: nobody else drives them, nor what is below them."""
+"""Claimed roots: the root runs that this process may drive, with all runs below them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from allstop.ports import Journal
 
 
 class Claims:
-    """A claim lasts for as long as something below its root is driven."""
+    """A claim is held as long as a run below its root is driven."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._held: dict[RunId, AbstractContextManager[object]] = {}
-        self._driven: Counter[RunId] = Counter()  # how many below each root
+        self._driven: Counter[RunId] = Counter()  # driven runs by root
 
     def __contains__(self, root: RunId) -> bool:
         return root in self._held
@@ -31,7 +31,7 @@ class Claims:
             self._held[root] = claim
 
     def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
-        """What was claimed by somebody else here is kept and given up as if it were its own."""
+        """Take over a claim that another part of this process holds."""
         self._held[root] = claim
 
     def drive(self, run: RunId) -> None:
@@ -39,15 +39,15 @@ class Claims:
 
     def leave(self, run: RunId) -> None:
         self._driven[root_of(run)] -= 1
-        self.give_up_unless_driven(root_of(run))
+        self.release_unless_driven(root_of(run))
 
-    def give_up_unless_driven(self, root: RunId) -> None:
+    def release_unless_driven(self, root: RunId) -> None:
         if not self._driven[root]:
             self._driven.pop(root, None)
             if root in self._held:
                 self._held.pop(root).__exit__(None, None, None)
 
-    def let_go(self) -> None:
+    def release_all(self) -> None:
         for claim in self._held.values():
             claim.__exit__(None, None, None)
         self._held.clear()

@@ -1,4 +1,4 @@
-"""What every drive of a process works with."""
+"""The engine context: the objects that all drives of a process share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allstop.core.asks import Ask
 from allstop.core.ids import AgentName, RunId
 from allstop.core.run import OpenMove
 from allstop.engine.budgets import Budgets
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.helm_reader import HelmReader
 from allstop.engine.slots import Slots
@@ -24,6 +24,6 @@ class EngineContext(NamedTuple):
     turn_slots: Slots
     budgets: Budgets
     show: Callable[[RunId, Live], None]
-    days: Days
-    appraise: Callable[[Ask, OpenMove | None], Ask]  # with what the policy says of it there
-    most_microusd: Callable[[AgentName, int], int]  # what so many tokens of an agent may cost
+    daily_budget: DailyBudget
+    appraise: Callable[[Ask, OpenMove | None], Ask]  # adds the policy's verdict
+    most_microusd: Callable[[AgentName, int], int]  # maximum cost of an agent's tokens

@@ -1,4 +1,4 @@
-"""The budget of the day: what all runs of a store use together, whichever process drives them."""
+"""The daily budget: limits the usage of all runs of a journal together, across processes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits, cap_of
 from allstop.core.budget import NOTHING, Account, Amount, refuse
-from allstop.core.daily_budget import NAME, Day, Used, day_of, is_limited, near
+from allstop.core.daily_budget import NAME, Day, DayUsage, day_of, is_limited, near_limit
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import TakeTurn
-from allstop.engine.journal_search import place_before
+from allstop.engine.journal_search import position_before
 from allstop.engine.steps import reserved_by, spent
 from allstop.ports import Journal
 
@@ -25,41 +25,41 @@ READ_AT_ONCE = 1000
 UNLIMITED = Limits()
 
 
-class Short(NamedTuple):
-    """Why a turn does not fit into the day."""
+class DayRefusal(NamedTuple):
+    """Why a turn doesn't fit into the daily budget."""
 
     reason: str
     until: datetime
-    for_person: bool  # else it fits once turns that are under way have ended
-    ends: bool = False  # by the setting: rather than wait for a person
+    for_person: bool  # False: the turn may fit after running turns end
+    ends: bool = False  # the setting says to stop instead of waiting for a person
 
 
-class Days:
-    """Folds what was written since midnight, by whomever: the journal is the only account.
+class DailyBudget:
+    """Folds all events since midnight; the journal is the only account.
 
-    A turn is reserved here until its beginning is on record. Who writes it names the `place` up
-    to which this has read; it is refused when another process has written since. So no two
-    processes can both take what is left.
+    A turn is reserved here until its MoveStarted is written. That write names the `position` up to
+    which this process has read, and the journal refuses it if another process has written since.
+    So two processes can't both take the rest of the budget.
     """
 
     def __init__(
         self, journal: Journal, limits: Limits = UNLIMITED, zone: tzinfo | None = None
     ) -> None:
-        self.limits = limits  # unless a person has said otherwise today
-        self.place = 0
+        self.limits = limits  # unless a person granted others today
+        self.position = 0
         self._journal = journal
-        self._reading = anyio.Lock(fast_acquire=True)  # two who begin a day would lose what it had
+        self._reading = anyio.Lock(fast_acquire=True)  # only one reader may start a day
         self._zone = zone
         self._day: Day | None = None
         self._spent = NOTHING
         self._first_at: datetime | None = None
-        self._open: dict[RunId, Amount] = {}  # turns that began today
-        self._coming: dict[RunId, Amount] = {}  # in place of the run's open one
+        self._open: dict[RunId, Amount] = {}  # turns started today
+        self._reserved: dict[RunId, Amount] = {}  # not written yet; replaces the run's open turn
         self._noted = ""
-        self._short: tuple[Short, Limits] | None = None  # the last word, and for which limits
+        self._last_refusal: tuple[DayRefusal, Limits] | None = None
 
     def limits_at(self, now: datetime, helm: Helm) -> Limits:
-        """Those of the settings, or what a person has said today."""
+        """The limits of the settings, or those that a person granted today."""
         grant = helm.grant
         if grant is None or not day_of(now, self._zone).has(grant.at):
             return self.limits
@@ -69,79 +69,83 @@ class Days:
         limits = self.limits if helm.grant is None else self.limits_at(now, helm)
         return limits is not UNLIMITED and is_limited(limits)
 
-    def used(self) -> Used:
-        reserved = _sum({**self._open, **self._coming}.values())
-        return Used(spent=self._spent, reserved=reserved, first_at=self._first_at)
+    def used(self) -> DayUsage:
+        reserved = _sum({**self._open, **self._reserved}.values())
+        return DayUsage(spent=self._spent, reserved=reserved, first_at=self._first_at)
 
     async def catch_up(self, now: datetime) -> Day:
-        """Read what was written since; on another day, from its beginning."""
+        """Fold newer events; on another day, start at its beginning."""
         async with self._reading:
             day = self._day
-            if day is None or not day.has(now):  # a clock that is set back makes another day, too
+            if day is None or not day.has(now):  # the clock may also be set back
                 day = await self._begin(day_of(now, self._zone))
-            while records := await self._journal.written(self.place, READ_AT_ONCE):
+            while records := await self._journal.written(self.position, READ_AT_ONCE):
                 for pos, record in records:
                     self._fold(day, record.run, record.event)
-                    self.place = pos
+                    self.position = pos
             return day
 
     async def _begin(self, day: Day) -> Day:
-        self.place = await place_before(self._journal, day.begins_at)
+        self.position = await position_before(self._journal, day.begins_at)
         self._day = day
-        self._spent, self._first_at, self._noted, self._short = NOTHING, None, "", None
+        self._spent, self._first_at, self._noted, self._last_refusal = NOTHING, None, "", None
         self._open.clear()
         return day
 
     def reserve(
         self, run: RunId, asked: Amount, used: Amount, now: datetime, helm: Helm
-    ) -> Short | None:
-        """Reserve a turn; `used` is what the run's last one used, if that is not written yet.
+    ) -> DayRefusal | None:
+        """Reserve a turn. `used` is the usage of the run's last turn if it isn't written yet.
 
-        Call it when all has been read, and nothing was awaited since.
+        Call it directly after `catch_up`, without awaiting anything in between.
         """
         limits, day = self.limits_at(now, helm), self._day
-        if day is None or not day.has(now):  # midnight came after it was read
-            return Short(f"{NAME} has just begun", now, for_person=False)
+        if day is None or not day.has(now):  # midnight has passed since catch_up
+            return DayRefusal(f"{NAME} has just begun", now, for_person=False)
         if limits.time_s is not None and self._seconds(now) >= limits.time_s:
             words = f"minutes {self._seconds(now) / 60:,.0f} of {limits.time_s / 60:,.0f}"
             return self._refused(f"{NAME}: {words}", day, limits)
         mine = used if run in self._open else NOTHING
-        others = {**self._open, **self._coming}
+        others = {**self._open, **self._reserved}
         others.pop(run, None)
         account = Account(
             cap=cap_of(limits), spent=self._spent.plus(mine), reserved=_sum(others.values())
         )
         refusal = refuse(NAME, account, asked)
         if refusal is None:
-            self._coming[run] = asked.plus(mine)
-            self._short = None
+            self._reserved[run] = asked.plus(mine)
+            self._last_refusal = None
             return None
         fits_later = refuse(NAME, replace(account, reserved=NOTHING), asked) is None
         if fits_later and any(root_of(each) in self._journal.holders() for each in others):
-            why = f"{refusal}, of which turns under way have reserved a part"
-            return Short(why, day.ends_at, for_person=False)
+            why = f"{refusal}, partly reserved by running turns"
+            return DayRefusal(why, day.ends_at, for_person=False)
         return self._refused(str(refusal), day, limits)
 
-    def _refused(self, reason: str, day: Day, limits: Limits) -> Short:
+    def _refused(self, reason: str, day: Day, limits: Limits) -> DayRefusal:
         ends = limits.at_limit is AtLimit.STOP
-        short = Short(reason, day.ends_at, for_person=True, ends=ends)
-        self._short = short, limits
-        return short
+        current_refusal = DayRefusal(reason, day.ends_at, for_person=True, ends=ends)
+        self._last_refusal = current_refusal, limits
+        return current_refusal
 
-    def short(self, now: datetime, helm: Helm) -> Short | None:
-        """Why nobody who wants turns need be begun: the last who asked for one was refused."""
-        if self._short is None:
+    def current_refusal(self, now: datetime, helm: Helm) -> DayRefusal | None:
+        """The last refusal, if it still holds: no run that needs turns has to be started."""
+        if self._last_refusal is None:
             return None
-        short, limits = self._short
-        return short if now < short.until and limits == self.limits_at(now, helm) else None
+        current_refusal, limits = self._last_refusal
+        return (
+            current_refusal
+            if now < current_refusal.until and limits == self.limits_at(now, helm)
+            else None
+        )
 
     def withdraw(self, run: RunId) -> None:
-        """Its turn was not written after all."""
-        self._coming.pop(run, None)
+        """Drop the reservation of a turn that wasn't written."""
+        self._reserved.pop(run, None)
 
     def warning(self, now: datetime, helm: Helm) -> str:
-        """Once a day for each limit that is nearly reached."""
-        found = near(self.limits_at(now, helm), self.used(), now)
+        """A warning about a nearly reached limit, once per day and limit."""
+        found = near_limit(self.limits_at(now, helm), self.used(), now)
         about = found.rpartition(" of ")[0].rpartition(":")[0]
         if not found or about == self._noted:
             return ""
@@ -149,12 +153,12 @@ class Days:
         return found
 
     def _seconds(self, now: datetime) -> float:
-        return Used(first_at=self._first_at).seconds(now)
+        return DayUsage(first_at=self._first_at).seconds(now)
 
     def _fold(self, day: Day, run: RunId, event: Event) -> None:
         match event:
             case MoveStarted(move=TakeTurn(), at=at):
-                self._coming.pop(run, None)
+                self._reserved.pop(run, None)
                 if day.has(at):
                     self._open[run] = reserved_by(event)
                     self._first_at = min(at, self._first_at or at)

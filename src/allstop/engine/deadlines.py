@@ -1,4 +1,4 @@
-"""How long a move may last, and how long it may be silent; neither counts while it is frozen."""
+"""Deadlines of a move: total time and idle time; both clocks stop while the move is held."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from msgspec import Struct
 
 from allstop.core.moves import FailureKind
 
-LITTER = 1000
-"""Entries that no longer matter, at which they are swept up."""
+MAX_STALE = 1000
+"""Number of stale queue entries after which they are removed."""
 
 
 class Deadlines(Struct, eq=False):
-    """Two deadlines around a piece of work: for the whole of it, and since the last sign of life.
+    """The total and the idle deadline of some work.
 
-    What is inside its `scope` is cut off when one of them passes.
+    When one of them passes, the timer cancels `scope`.
     """
 
-    _keeper: Timekeeper
+    _timer: DeadlineTimer
     _left_s: float
     _idle_s: float
     scope: anyio.CancelScope
     was_cut: bool = False
     kind: FailureKind = FailureKind.TIMED_OUT
-    why: str = ""  # it was called off, if not for its time
+    why: str = ""  # why it was called off, if not for its time
     deadline: float = math.inf
-    noted: float = math.inf  # the deadline that the timekeeper knows of
+    scheduled: float = math.inf  # the deadline in the timer's queue
     _since: float = 0.0
-    _heard_at: float = 0.0
+    _active_at: float = 0.0
     was_held: bool = False
     _holds: int = 0
     _held_at: float = 0.0
     _held_s: float = 0.0
-    _part: Deadlines | None = None  # held together with this
+    _part: Deadlines | None = None  # held and released together with this one
 
     @property
     def ran_out(self) -> bool:
@@ -46,47 +46,47 @@ class Deadlines(Struct, eq=False):
 
     def start(self, now: float) -> None:
         """Start the clocks."""
-        self._since = self._heard_at = now
+        self._since = self._active_at = now
         self.deadline = now + min(self._left_s, self._idle_s)
 
     @property
     def held_s(self) -> float:
-        """How long its clocks were held."""
+        """Seconds for which the clocks were held."""
         return self._held_s + (anyio.current_time() - self._held_at if self._holds else 0.0)
 
     @property
     def stalled(self) -> bool:
-        """Whether it was the silence that was too long, rather than the whole."""
-        return self._heard_at + self._idle_s <= self._since + self._left_s
+        """Whether the idle deadline is the earlier one."""
+        return self._active_at + self._idle_s <= self._since + self._left_s
 
     def cut(self) -> None:
-        """End the work now."""
+        """Cancel the work now."""
         self.was_cut = True
         self.scope.cancel()
 
     def call_off(self, kind: FailureKind, why: str) -> None:
-        """End the work, or the part of it that is under way, as if its time were up."""
+        """Cancel the work, or its current part, as if its time were up."""
         if self._part:
             self._part.call_off(kind, why)
             return
         self.kind, self.why = kind, why
         self.scope.cancel()
 
-    def relax(self) -> None:
-        """No deadline any more; it can still be cut."""
+    def clear(self) -> None:
+        """Remove both deadlines; the work can still be cut."""
         self._left_s = self._idle_s = math.inf
         self._set()
 
     def touch(self) -> None:
-        """A sign of life."""
+        """Restart the idle clock."""
         if self._idle_s != math.inf:
-            self._heard_at = anyio.current_time()
+            self._active_at = anyio.current_time()
             self._set()
 
     @contextmanager
     def part(self, most_s: float) -> Iterator[Deadlines]:
-        """For a part of the work, which is held together with the whole."""
-        with self._keeper.deadlines(most_s) as part:
+        """Deadlines for a part of the work, held together with the whole."""
+        with self._timer.deadlines(most_s) as part:
             for _ in range(self._holds):
                 part.hold()
             self._part = part
@@ -96,7 +96,7 @@ class Deadlines(Struct, eq=False):
                 self._part = None
 
     def hold(self) -> None:
-        """Stop the clocks. Holds are counted: every one needs its own `release`."""
+        """Stop the clocks. Holds are counted: each needs its own `release`."""
         self._holds += 1
         if self._part:
             self._part.hold()
@@ -114,32 +114,32 @@ class Deadlines(Struct, eq=False):
             now = anyio.current_time()
             self._held_s += now - self._held_at
             self.start(now)
-            self._keeper.mind(self)
+            self._timer.schedule(self)
 
     def _set(self) -> None:
         if self._holds:
             self.deadline = math.inf
         else:
-            self.deadline = min(self._since + self._left_s, self._heard_at + self._idle_s)
-        self._keeper.mind(self)
+            self.deadline = min(self._since + self._left_s, self._active_at + self._idle_s)
+        self._timer.schedule(self)
 
 
-class Timekeeper:
-    """Cuts off what is past its deadline, with one timer for everything.
+class DeadlineTimer:
+    """Cancels work that is past its deadline, with one timer for all work.
 
-    Work that has begun is put in line when the keeper looks next: nearly all is done long before. A
-    deadline that moves away or is no longer needed costs nothing: its entry is found to be early
+    Started work is queued only at the timer's next wake-up, because most work ends before that. A
+    deadline that moves later or is removed costs nothing: its queue entry turns out to be early
     when its time comes.
     """
 
     def __init__(self) -> None:
-        self._begun: set[Deadlines] = set()  # to be put in line
-        self._line: list[tuple[float, int, Deadlines]] = []
-        self._numbers = count()
-        self._litter = 0
-        self._looks_at = math.inf
-        self._called = True  # nobody needs to be woken before it keeps time
-        self._call = anyio.Event()
+        self._begun: set[Deadlines] = set()  # to be queued
+        self._queue: list[tuple[float, int, Deadlines]] = []
+        self._sequence = count()
+        self._stale = 0
+        self._wakes_at = math.inf
+        self._was_woken = True  # no wake-up is needed before `keep` runs
+        self._wake_event = anyio.Event()
 
     @contextmanager
     def deadlines(self, most_s: float, idle_s: float = math.inf) -> Iterator[Deadlines]:
@@ -155,61 +155,61 @@ class Timekeeper:
         deadlines = Deadlines(self, most_s, idle_s, scope or anyio.CancelScope())
         deadlines.start(anyio.current_time())
         self._begun.add(deadlines)
-        if deadlines.deadline < self._looks_at and not self._called:
+        if deadlines.deadline < self._wakes_at and not self._was_woken:
             self._wake()
         return deadlines
 
     def end(self, deadlines: Deadlines) -> None:
         deadlines.deadline = math.inf
         self._begun.discard(deadlines)
-        if deadlines.noted == math.inf:
+        if deadlines.scheduled == math.inf:
             return
-        self._litter += 1
-        if self._litter > LITTER and self._litter * 2 > len(self._line):
+        self._stale += 1
+        if self._stale > MAX_STALE and self._stale * 2 > len(self._queue):
             self._sweep()
 
     def _sweep(self) -> None:
-        """What is only held comes into line again with its release."""
-        for _, _, deadlines in self._line:
+        """Remove stale entries. Held deadlines are queued again by `release`."""
+        for _, _, deadlines in self._queue:
             if deadlines.deadline == math.inf:
-                deadlines.noted = math.inf
-        self._line = [entry for entry in self._line if entry[2].deadline != math.inf]
-        heapq.heapify(self._line)
-        self._litter = 0
+                deadlines.scheduled = math.inf
+        self._queue = [entry for entry in self._queue if entry[2].deadline != math.inf]
+        heapq.heapify(self._queue)
+        self._stale = 0
 
-    def mind(self, deadlines: Deadlines) -> None:
-        """Its deadline has changed."""
+    def schedule(self, deadlines: Deadlines) -> None:
+        """Queue a changed deadline."""
         deadline = deadlines.deadline
-        if deadline < deadlines.noted:
-            deadlines.noted = deadline
-            heapq.heappush(self._line, (deadline, next(self._numbers), deadlines))
-            if deadline < self._looks_at and not self._called:
+        if deadline < deadlines.scheduled:
+            deadlines.scheduled = deadline
+            heapq.heappush(self._queue, (deadline, next(self._sequence), deadlines))
+            if deadline < self._wakes_at and not self._was_woken:
                 self._wake()
 
     def _wake(self) -> None:
-        self._called = True
-        self._call.set()
+        self._was_woken = True
+        self._wake_event.set()
 
     async def keep(self) -> None:
-        """Runs until cancelled; while it doesn't, no deadline counts."""
+        """Enforce deadlines until cancelled."""
         while True:
             now = anyio.current_time()
             for deadlines in self._begun:
-                self.mind(deadlines)
+                self.schedule(deadlines)
             self._begun.clear()
-            while self._line and self._line[0][0] <= now:
-                self._look(heapq.heappop(self._line), now)
-            self._looks_at = self._line[0][0] if self._line else math.inf
-            self._called, self._call = False, anyio.Event()
-            with anyio.move_on_after(self._looks_at - now):
-                await self._call.wait()
+            while self._queue and self._queue[0][0] <= now:
+                self._look(heapq.heappop(self._queue), now)
+            self._wakes_at = self._queue[0][0] if self._queue else math.inf
+            self._was_woken, self._wake_event = False, anyio.Event()
+            with anyio.move_on_after(self._wakes_at - now):
+                await self._wake_event.wait()
 
     def _look(self, entry: tuple[float, int, Deadlines], now: float) -> None:
-        noted, _, deadlines = entry
-        if deadlines.noted != noted:
-            return  # it came nearer since, and has another entry
-        deadlines.noted = math.inf
+        scheduled, _, deadlines = entry
+        if deadlines.scheduled != scheduled:
+            return  # an earlier entry has replaced this one
+        deadlines.scheduled = math.inf
         if deadlines.deadline <= now:
             deadlines.scope.cancel()
         else:
-            self.mind(deadlines)
+            self.schedule(deadlines)

@@ -1,4 +1,4 @@
-"""Looks, while programs work in workspaces, whether these outgrow what they may hold."""
+"""Disk watch: calls off work whose workspace grows beyond its limit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from allstop.engine.deadlines import Deadlines
 from allstop.ports import Workspaces
 
 Look: TypeAlias = Callable[[str], Awaitable[str]]
-"""Asks of a workspace why what is at work there may not go on; "" where it may."""
+"""Returns why work in a workspace has to end; "" if it may continue."""
 
 
-class Space:
-    """One watch for all; while nothing is at work, nothing is looked at."""
+class DiskWatch:
+    """One watch for all workspaces; it sleeps while no work is running."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
@@ -29,7 +29,7 @@ class Space:
     def watched(
         self, run: RunId, workspace: str, deadlines: Deadlines, look: Look
     ) -> Iterator[None]:
-        """What is done in the block is called off once too much room is taken."""
+        """Call off the work in the block if its workspace grows too large."""
         self._at_work[run] = (workspace, look, deadlines)
         self._begun.set()
         try:
@@ -38,12 +38,12 @@ class Space:
             del self._at_work[run]
 
     async def keep(self) -> None:
-        """Runs until cancelled: while it does, what takes too much room is ended."""
+        """Check the workspaces until cancelled."""
         while True:
             if not self._at_work:
                 self._begun = anyio.Event()
                 await self._begun.wait()
-            await anyio.sleep(self._workspaces.look_every_s)
+            await anyio.sleep(self._workspaces.check_every_s)
             for run, entry in list(self._at_work.items()):
                 workspace, look, deadlines = entry
                 why = await look(workspace)

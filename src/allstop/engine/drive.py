@@ -1,4 +1,4 @@
-"""The loop: choose a move, write it down, carry it out, write down what came back, again."""
+"""The drive of one run: chooses a move, records it, performs it and records its result."""
 
 from __future__ import annotations
 
@@ -13,30 +13,39 @@ from msgspec.structs import replace
 
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.asks import A_RULE, NOBODY, UNANSWERED, Answer, Ask, ruling, unasked, words
+from allstop.core.asks import (
+    A_RULE,
+    NOBODY,
+    UNANSWERED,
+    Answer,
+    Ask,
+    answer_by_rules,
+    describe_ask,
+    unasked_note,
+)
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import LOST, Failed, FailureKind, Item, Result, TakeTurn, Work
-from allstop.core.run import Folded, Pilot
+from allstop.core.moves import CUT_BY_STOP, Failed, FailureKind, Item, Result, TakeTurn, Work
+from allstop.core.run import FoldedRun, Pilot
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
-from allstop.engine.slots import Place, Slots
+from allstop.engine.slots import RunSlot, Slots
 from allstop.engine.steps import (
-    Again,
-    Driven,
-    Page,
-    Parked,
-    Queue,
-    Rest,
+    ChooseAgain,
+    DriverEvent,
+    Idle,
+    PendingWrite,
     Step,
+    WaitForSlot,
+    Waiting,
     is_capped,
-    lay_out,
-    lost_by,
+    max_usage,
     spent,
-    unfinished,
+    step_for,
+    unfinished_result,
 )
 from allstop.ports import (
     Cursor,
@@ -46,7 +55,7 @@ from allstop.ports import (
     StoreBusyError,
     StoreFullError,
 )
-from allstop.views.runs import describe
+from allstop.views.log import describe
 
 S = TypeVar("S")
 
@@ -56,90 +65,90 @@ STORE_RETRY_S = 1.0
 
 
 class SupersededError(Exception):
-    """Another process drives this run now; whatever this one still holds does not count."""
+    """Another process drives this run; this process must stop writing to it."""
 
 
 class Drive(Generic[S]):
-    """Drives one run until it parks or closes. It folds its own writes and reads only others'."""
+    """Drives one run until it waits or closes. It folds its own writes and reads only others'."""
 
     def __init__(
-        self, run: RunId, pilot: Pilot[S], context: EngineContext, known: Folded[S]
+        self, run: RunId, pilot: Pilot[S], context: EngineContext, known: FoldedRun[S]
     ) -> None:
         self.run = run
         self.state = state = known.state
         self._pilot = pilot
         self._context = context
-        self._seq = self._heard = known.seq
+        self._seq = self._last_seq = known.seq
         self._writing = False
-        self._pen = anyio.Lock(fast_acquire=True)
-        self.at_work = False  # whether a move is being carried out
-        self._stops_seen = context.helm_reader.helm.stops  # when something was last written
+        self._write_lock = anyio.Lock(fast_acquire=True)
+        self.at_work = False  # whether a move is being performed
+        self._stops_seen = context.helm_reader.helm.stops  # at the last write
         self._cancel_handle = CancelHandle()
         self._frozen = False
         self._held_s = 0.0  # of the last move
-        self._place = Place(context.turn_slots if pilot.needs_slots else Slots())
+        self._slot = RunSlot(context.turn_slots if pilot.needs_slots else Slots())
         self._reservations: Reservations[S] = Reservations(run, pilot, context)
         self._reservations.hold_to(state.limits, state.tally)
-        if state.open_move is not None:  # what nobody saw the end of counts before anybody goes on
-            lost = unfinished(state.open_move, FailureKind.INTERRUPTED)
+        if state.open_move is not None:  # an interrupted move counts before any run continues
+            lost = unfinished_result(state.open_move, FailureKind.INTERRUPTED)
             context.budgets.settle(run, NOTHING, spent(lost))
         self._notes: list[Item] = []
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
-        self._stirred = anyio.Event()  # others have said something
+        self._news = anyio.Event()  # set when others have written
         self._lost: dict[MoveId, str] = {}
 
     @property
     def behind(self) -> bool:
-        """Whether others have written what this has not read."""
-        return self._heard > self._seq
+        """Whether others have written events that this drive hasn't read."""
+        return self._last_seq > self._seq
 
-    async def go(self) -> Rest:
-        """Until there is nothing to do now, or ever."""
+    async def go(self) -> Idle:
+        """Drive until the run waits or closes."""
         await self._catch_up()
         result: Result | None = None
         if self.state.open_move is not None:
-            result = unfinished(self.state.open_move, FailureKind.INTERRUPTED)
+            result = unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
         try:
             while True:
                 step = await self._advance(result)
-                if isinstance(step, Rest):
+                if isinstance(step, Idle):
                     return step
                 result = await self._carry_out(step)
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(CLEANUP_S, shield=True):
-                await self._cut_short()
+                await self._record_interruption()
             raise
         finally:
             self._cancel_handle.drop()
             self._reservations.release(NOTHING)
-            self._place.leave()
+            self._slot.leave()
 
-    # --- what others say ---
+    # --- events of others ---
 
-    def hear(self, seq: int) -> bool:
-        """Somebody wrote; true when it was somebody else."""
-        if seq > self._heard:
-            self._heard = seq
+    def note_write(self, seq: int) -> bool:
+        """Take note of a write; returns whether it came from somebody else."""
+        if seq > self._last_seq:
+            self._last_seq = seq
         return not self._writing and seq > self._seq
 
-    def call(self) -> None:
-        """Somebody wrote to the helm or to the run: whoever waits in the line must look."""
-        self._place.call()
+    def wake(self) -> None:
+        """Wake a drive that waits for a slot, after a write to the helm or the run."""
+        self._slot.wake()
 
     def seconds_left(self, now: datetime) -> float:
-        """Until its time is up, also while it waits; after that there is nothing to wait for."""
+        """Seconds until the run's time limit, also while it waits; infinite after the limit."""
         state = self.state
         left_s = (state.limits.time_s or 0.0) - (now - state.opened.at).total_seconds()
         return left_s if left_s > 0 else math.inf
 
     def lost(self) -> tuple[str, ...]:
-        """What a stop of everything cut off or came too late for; each is told once."""
+        """Moves that an Allstop cut off or whose results it discarded; each is returned once."""
         lost, self._lost = tuple(self._lost.values()), {}
         return lost
 
-    async def heed(self) -> None:
-        """Take in what was said while a move is under way."""
+    async def react(self) -> None:
+        """Read newer events while a move is being performed, and cut, freeze or thaw it."""
         await self._catch_up()
         helm = self._context.helm_reader.helm
         if not self.at_work:
@@ -150,41 +159,43 @@ class Drive(Generic[S]):
             self._frozen = not self._frozen
             hands = self._context.hands
             await (hands.freeze if self._frozen else hands.thaw)(self.run)
-            self._stirred.set()
+            self._news.set()
 
     async def _catch_up(self) -> None:
-        """Fold what others (people, child runs) have written since."""
+        """Fold newer events of others (people, child runs)."""
         await self._context.helm_reader.catch_up()
         for record in await self._context.journal.read(self.run, after=self._seq):
             if self._writing:
-                return  # it may be our own: whoever writes looks again afterwards
+                return  # the events may be our own; the writer reads again afterwards
             if record.seq <= self._seq:
-                continue  # folded while this was being read
-            if isinstance(record.event, Driven):
+                continue  # already folded during the read
+            if isinstance(record.event, DriverEvent):
                 raise SupersededError(self.run)
             self.state = runs.evolve(self._pilot, self.state, record.event)
             self._seq = record.seq
         for ask in self.state.permits:
             if ask in self._answered:
                 self._answered[ask].set()
-        self._stirred.set()
+        self._news.set()
 
-    # --- deciding and writing ---
+    # --- choosing and recording moves ---
 
-    async def _advance(self, result: Result | None) -> Work | Rest:
-        """Write what came back together with what comes next."""
+    async def _advance(self, result: Result | None) -> Work | Idle:
+        """Record the last move's result together with the next move."""
         context = self._context
         while True:
             now = context.clock.now()
-            is_limited = context.days.is_limited(now, context.helm_reader.helm)
+            is_limited = context.daily_budget.is_limited(now, context.helm_reader.helm)
             if is_limited:
-                await context.days.catch_up(now)
+                await context.daily_budget.catch_up(now)
                 now = context.clock.now()
             ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)
             try:
                 place = (
-                    context.days.place if is_limited and isinstance(step.then, TakeTurn) else None
+                    context.daily_budget.position
+                    if is_limited and isinstance(step.then, TakeTurn)
+                    else None
                 )
                 await self._write(step, place)
             except StaleError:
@@ -192,51 +203,55 @@ class Drive(Generic[S]):
                 await self._catch_up()
                 continue
             if ended is not None and ended.helm_stops == context.helm_reader.helm.stops:
-                context.hands.forget_killed(self.run)  # no receipt of a later stop tells of them
+                context.hands.forget_killed(self.run)  # they belong to no later stop's receipt
             result = None
             match step.then:
-                case Again():
+                case ChooseAgain():
                     pass
-                case Parked(for_room=True) if step.entries:
-                    pass  # there may be room by now: whoever rests must have looked at last
-                case Queue():
+                case Waiting(for_room=True) if step.entries:
+                    pass  # check once more before waiting: there may be room by now
+                case WaitForSlot():
                     if not self.behind:
-                        self.show(Live("queued", self._place.words))
-                        await self._place.called()
+                        self.show(Live("queued", self._slot.words))
+                        await self._slot.wait()
                     await self._catch_up()
                 case then:
                     return then
 
     def _next_step(self, result: Result | None, now: datetime) -> Step[S]:
         context = self._context
-        page = self._page(result, now)
+        pending = self._pending(result, now)
         self._reservations.hold_to(self.state.limits, self.state.tally)
         helm = context.helm_reader.helm
-        if runs.must_be_told(self._pilot, page.state, helm, self._stops_seen):
-            page = page.also(Stopped(at=page.now, stops=helm.stops))
-        move = runs.choose(self._pilot, page.state, page.now, helm)
+        if runs.must_record_stop(self._pilot, pending.state, helm, self._stops_seen):
+            pending = pending.with_event(Stopped(at=pending.now, stops=helm.stops))
+        move = runs.choose(self._pilot, pending.state, pending.now, helm)
         if not isinstance(move, TakeTurn):
-            self._place.leave()
-            return self._reservations.hold_back(page, move) or lay_out(page, move)
-        if not self._place.has_slot():
-            return page.step(Queue())
-        return self._reservations.begin(page, move, self.state.tally)
+            self._slot.leave()
+            return self._reservations.hold_back(pending, move) or step_for(pending, move)
+        if not self._slot.has_slot():
+            return pending.step(WaitForSlot())
+        return self._reservations.begin(pending, move, self.state.tally)
 
-    def _page(self, result: Result | None, now: datetime) -> Page[S]:
-        """The run as it is once `result` has been written."""
+    def _pending(self, result: Result | None, now: datetime) -> PendingWrite[S]:
+        """The run's state with `result` folded in, not yet written."""
         helm = self._context.helm_reader.helm
-        page = Page(self.run, self._pilot, self.state, (), now, helm.stops)
+        pending = PendingWrite(self.run, self._pilot, self.state, (), now, helm.stops)
         if result is None:
-            return page
+            return pending
         open_move = self.state.open_move
         if open_move is None:
             raise SupersededError(self.run)
-        result = runs.accepted(self.state, helm, result)
-        if helm.stops > open_move.helm_stops and isinstance(result, Failed) and result.kind in LOST:
+        result = runs.accepted_result(self.state, helm, result)
+        if (
+            helm.stops > open_move.helm_stops
+            and isinstance(result, Failed)
+            and result.kind in CUT_BY_STOP
+        ):
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
         if self._notes:
-            page = page.also(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
-        return page.ended(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
+            pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
+        return pending.ended(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
 
     async def _write(self, step: Step[S], place: int | None = None) -> None:
         if not step.entries:
@@ -260,49 +275,49 @@ class Drive(Generic[S]):
                         self.run, Live("trouble", f"{trouble.message}: {trouble.hint}")
                     )
                     await anyio.sleep(STORE_RETRY_S)
-                    if self._has_news:  # it would be refused later; a stop is heard now
+                    if self._has_news:  # the write would be refused anyway; react to a stop now
                         raise StaleError(self.run) from trouble
         finally:
             self._writing = False
 
-    async def _cut_short(self) -> None:
-        """The process is about to end: leave no open move behind, and say until when it went on."""
+    async def _record_interruption(self) -> None:
+        """Close the open move before the process ends, and record when it was interrupted."""
         if self.state.open_move is not None:
             self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
-            interrupted = unfinished(self.state.open_move, FailureKind.INTERRUPTED)
-            page = self._page(interrupted, self._context.clock.now())
+            interrupted = unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
+            pending = self._pending(interrupted, self._context.clock.now())
             try:
-                await self._write(page.step(Again()))
+                await self._write(pending.step(ChooseAgain()))
             except StaleError:
                 await self._catch_up()
 
-    # --- doing ---
+    # --- performing moves ---
 
     async def _carry_out(self, move: Work) -> Result:
         self.at_work = True
         try:
             frozen = runs.is_frozen(self.state, self._context.helm_reader.helm)
             if self._has_news or frozen is not self._frozen:
-                await self.heed()
+                await self.react()
             result = await self._perform(move)
         finally:
             self.at_work = False
             self._held_s = self._context.hands.held_s(self.run)
-        assert self.state.open_move is not None, "who carries it out ends it"
+        assert self.state.open_move is not None, "the move being performed is open"
         if result is None:
-            known = self._context.hands.advised(self.run)
-            result = unfinished(self.state.open_move, FailureKind.CANCELLED, known)
+            known = self._context.hands.advice_usage(self.run)
+            result = unfinished_result(self.state.open_move, FailureKind.CANCELLED, known)
         result = self._context.hands.clean(result)
         self._reservations.release(spent(result))
         if isinstance(move, TakeTurn):
-            self._place.go_back()
+            self._slot.requeue()
         return result
 
     async def _perform(self, move: Work) -> Result | None:
-        """None when it was cut."""
+        """The result; None if the move was cut."""
         state = self.state
-        assert state.open_move is not None, "it was written before it is done"
+        assert state.open_move is not None, "a move is recorded before it is performed"
         if self._is_cut:
             return None
         left_s = brakes.seconds_left(
@@ -311,43 +326,43 @@ class Drive(Generic[S]):
         watch = MoveWatch(self, state.open_move.id, self._context.hands.words)
         try:
             within_s = math.inf if left_s is None else left_s
-            most = lost_by(state.open_move) if is_capped(move) else None
+            most = max_usage(state.open_move) if is_capped(move) else None
             perform = self._context.hands.perform
             return await perform(self.run, move, watch, within_s, self._cancel_handle, most)
         except SupersededError:
             raise
-        except Exception as error:  # noqa: BLE001 - an adapter's fault must not stop other runs
+        except Exception as error:  # noqa: BLE001 - a defect in an adapter must not stop other runs
             message = f"{type(error).__name__}: {error}"
-            return replace(unfinished(state.open_move, FailureKind.CRASHED), message=message)
+            return replace(unfinished_result(state.open_move, FailureKind.CRASHED), message=message)
         finally:
             if watch.has_spoken and not self._is_cut:
                 watch.end()
 
-    # --- what the agent says while it works ---
+    # --- messages of the agent during a move ---
 
     def show(self, live: Live) -> None:
         self._context.show(self.run, live)
 
     async def record(self, event_at: Callable[[datetime], Event]) -> None:
-        """Write down something of the move that is under way, unless it may not go on."""
-        async with self._pen:  # an agent may say several things at once
+        """Record an event of the current move, unless the move was cut."""
+        async with self._write_lock:  # an agent may send several messages at once
             while not await self._recorded(event_at):
                 pass
-        if self.behind:  # something was said before we knew that this was written
-            await self.heed()
+        if self.behind:  # others wrote before this write was confirmed
+            await self.react()
 
     async def _recorded(self, event_at: Callable[[datetime], Event]) -> bool:
-        """Whether it needs no further try."""
+        """Try once; returns whether no further attempt is needed."""
         if self._has_news:
-            await self.heed()
+            await self.react()
         await anyio.lowlevel.checkpoint_if_cancelled()
         if self._is_cut:
-            return True  # it may be shielded from that, but nothing it says counts
+            return True  # the agent may be shielded from the cut, but its messages are dropped
         event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
             await self._append((Entry(self.run, event),))
         except StaleError:
-            await self.heed()
+            await self.react()
             return False
         self._seq += 1
         self.state = runs.evolve(self._pilot, self.state, event)
@@ -355,14 +370,14 @@ class Drive(Generic[S]):
 
     @property
     def _has_news(self) -> bool:
-        return self._heard > self._seq or self._context.helm_reader.helm.stops > self._stops_seen
+        return self._last_seq > self._seq or self._context.helm_reader.helm.stops > self._stops_seen
 
     @property
     def _is_cut(self) -> bool:
-        return runs.cut_by(self.state, self._context.helm_reader.helm) != ""
+        return runs.cancelled_by(self.state, self._context.helm_reader.helm) != ""
 
     async def note(self, move_id: MoveId, item: Item) -> None:
-        """Items are written together: at most one write a second, the last ones with the result."""
+        """Record items in batches: at most one write a second, the last ones with the result."""
         if self._is_cut:
             return
         self._notes.append(self._context.hands.clean(item))
@@ -372,28 +387,28 @@ class Drive(Generic[S]):
             await self.record(lambda now: Noted(at=now, id=move_id, items=items))
 
     async def words(self) -> str:
-        """What can be told to the agent at work; one that is frozen would hear it later."""
-        while self._frozen or not (unheard := self._pilot.unheard(self.state.pilot)):
-            self._stirred = anyio.Event()
-            await self._stirred.wait()
-        return unheard[0]
+        """Wait for a message that can be passed to the working agent; none while it is frozen."""
+        while self._frozen or not (undelivered := self._pilot.undelivered(self.state.pilot)):
+            self._news = anyio.Event()
+            await self._news.wait()
+        return undelivered[0]
 
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._context.appraise(ask, self.state.open_move)
-        answer = ruling(self.state.opened.rules, ask)
-        if answer is None or (ask.within and answer.allows):  # that is as if it had not asked
+        answer = answer_by_rules(self.state.opened.rules, ask)
+        if answer is None or (ask.within and answer.allows):  # not worth a record
             return answer or await self._ask_a_person(move_id, ask)
         kind = "allowed" if answer.allows else "denied"
         by = f" ({answer.by})" if answer.by != A_RULE else ""
-        await self.note(move_id, Item(kind=kind, text=f"{words(ask)}{by}"))
+        await self.note(move_id, Item(kind=kind, text=f"{describe_ask(ask)}{by}"))
         return answer
 
     async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> Answer:
-        """Nobody there, or nobody who answers in time, means no."""
+        """Wait for a person's answer; no answer in time means no."""
         move = self.state.open_move.move if self.state.open_move else None
         wait_s = move.ask_s if isinstance(move, TakeTurn) else None
         if wait_s == 0:
-            await self.note(move_id, Item(kind="denied", text=unasked(ask)))
+            await self.note(move_id, Item(kind="denied", text=unasked_note(ask)))
             return NOBODY
         answered = self._answered[ask.id] = anyio.Event()
         await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
@@ -401,5 +416,5 @@ class Drive(Generic[S]):
             with anyio.move_on_after(wait_s if wait_s is not None else math.inf):
                 await answered.wait()
         if ask.id not in self.state.permits and not self._is_cut:
-            await self.note(move_id, Item(kind="unanswered", text=words(ask)))
+            await self.note(move_id, Item(kind="unanswered", text=describe_ask(ask)))
         return self.state.permits.get(ask.id, UNANSWERED)

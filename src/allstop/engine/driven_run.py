@@ -1,4 +1,4 @@
-"""Where one run lies in an engine: its drive, what wakes it, and what it rests at."""
+"""A driven run: its drive, the event that wakes it, and the state it waits in."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ import anyio
 from allstop.core.moves import Outcome
 from allstop.core.run import Pilot
 from allstop.engine.drive import Drive
-from allstop.engine.steps import Parked
-from allstop.views.runs import left_as
+from allstop.engine.steps import Waiting
+from allstop.views.log import left_as
 
 
 class DrivenRun:
     def __init__(self, drive: Drive[Any]) -> None:
         self.drive = drive
-        self.bell = anyio.Event()
-        self.resting: Parked | Outcome | None = None
+        self.wake_event = anyio.Event()
+        self.resting: Waiting | Outcome | None = None
         self.rested = anyio.Event()
-        self.risen = anyio.Event()
+        self.resumed = anyio.Event()
 
-    def rest(self, at: Parked | Outcome) -> None:
+    def rest(self, at: Waiting | Outcome) -> None:
         self.resting = at
-        self.risen = anyio.Event()
+        self.resumed = anyio.Event()
         self.rested.set()
 
-    def rise(self) -> None:
+    def resume(self) -> None:
         self.resting = None
-        if self.rested.is_set():  # whoever waits already must hear of it
+        if self.rested.is_set():  # tasks that already wait keep the old event
             self.rested = anyio.Event()
-        self.risen.set()
+        self.resumed.set()
 
-    async def stay(self, parked: Parked, now: datetime) -> None:
-        """Until it is called, or its time has come."""
+    async def sleep(self, waiting: Waiting, now: datetime) -> None:
+        """Sleep until the run is woken or its time comes."""
         left_s = self.drive.seconds_left(now)
-        if parked.until is not None:
-            left_s = min(left_s, (parked.until - now).total_seconds())
+        if waiting.until is not None:
+            left_s = min(left_s, (waiting.until - now).total_seconds())
         with anyio.move_on_after(max(0.0, left_s)):
-            await self.bell.wait()
+            await self.wake_event.wait()
 
     @property
-    def needs_a_person(self) -> bool:
+    def needs_person(self) -> bool:
         """Whether it rests, and has heard everything there is to hear."""
         at = self.resting
-        if at is None or self.drive.behind or self.bell.is_set():
+        if at is None or self.drive.behind or self.wake_event.is_set():
             return False
         return isinstance(at, Outcome) or at.until is None or at.for_person
 
-    def where(self, pilot: Pilot[Any], now: datetime) -> str:
-        """For a receipt."""
+    def describe(self, pilot: Pilot[Any], now: datetime) -> str:
+        """The run's state for a stop receipt."""
         if self.resting is None:
             return "still ending"
         if isinstance(self.resting, Outcome):
             return self.resting.value
         try:
             return left_as(pilot, self.drive.state, now)
-        except Exception:  # noqa: BLE001 - a run that is broken must not cost the others their receipt
+        except Exception:  # noqa: BLE001 - a broken run must not prevent the receipt
             return self.resting.reason

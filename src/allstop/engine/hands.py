@@ -1,4 +1,4 @@
-"""Carries out one move. Knows nothing of pilots or journals."""
+"""The hands: perform one move. They know neither pilots nor journals."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from allstop.core.moves import (
     Work,
     WorkspaceOpen,
 )
-from allstop.engine.activity_watch import Heard
+from allstop.engine.activity_watch import ActivityWatch
 from allstop.engine.cancel_scope import CancelHandle
-from allstop.engine.checks import Checking
-from allstop.engine.deadlines import Deadlines, Timekeeper
-from allstop.engine.disk_watch import Space
-from allstop.engine.move_watch import Words
-from allstop.engine.tool_adviser import Advising
+from allstop.engine.checks import CheckRunner
+from allstop.engine.deadlines import Deadlines, DeadlineTimer
+from allstop.engine.disk_watch import DiskWatch
+from allstop.engine.move_watch import TextStream
+from allstop.engine.tool_adviser import ToolAdviser
 from allstop.ports import Agents, Checks, Gates, Launcher, Turn, Watch, Workspaces
 
 T = TypeVar("T")
 
 
 class Cleaner(Protocol):
-    """Takes secrets out of what comes from outside, before anybody sees or keeps it."""
+    """Removes secrets from outside values before they are shown or stored."""
 
     def __call__(self, value: T) -> T: ...
 
@@ -54,30 +54,30 @@ class Hands:
         agents: Agents,
         *,
         checks: Checks | None = None,
-        workspaces: Workspaces | None = None,  # where there is no repository
+        workspaces: Workspaces | None = None,  # None without a repository
         launcher: Launcher,
-        gates: Gates | None = None,  # where whoever starts a run knows its gate for good
+        gates: Gates | None = None,  # None if a run's gate never changes
         clean: Cleaner = lambda value: value,
-        unverified: Callable[[], str] = str,  # what is said where there is nothing to check by
-        words: Callable[[], Words] | None = None,  # the same for what is shown as it comes
+        unverified: Callable[[], str] = str,  # the warning if there are no checks
+        words: Callable[[], TextStream] | None = None,  # removes secrets from streamed text
     ) -> None:
         self.clean = clean
         self.words = words
         self._agents = agents
-        self._trees = workspaces
-        self._space = Space(workspaces) if workspaces else None
+        self._optional_workspaces = workspaces
+        self._disk_watch = DiskWatch(workspaces) if workspaces else None
         self._gate = (
-            Checking(checks, workspaces, launcher, unverified, self._space)
-            if checks and workspaces and self._space
+            CheckRunner(checks, workspaces, launcher, unverified, self._disk_watch)
+            if checks and workspaces and self._disk_watch
             else None
         )
         self._gates = gates
         self._launcher = launcher
-        self._times = Timekeeper()
+        self._timer = DeadlineTimer()
         self._deadlines: dict[RunId, Deadlines] = {}
         self._frozen: set[RunId] = set()
-        self._held_s: dict[RunId, float] = {}  # how long the last move of a run was held, if it was
-        self._advice: dict[RunId, Advising] = {}  # of turns that are under way or were cut
+        self._held_s: dict[RunId, float] = {}  # how long each run's last move was held
+        self._advice: dict[RunId, ToolAdviser] = {}  # of running and cut turns
 
     async def perform(
         self,
@@ -88,74 +88,75 @@ class Hands:
         cancel_handle: CancelHandle | None = None,
         most: Usage | None = None,
     ) -> Result | None:
-        """Do it, within a time that the run's own limits give; None when it was cut.
+        """Perform a move within the run's remaining time; None if it was cut.
 
-        Where it runs out of time and nobody knows what it used, `most` counts.
-
-        Cancelling ends what was started. Whoever has many moves done gives a leash of their own.
+                `most` is the usage charged if the move times out and its usage is unknown. Cancelling ends all
+        started work. A caller with many moves passes its own cancel handle.
         """
         result: Result | None = None
         with cancel_handle or anyio.CancelScope() as scope:
-            most_s, idle_s = _times_of(move, within_s)
-            deadlines = self._deadlines[run] = self._times.begin(most_s, idle_s, scope)
+            most_s, idle_s = _limits_of(move, within_s)
+            deadlines = self._deadlines[run] = self._timer.begin(most_s, idle_s, scope)
             if run in self._frozen:
                 deadlines.hold()
             try:
-                result = self._short(move) or await self._do(run, move, Heard(watch, deadlines))
+                result = self._space_shortage(move) or await self._do(
+                    run, move, ActivityWatch(watch, deadlines)
+                )
                 if isinstance(result, Failed):
                     result = self._with_cause(run, result)
             finally:
-                self._times.end(deadlines)
+                self._timer.end(deadlines)
                 if deadlines.was_held:
                     self._held_s[run] = round(deadlines.held_s, 3)
                 del self._deadlines[run]
         if result is None and not deadlines.was_cut:
-            used = self.advised(run) if most is None else most
+            used = self.advice_usage(run) if most is None else most
             return await self._after_time(run, move, deadlines, within_s, used)
         return result
 
-    def advised(self, run: RunId) -> Usage:
-        """What the advice for a turn used that was cut."""
-        advising = self._advice.pop(run, None)
-        return advising.used if advising else Usage()
+    def advice_usage(self, run: RunId) -> Usage:
+        """The usage of the advice for a turn that was cut."""
+        tool_adviser = self._advice.pop(run, None)
+        return tool_adviser.used if tool_adviser else Usage()
 
     def held_s(self, run: RunId) -> float:
-        """How long the move that was just done was frozen or waited for a person."""
+        """Seconds for which the last move was frozen or waited for a person."""
         return self._held_s.pop(run, 0.0)
 
     async def keep_time(self) -> None:
-        """Runs until cancelled: while it does, moves that take too long, or too much room or
-        memory, are cut off.
-        """
+        """Call off moves that exceed their time, disk space or memory, until cancelled."""
         async with anyio.create_task_group() as group:
-            if self._space is not None:
-                group.start_soon(self._space.keep)
-            group.start_soon(self._mind_memory)
-            await self._times.keep()
+            if self._disk_watch is not None:
+                group.start_soon(self._disk_watch.keep)
+            group.start_soon(self._watch_memory)
+            await self._timer.keep()
 
-    async def _mind_memory(self) -> None:
+    async def _watch_memory(self) -> None:
         while True:
-            label, why = await self._launcher.outgrown()
+            label, why = await self._launcher.memory_exceeded()
             if (deadlines := self._deadlines.get(RunId(label))) is not None:
                 deadlines.call_off(FailureKind.OUT_OF_MEMORY, why)
 
     def cut(self, run: RunId) -> None:
-        """End what is being done for this run, now."""
+        """Cancel the run's current move now."""
         if run in self._deadlines:
             self._deadlines[run].cut()
 
     @property
     def _workspaces(self) -> Workspaces:
-        assert self._trees is not None, "who has no repository is asked for no work in one"
-        return self._trees
+        assert self._optional_workspaces is not None, (
+            "a run without a repository has no workspace moves"
+        )
+        return self._optional_workspaces
 
     @property
-    def _checking(self) -> Checking:
-        assert self._gate is not None, "nor to have it checked"
+    def _check_runner(self) -> CheckRunner:
+        assert self._gate is not None, "a run without a repository has no checks"
         return self._gate
 
-    def _short(self, move: Work) -> Failed | None:
-        """No work begins where there is no room for it."""
+    def _space_shortage(self, move: Work) -> Failed | None:
+        """A failure if the disk has no space for the move."""
         match move:
             case TakeTurn(workspace=None):
                 return None
@@ -166,16 +167,16 @@ class Hands:
                 return None
 
     def _with_cause(self, run: RunId, failed: Failed) -> Failed:
-        """Whoever was told only that its program was killed can't know why."""
-        why = self._launcher.overran(run)
+        """Add the launcher's reason for killing a program, which the agent doesn't know."""
+        why = self._launcher.out_of_memory(run)
         return with_(failed, kind=FailureKind.OUT_OF_MEMORY, message=why) if why else failed
 
-    def _do(self, run: RunId, move: Work, watch: Heard) -> Awaitable[Result]:
+    def _do(self, run: RunId, move: Work, watch: ActivityWatch) -> Awaitable[Result]:
         match move:
             case TakeTurn():
                 return self._take_turn(run, move, watch)
             case RunChecks():
-                return self._checking.run(run, move, watch)
+                return self._check_runner.run(run, move, watch)
             case OpenWorkspace():
                 return self._open(run, move, watch)
             case Integrate():
@@ -191,10 +192,10 @@ class Hands:
             case Survey():
                 return self._workspaces.survey(move.workspace, move.target)
             case Spawn():
-                raise AssertionError("the drive itself opens child runs")
+                raise AssertionError("the drive opens child runs itself")
         assert_never(move)
 
-    async def _open(self, run: RunId, move: OpenWorkspace, watch: Heard) -> Result:
+    async def _open(self, run: RunId, move: OpenWorkspace, watch: ActivityWatch) -> Result:
         opening = self._workspaces.open(
             move.workspace,
             move.target,
@@ -203,23 +204,21 @@ class Hands:
             stash=move.stash,
             given=move.given,
         )
-        with self._room_watched(run, move.workspace, watch):
+        with self._disk_watched(run, move.workspace, watch):
             return await self._with_gate(move.target, opening)
 
-    def _room_watched(
-        self, run: RunId, workspace: str | None, watch: Heard
+    def _disk_watched(
+        self, run: RunId, workspace: str | None, watch: ActivityWatch
     ) -> AbstractContextManager[None]:
-        if self._space is None or workspace is None:
+        if self._disk_watch is None or workspace is None:
             return nullcontext()
-        look = self._workspaces.outgrown
-        return self._space.watched(run, workspace, watch.deadlines, look)
+        look = self._workspaces.over_limit
+        return self._disk_watch.watched(run, workspace, watch.deadlines, look)
 
     async def _with_gate(
         self, target: str, asked: Awaitable[WorkspaceOpen | Integrated | Failed]
     ) -> Result:
-        """Work is held to the gate of the branch it goes to, as that is by now: what has landed
-        since the run began may have changed it.
-        """
+        """Add the target branch's current gate, which other merges may have changed."""
         result = await asked
         if self._gates is None or isinstance(result, Failed):
             return result
@@ -228,20 +227,20 @@ class Hands:
     async def _after_time(
         self, run: RunId, move: Work, deadlines: Deadlines, within_s: float, used: Usage
     ) -> Result | None:
-        """A turn that ran out of time may have left work behind."""
+        """Save the work of a turn that ran out of time."""
         failed = _ran_out(deadlines, move, within_s, used)
         if not isinstance(move, TakeTurn) or move.workspace is None:
             return failed
         with anyio.CancelScope() as scope:
-            self._deadlines[run] = Deadlines(self._times, math.inf, math.inf, scope)
+            self._deadlines[run] = Deadlines(self._timer, math.inf, math.inf, scope)
             try:
-                return await self._keep(run, move.workspace, failed)
+                return await self._save_work(run, move.workspace, failed)
             finally:
                 del self._deadlines[run]
         return None
 
     def forget_killed(self, run: RunId) -> None:
-        """What was put down of it belongs to no receipt."""
+        """Drop the killed programs of a run, so that no receipt lists them."""
         self._launcher.killed(run)
 
     async def freeze(self, run: RunId) -> None:
@@ -257,45 +256,45 @@ class Hands:
         if held is not None:
             held.release()
 
-    async def _take_turn(self, run: RunId, move: TakeTurn, watch: Heard) -> Result:
+    async def _take_turn(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> Result:
         if (agent := self._agents.get(move.agent)) is None:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"no agent named {move.agent!r}")
         turn = Turn(
             run=run,
             prompt=move.prompt,
-            place=self._workspaces.place(move.workspace) if move.workspace else None,
+            place=self._workspaces.box_of(move.workspace) if move.workspace else None,
             thread=move.thread,
             asks_first=move.asks_first,
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
         )
-        advising = self._advising(run, move, watch) if move.adviser else None
-        if advising is not None:
-            self._advice[run] = advising
-        with self._room_watched(run, move.workspace, watch):
-            result = await agent.take_turn(turn, advising or watch)
-        if advising is not None:
-            result = advising.charged(result)
+        tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None
+        if tool_adviser is not None:
+            self._advice[run] = tool_adviser
+        with self._disk_watched(run, move.workspace, watch):
+            result = await agent.take_turn(turn, tool_adviser or watch)
+        if tool_adviser is not None:
+            result = tool_adviser.charged(result)
             del self._advice[run]
         if move.workspace is None:
             return result
-        watch.deadlines.relax()  # the agent's time is over
-        return await self._keep(run, move.workspace, result)
+        watch.deadlines.clear()  # saving the work has no deadline
+        return await self._save_work(run, move.workspace, result)
 
-    def _advising(self, run: RunId, move: TakeTurn, watch: Heard) -> Advising | None:
+    def _tool_adviser(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> ToolAdviser | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None
-        return Advising(watch, adviser, run, move) if adviser else None
+        return ToolAdviser(watch, adviser, run, move) if adviser else None
 
-    async def _keep(self, run: RunId, workspace: str, result: TurnDone | Failed) -> Result:
-        """What the agent left uncommitted is its work too, also when it failed."""
+    async def _save_work(self, run: RunId, workspace: str, result: TurnDone | Failed) -> Result:
+        """Commit the agent's uncommitted changes, also after a failure."""
         change = await self._workspaces.keep(workspace, run)
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
 
 
-def _times_of(move: Work, within_s: float) -> tuple[float, float]:
-    """How long it may last, and how long it may be silent."""
+def _limits_of(move: Work, within_s: float) -> tuple[float, float]:
+    """The total and the idle limit of a move, in seconds."""
     if isinstance(move, TakeTurn):
         return min(move.timeout_s, within_s), move.idle_s
     if isinstance(move, RunChecks) and move.timeout_s is not None:

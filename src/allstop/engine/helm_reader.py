@@ -1,4 +1,4 @@
-"""Where every drive looks for what was said to all of them."""
+"""The helm reader: folds the commands to all runs, once per process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from allstop.ports import Journal
 
 
 class HelmReader:
-    """The helm as this process knows it; one reading serves all runs."""
+    """The helm's state as this process knows it."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -17,5 +17,5 @@ class HelmReader:
 
     async def catch_up(self) -> None:
         for record in await self._journal.read(HELM, after=self.seq):
-            if record.seq > self.seq:  # another reader may have been quicker
+            if record.seq > self.seq:  # a concurrent call may have folded it
                 self.helm, self.seq = steer(self.helm, record.event), record.seq

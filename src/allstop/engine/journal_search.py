@@ -1,4 +1,4 @@
-"""Finding a moment in the record of all runs."""
+"""Journal search: finds the position of a moment in the journal of all runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from allstop.ports import Journal
 
 OUT_OF_ORDER = timedelta(hours=1)
-"""Records may be written later than their time says, by no more than this."""
+"""Maximum delay between a record's time and its write."""
 
 
-async def place_before(journal: Journal, at: datetime) -> int:
-    """Of a record before a moment: nothing up to it belongs to that moment or a later one."""
+async def position_before(journal: Journal, at: datetime) -> int:
+    """A position such that all records up to it are older than the moment."""
     at -= OUT_OF_ORDER
     low, high = 0, await journal.last_place()
     while low < high:

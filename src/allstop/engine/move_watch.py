@@ -1,4 +1,4 @@
-"""What an agent says while it works, on its way to the drive."""
+"""Move watch: passes an agent's messages during one move to the drive."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from allstop.core.moves import Item
 from allstop.ports import Live
 
 
-class Listener(Protocol):
-    """Whoever drives the run."""
+class MoveRecorder(Protocol):
+    """The part of the drive that receives an agent's messages."""
 
     def show(self, live: Live) -> None: ...
     async def record(self, event_at: Callable[[datetime], Event]) -> None: ...
@@ -25,28 +25,28 @@ class Listener(Protocol):
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer: ...
 
 
-class Words(Protocol):
-    """Text that is shown as it comes, in pieces; what may become a secret is held back."""
+class TextStream(Protocol):
+    """Filters streamed text; holds back pieces that may become a secret."""
 
     def feed(self, text: str) -> str: ...
     def end(self) -> str: ...
 
 
 class MoveWatch(Struct):
-    """Lets an agent speak to the drive about one move only."""
+    """The watch of one move."""
 
-    _drive: Listener
+    _drive: MoveRecorder
     _move_id: MoveId
-    _new_words: Callable[[], Words] | None
-    _words: dict[str, Words] = {}  # by kind
+    _new_stream: Callable[[], TextStream] | None
+    _words: dict[str, TextStream] = {}  # by kind
 
     def live(self, live: Live) -> None:
-        if self._new_words is None:
+        if self._new_stream is None:
             self._drive.show(live)
             return
         words = self._words.get(live.kind)
         if words is None:
-            words = self._words[live.kind] = self._new_words()
+            words = self._words[live.kind] = self._new_stream()
         if shown := words.feed(live.text):
             self._drive.show(Live(live.kind, shown))
 
@@ -55,7 +55,7 @@ class MoveWatch(Struct):
         return bool(self._words)
 
     def end(self) -> None:
-        """Nothing more is said: what was held back is shown."""
+        """Show the held-back text after the last piece."""
         for kind, words in self._words.items():
             if rest := words.end():
                 self._drive.show(Live(kind, rest))

@@ -1,4 +1,4 @@
-"""A turn that nobody watches, and in which nobody is there to ask."""
+"""Null watch: ignores all messages of a turn and answers no questions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allstop.core.moves import Item
 from allstop.ports import Live
 
 
-class Unwatched:
+class NullWatch:
     def live(self, live: Live) -> None:
         pass
 
@@ -21,7 +21,7 @@ class Unwatched:
 
     async def words(self) -> str:
         await anyio.sleep_forever()
-        raise AssertionError("nobody says anything")
+        raise AssertionError("unreachable")
 
     async def reached(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Writing what must be written, however long the store takes nothing."""
+"""Retries a journal write until the store accepts it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from allstop.engine.drive import STORE_RETRY_S
 from allstop.ports import Live, StoreBusyError, StoreFullError
 
 
-async def insist(write: Callable[[], Awaitable[None]], show: Callable[[RunId, Live], None]) -> None:
+async def retry_write(
+    write: Callable[[], Awaitable[None]], show: Callable[[RunId, Live], None]
+) -> None:
     while True:
         try:
             return await write()

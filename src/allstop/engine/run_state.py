@@ -1,4 +1,4 @@
-"""A run's state from all of its record, or from what has come since it was last known."""
+"""Folds a run's state from all its records, or from newer records and a known state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from allstop.core import run
 from allstop.core.events import Opened
-from allstop.core.run import Folded, Pilot
+from allstop.core.run import FoldedRun, Pilot
 from allstop.ports import Record
 
 
 def fold(
-    pilots: Mapping[str, Pilot[Any]], records: Sequence[Record], known: Folded[Any] | None
-) -> tuple[Pilot[Any], Folded[Any]]:
-    """The run, and who decides for it."""
+    pilots: Mapping[str, Pilot[Any]], records: Sequence[Record], known: FoldedRun[Any] | None
+) -> tuple[Pilot[Any], FoldedRun[Any]]:
+    """The run's pilot and its folded state."""
     events = [record.event for record in records]
     opened = known.state.opened if known else events[0]
     assert isinstance(opened, Opened), "a journal starts with Opened"
     pilot = pilots[opened.kind]
     if known is None:
-        return pilot, Folded(run.fold(pilot, events), records[-1].seq)
+        return pilot, FoldedRun(run.fold(pilot, events), records[-1].seq)
     seq = records[-1].seq if records else known.seq
-    return pilot, Folded(run.fold_on(pilot, known.state, events), seq)
+    return pilot, FoldedRun(run.fold_more(pilot, known.state, events), seq)

@@ -1,4 +1,4 @@
-"""Telling a run something, whoever drives it."""
+"""Sends a command to a run by writing it to the journal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from allstop.ports import Clock, Entry, Head, Journal
 _FOR_ALL_BELOW = (Pause, Resume, Freeze, Thaw, Allstop, Abort)
 
 
-async def say(journal: Journal, clock: Clock, run: RunId, command: Command, by: str) -> None:
-    """Write a command for a run; a brake is for all the open runs below it too."""
+async def send_command(
+    journal: Journal, clock: Clock, run: RunId, command: Command, by: str
+) -> None:
+    """Write a command for a run; brakes also go to all open runs below it."""
     commanded = Commanded(at=clock.now(), command=command, by=by)
     told: dict[RunId, None] = {}
     while True:
         new = [] if told else [run]
-        if isinstance(command, _FOR_ALL_BELOW):  # one may have been born before its parent was told
+        if isinstance(
+            command, _FOR_ALL_BELOW
+        ):  # a child may open before its parent reads the command
             new += [head.run for head in await journal.heads() if _is_below(head, run)]
         new = [to for to in new if to not in told]
         if not new:

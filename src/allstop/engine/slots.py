@@ -1,4 +1,4 @@
-"""How many turns may be taken at once: whoever waits longest is served first."""
+"""Slots: limit the number of concurrent turns, first come, first served."""
 
 from __future__ import annotations
 
@@ -7,104 +7,104 @@ from collections import deque
 import anyio
 
 
-class Ticket:
-    """A place in the line."""
+class SlotRequest:
+    """A request in the queue for a slot."""
 
     def __init__(self) -> None:
         self.granted = False
-        self._called = anyio.Event()
+        self._woken = anyio.Event()
 
     def grant(self) -> None:
         self.granted = True
-        self.call()
+        self.wake()
 
-    def call(self) -> None:
-        self._called.set()
+    def wake(self) -> None:
+        self._woken.set()
 
-    async def called(self) -> None:
-        """Waits until there is a slot, or other news."""
-        await self._called.wait()
-        self._called = anyio.Event()
+    async def wait(self) -> None:
+        """Wait until the slot is granted or the request is woken."""
+        await self._woken.wait()
+        self._woken = anyio.Event()
 
 
 class Slots:
-    """Slots for turns. A run that has just had its turn lines up behind all who wait."""
+    """Slots for turns. After a turn, a run queues behind all waiting runs."""
 
     def __init__(self, slots: int | None = None) -> None:
         self.slots = self._free = slots
-        self._line: deque[Ticket] = deque()
+        self._queue: deque[SlotRequest] = deque()
 
     def resize(self, slots: int) -> None:
-        """Whoever has a slot keeps it, though there be fewer from now on."""
+        """Change the number of slots; slots in use aren't taken away."""
         if self.slots is not None and self._free is not None:
             self._free += slots - self.slots
             self.slots = slots
             self._serve()
 
-    def line_up(self) -> Ticket | None:
-        """A ticket, granted once a slot is its own; None where there are slots for all."""
+    def enqueue(self) -> SlotRequest | None:
+        """Request a slot; None if slots are unlimited."""
         if self._free is None:
             return None
-        ticket = Ticket()
-        self._line.append(ticket)
+        request = SlotRequest()
+        self._queue.append(request)
         self._serve()
-        return ticket
+        return request
 
-    def give_back(self, ticket: Ticket | None) -> None:
-        """Leave the slot, or the line."""
-        if self._free is None or ticket is None:
+    def release(self, request: SlotRequest | None) -> None:
+        """Give up the slot, or leave the queue."""
+        if self._free is None or request is None:
             return
-        if ticket.granted:
+        if request.granted:
             self._free += 1
             self._serve()
         else:
-            self._line.remove(ticket)
+            self._queue.remove(request)
 
     def _serve(self) -> None:
         assert self._free is not None
-        while self._free > 0 and self._line:
+        while self._free > 0 and self._queue:
             self._free -= 1
-            self._line.popleft().grant()
+            self._queue.popleft().grant()
 
 
-class Place:
-    """One run's place: in the line for a slot, in a slot, or in neither."""
+class RunSlot:
+    """One run's slot: held, requested or neither."""
 
     def __init__(self, turn_slots: Slots) -> None:
         self._turn_slots = turn_slots
-        self._ticket: Ticket | None = None
+        self._request: SlotRequest | None = None
         self._in_line = False
 
     def has_slot(self) -> bool:
-        """Lines up, if need be."""
+        """Whether the run has a slot; requests one if needed."""
         if not self._in_line:
             self._in_line = True
-            self._ticket = self._turn_slots.line_up()
-        return self._ticket is None or self._ticket.granted
+            self._request = self._turn_slots.enqueue()
+        return self._request is None or self._request.granted
 
     @property
     def words(self) -> str:
-        """Of one that is in the line."""
+        """The state of a queued run, as shown to people."""
         slots = self._turn_slots.slots
         return f"waits for a free slot ({slots} of {slots} taken)"
 
     def leave(self) -> None:
         self._in_line = False
-        if self._ticket is not None:
-            ticket, self._ticket = self._ticket, None
-            self._turn_slots.give_back(ticket)
+        if self._request is not None:
+            request, self._request = self._request, None
+            self._turn_slots.release(request)
 
-    def go_back(self) -> None:
-        """Line up again at once: others who wait come first, but none who don't."""
-        if self._ticket is not None:
+    def requeue(self) -> None:
+        """Queue again at once, behind the runs that already wait."""
+        if self._request is not None:
             self.leave()
             self.has_slot()
 
-    def call(self) -> None:
-        """Whoever waits in the line must look up."""
-        if self._ticket is not None:
-            self._ticket.call()
+    def wake(self) -> None:
+        """Wake the run if it waits for a slot."""
+        if self._request is not None:
+            self._request.wake()
 
-    async def called(self) -> None:
-        assert self._ticket is not None, "it was in the line"
-        await self._ticket.called()
+    async def wait(self) -> None:
+        assert self._request is not None, "the run is queued"
+        await self._request.wait()

@@ -1,4 +1,4 @@
-"""What is written for a chosen move, and what happens once it is."""
+"""Steps of a drive: the entries to write for a chosen move, and the action that follows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from allstop.core.events import (
 from allstop.core.helm import RUNNING
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.moves import (
-    Charged,
+    Billable,
     Failed,
     FailureKind,
     Finish,
@@ -41,51 +41,51 @@ from allstop.core.moves import (
     Wait,
     Work,
     is_turn,
-    on_record,
+    without_prompt_text,
 )
-from allstop.core.run import OpenMove, Pilot, RunState, deciding
+from allstop.core.run import OpenMove, Pilot, RunState, as_deciding_pilot
 from allstop.ports import Entry
 
 S = TypeVar("S")
 
 UNUSED = Usage()
 
-Driven: TypeAlias = MoveStarted | MoveEnded | Waited | Rested | Closed
-"""What only whoever drives a run writes to it."""
+DriverEvent: TypeAlias = MoveStarted | MoveEnded | Waited | Rested | Closed
+"""Events that only the run's drive writes."""
 
 
-class Parked(NamedTuple):
+class Waiting(NamedTuple):
     """The run waits."""
 
     reason: str
     until: datetime | None = None
     for_person: bool = False
-    for_room: bool = False  # in a budget that turns under way have reserved
+    for_room: bool = False  # waits for budget that running turns have reserved
 
 
-class Again(NamedTuple):
-    """All is written that was to be done: choose again."""
+class ChooseAgain(NamedTuple):
+    """The move is complete with this write: choose the next one."""
 
 
-class Queue(NamedTuple):
-    """All slots are taken: wait for one, then choose again."""
+class WaitForSlot(NamedTuple):
+    """Wait for a slot, then choose again."""
 
 
-Rest: TypeAlias = Parked | Outcome
-"""There is nothing to do now, or ever."""
+Idle: TypeAlias = Waiting | Outcome
+"""The run waits or is closed."""
 
-Then: TypeAlias = Work | Rest | Again | Queue
+Then: TypeAlias = Work | Idle | ChooseAgain | WaitForSlot
 
 
 class Step(Struct, Generic[S], frozen=True, gc=False):
     entries: tuple[Entry, ...]
-    own: int  # how many of them are the run's own
-    state: RunState[S]  # once they are written
+    own: int  # number of entries of the run itself
+    state: RunState[S]  # after the write
     then: Then
 
 
-class Page(Struct, Generic[S], frozen=True, gc=False):
-    """A run about to be written to: its state with its own `entries` folded in, which come first."""
+class PendingWrite(Struct, Generic[S], frozen=True, gc=False):
+    """A run's entries that aren't written yet, and its state with them folded in."""
 
     run: RunId
     pilot: Pilot[S]
@@ -94,128 +94,134 @@ class Page(Struct, Generic[S], frozen=True, gc=False):
     now: datetime
     stops: int  # of the helm
 
-    def also(self, event: Event) -> Page[S]:
+    def with_event(self, event: Event) -> PendingWrite[S]:
         state = runs.evolve(self.pilot, self.state, event)
         entries = (*self.entries, Entry(self.run, event))
-        return Page(self.run, self.pilot, state, entries, self.now, self.stops)
+        return PendingWrite(self.run, self.pilot, state, entries, self.now, self.stops)
 
-    def ended(self, event: MoveEnded) -> Page[S]:
-        """With what is decided upon it, which the fold itself does not need."""
-        page = self.also(event)
-        if (pilot := deciding(self.pilot)) is None:
-            return page
-        decided = pilot.decided(self.state.pilot, page.state.pilot)
+    def ended(self, event: MoveEnded) -> PendingWrite[S]:
+        """Add the end of a move, with the pilot's decision for the record."""
+        pending = self.with_event(event)
+        if (pilot := as_deciding_pilot(self.pilot)) is None:
+            return pending
+        decided = pilot.decided(self.state.pilot, pending.state.pilot)
         if decided is None:
-            return page
+            return pending
         entry = Entry(self.run, replace(event, decided=decided))
-        return replace(page, entries=(*self.entries, entry))
+        return replace(pending, entries=(*self.entries, entry))
 
     def step(self, then: Then, *others: Entry) -> Step[S]:
         return Step((*self.entries, *others), len(self.entries), self.state, then)
 
 
-def lay_out(page: Page[S], move: Move) -> Step[S]:
+def step_for(pending: PendingWrite[S], move: Move) -> Step[S]:
     match move:
         case Wait():
-            return _parked(page, move)
+            return _wait_step(pending, move)
         case Finish():
-            return _finished(page, move)
+            return _finish_step(pending, move)
         case Spawn():
-            return _spawned(page, move)
+            return _spawn_step(pending, move)
         case _:
-            return begun(page, move)
+            return started_step(pending, move)
 
 
-def begun(page: Page[S], move: Work, reserved: Amount = NOTHING) -> Step[S]:
-    started = _started(page, move, reserved)
-    return page.also(started).step(move, *_went_on(page))
+def started_step(pending: PendingWrite[S], move: Work, reserved: Amount = NOTHING) -> Step[S]:
+    started = _move_started(pending, move, reserved)
+    return pending.with_event(started).step(move, *_resumed_entries(pending))
 
 
-def refused(page: Page[S], move: TakeTurn, why: str) -> Step[S]:
-    """A turn there is no money for is tried and failed in one write."""
-    started = _started(page, move)
+def refused_step(pending: PendingWrite[S], move: TakeTurn, why: str) -> Step[S]:
+    """Start and fail a turn without budget in one write."""
+    started = _move_started(pending, move)
     failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
-    ended = MoveEnded(at=page.now, id=started.id, result=failed)
-    return page.also(started).also(ended).step(Again(), *_went_on(page))
+    ended = MoveEnded(at=pending.now, id=started.id, result=failed)
+    return (
+        pending.with_event(started)
+        .with_event(ended)
+        .step(ChooseAgain(), *_resumed_entries(pending))
+    )
 
 
-def short(page: Page[S], reason: str, until: datetime) -> Step[S]:
-    """The day's budget is used up: on record, for nobody can tell it from the run's own."""
-    parked = Parked(reason, until, for_person=True)
-    state = page.state
+def day_limit_step(pending: PendingWrite[S], reason: str, until: datetime) -> Step[S]:
+    """Record that the daily budget is used up: the run's own events don't show it."""
+    waiting = Waiting(reason, until, for_person=True)
+    state = pending.state
     if state.waits == reason and state.short_until == until:
-        return page.step(parked)
-    waited = page.also(Waited(at=page.now, reason=reason, until=until))
+        return pending.step(waiting)
+    waited = pending.with_event(Waited(at=pending.now, reason=reason, until=until))
     parent, ref = state.opened.parent, state.opened.ref
     if parent is None:
-        return waited.step(parked)
-    told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=reason)
-    return waited.step(parked, Entry(parent, told))
+        return waited.step(waiting)
+    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=reason)
+    return waited.step(waiting, Entry(parent, notice))
 
 
-def _parked(page: Page[S], move: Wait) -> Step[S]:
-    """Whoever can't go on, without a person or for now, tells the run that started it, once."""
-    parked = Parked(move.reason, move.until, move.for_person)
-    parent, ref = page.state.opened.parent, page.state.opened.ref
-    if parent is not None and _rests(page.state, move):
+def _wait_step(pending: PendingWrite[S], move: Wait) -> Step[S]:
+    """Wait, and tell the parent once that the run waits for a person or frees its slot."""
+    waiting = Waiting(move.reason, move.until, move.for_person)
+    parent, ref = pending.state.opened.parent, pending.state.opened.ref
+    if parent is not None and _frees_slot(pending.state, move):
         rested = ChildRested(
-            at=page.now, ref=ref, run=page.run, reason=move.reason, until=move.until
+            at=pending.now, ref=ref, run=pending.run, reason=move.reason, until=move.until
         )
-        own = Rested(at=page.now, reason=move.reason, until=move.until)
-        return page.also(own).step(parked, Entry(parent, rested))
-    if parent is None or not move.for_person or page.state.waits == move.reason:
-        return page.step(parked)
-    told = ChildWaited(at=page.now, ref=ref, run=page.run, reason=move.reason)
-    return page.also(Waited(at=page.now, reason=move.reason)).step(parked, Entry(parent, told))
+        own = Rested(at=pending.now, reason=move.reason, until=move.until)
+        return pending.with_event(own).step(waiting, Entry(parent, rested))
+    if parent is None or not move.for_person or pending.state.waits == move.reason:
+        return pending.step(waiting)
+    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=move.reason)
+    return pending.with_event(Waited(at=pending.now, reason=move.reason)).step(
+        waiting, Entry(parent, notice)
+    )
 
 
-def _rests(state: RunState[S], move: Wait) -> bool:
-    """Whether its slot is free for others from now on, which nobody knows yet."""
+def _frees_slot(state: RunState[S], move: Wait) -> bool:
+    """Whether the run frees its slot and its parent doesn't know it yet."""
     is_idle = state.hold is not RUNNING or move.until is not None
     return is_idle and not move.for_person and not state.waits and state.rests != move.reason
 
 
-def _went_on(page: Page[S]) -> tuple[Entry, ...]:
-    parent, ref = page.state.opened.parent, page.state.opened.ref
-    if parent is None or not (page.state.waits or page.state.rests):
+def _resumed_entries(pending: PendingWrite[S]) -> tuple[Entry, ...]:
+    parent, ref = pending.state.opened.parent, pending.state.opened.ref
+    if parent is None or not (pending.state.waits or pending.state.rests):
         return ()
-    return (Entry(parent, ChildWentOn(at=page.now, ref=ref, run=page.run)),)
+    return (Entry(parent, ChildWentOn(at=pending.now, ref=ref, run=pending.run)),)
 
 
-def _started(page: Page[S], move: Work, reserved: Amount = NOTHING) -> MoveStarted:
+def _move_started(pending: PendingWrite[S], move: Work, reserved: Amount = NOTHING) -> MoveStarted:
     return MoveStarted(
-        at=page.now,
-        id=MoveId(page.state.moves + 1),
-        move=on_record(move),
+        at=pending.now,
+        id=MoveId(pending.state.moves + 1),
+        move=without_prompt_text(move),
         cost_microusd=reserved.cost_microusd,
-        helm_stops=page.stops,
+        helm_stops=pending.stops,
     )
 
 
-def _spawned(page: Page[S], move: Spawn) -> Step[S]:
-    parent = page.state.opened
-    child = child_of(page.run, move.ref)
-    started = _started(page, move)
-    ended = MoveEnded(at=page.now, id=started.id, result=Spawned(run=child))
+def _spawn_step(pending: PendingWrite[S], move: Spawn) -> Step[S]:
+    parent = pending.state.opened
+    child = child_of(pending.run, move.ref)
+    started = _move_started(pending, move)
+    ended = MoveEnded(at=pending.now, id=started.id, result=Spawned(run=child))
     opened = Opened(
-        at=page.now,
+        at=pending.now,
         kind=move.kind,
         spec=move.spec,
         title=str(move.spec.get("title", "")),
         limits=move.limits,
         rules=parent.rules,
-        parent=page.run,
+        parent=pending.run,
         ref=move.ref,
     )
-    written = page.also(started).also(ended)
-    return written.step(Again(), Entry(child, opened), *_went_on(page))
+    written = pending.with_event(started).with_event(ended)
+    return written.step(ChooseAgain(), Entry(child, opened), *_resumed_entries(pending))
 
 
-def _finished(page: Page[S], move: Finish) -> Step[S]:
-    opened = page.state.opened
-    closed = page.also(
+def _finish_step(pending: PendingWrite[S], move: Finish) -> Step[S]:
+    opened = pending.state.opened
+    closed = pending.with_event(
         Closed(
-            at=page.now,
+            at=pending.now,
             outcome=move.outcome,
             note=move.note,
             facts=move.facts,
@@ -224,36 +230,36 @@ def _finished(page: Page[S], move: Finish) -> Step[S]:
     )
     if opened.parent is None:
         return closed.step(move.outcome)
-    told = ChildClosed(
-        at=page.now,
+    notice = ChildClosed(
+        at=pending.now,
         ref=opened.ref,
-        run=page.run,
+        run=pending.run,
         outcome=move.outcome,
-        tally=page.state.tally,
+        tally=pending.state.tally,
         note=move.note,
         facts=move.facts,
         failure=move.failure,
     )
-    return closed.step(move.outcome, Entry(opened.parent, told))
+    return closed.step(move.outcome, Entry(opened.parent, notice))
 
 
-A_TURN = Amount(turns=1)
-"""What a turn without a cap reserves."""
+ONE_TURN = Amount(turns=1)
+"""The reservation of a turn without a token cap."""
 
 
 def price(move: TakeTurn, cost_microusd: int) -> Amount:
-    """What a turn reserves: itself, all the tokens it may use, and the most that they may cost."""
+    """The reservation of a turn: one turn, its maximum tokens and their maximum cost."""
     return Amount(turns=1, tokens=move.most_tokens or 0, cost_microusd=cost_microusd)
 
 
 def reserved_by(started: MoveStarted) -> Amount:
-    """The same, from the record."""
+    """The reservation of a recorded turn."""
     move = started.move
     return price(move, started.cost_microusd) if isinstance(move, TakeTurn) else NOTHING
 
 
 def spent(result: Result) -> Amount:
-    if not isinstance(result, Charged):
+    if not isinstance(result, Billable):
         return Amount()
     usage = result.usage
     return Amount(
@@ -267,19 +273,19 @@ def used_so_far(tally: Tally) -> Amount:
     return Amount(turns=tally.turns, tokens=tally.tokens, cost_microusd=tally.cost_microusd)
 
 
-def unfinished(open_move: OpenMove, kind: FailureKind, known: Usage = UNUSED) -> Failed:
-    """A move that nobody saw the end of. What it may have used counts as used.
+def unfinished_result(open_move: OpenMove, kind: FailureKind, known: Usage = UNUSED) -> Failed:
+    """The result of an interrupted move, charged with its maximum usage.
 
-    `known` is what has been seen of it: it counts where nobody knows the most.
+    `known` is the observed usage, charged if no maximum is known.
     """
-    return Failed(kind=kind, usage=lost_by(open_move, known))
+    return Failed(kind=kind, usage=max_usage(open_move, known))
 
 
 def is_capped(move: Work) -> bool:
     return isinstance(move, TakeTurn) and move.max_tokens is not None
 
 
-def lost_by(open_move: OpenMove, known: Usage = UNUSED) -> Usage:
+def max_usage(open_move: OpenMove, known: Usage = UNUSED) -> Usage:
     move = open_move.move
     most = move.most_tokens if isinstance(move, TakeTurn) else None
     if most is None:

@@ -1,4 +1,4 @@
-"""The receipts of stops, and whoever waits for one."""
+"""Stop receipts of this process, and waiting for them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import anyio
 from allstop.core.events import Halted
 
 
-class Receipts:
+class StopReceipts:
     def __init__(self) -> None:
-        self._written: dict[int, Halted] = {}  # by how many stops there were
+        self._written: dict[int, Halted] = {}  # by number of stops
         self._more = anyio.Event()
 
     def add(self, stops: int, halted: Halted) -> None:
@@ -18,7 +18,7 @@ class Receipts:
         self._more = anyio.Event()
 
     async def after(self, stops: int) -> Halted:
-        """Of so many stops, or more."""
+        """Wait for the receipt of this stop or a later one."""
         while not (done := [number for number in self._written if number >= stops]):
             await self._more.wait()
         return self._written[min(done)]

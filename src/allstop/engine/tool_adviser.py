@@ -1,4 +1,4 @@
-"""Questions of an agent's tools: a model answers where it is sure, else whoever comes next."""
+"""Tool adviser: a model answers questions of an agent's tools if it is confident enough."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.auto.tool_advice import Advice, question_talk, read_advice
-from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.asks import Answer, Ask, Permission, describe_ask
 from allstop.core.ids import RunId
 from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
-from allstop.core.prompt import prompt_of
+from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
-from allstop.engine.null_watch import Unwatched
+from allstop.engine.null_watch import NullWatch
 from allstop.ports import Agent, Live, Turn
 
 if TYPE_CHECKING:
-    from allstop.engine.activity_watch import Heard
+    from allstop.engine.activity_watch import ActivityWatch
 
 ADVICE_S = 120.0
 MOST = 20
-"""Of one turn: an agent that asks more often has other troubles."""
+"""Maximum questions per turn that the model answers."""
 
 
-class Advising:
-    """A watch that asks a model first; only questions, never whether something may be done."""
+class ToolAdviser:
+    """A watch that passes questions to a model first, but never approval requests."""
 
-    def __init__(self, watch: Heard, adviser: Agent, run: RunId, move: TakeTurn) -> None:
+    def __init__(self, watch: ActivityWatch, adviser: Agent, run: RunId, move: TakeTurn) -> None:
         self._watch = watch
         self._adviser = adviser
         self._run = run
@@ -55,39 +55,41 @@ class Advising:
             return await self._watch.ask(ask)
         self._asked += 1
         advice = await self._advice(ask)
-        assert self._move.adviser is not None, "who advises is named in the move"
+        assert self._move.adviser is not None, "the move names the adviser"
         by, at_least = self._move.adviser.agent, self._move.adviser.min_confidence
         if isinstance(advice, str):
-            await self._watch.saw(Item(kind="unadvised", text=f"{words(ask)} ({by}: {advice})"))
+            await self._watch.saw(
+                Item(kind="unadvised", text=f"{describe_ask(ask)} ({by}: {advice})")
+            )
             return await self._watch.ask(ask)
         is_sure = advice.confidence >= at_least
         await self._watch.saw(_noted(ask, advice, by, kind="answered" if is_sure else "unsure"))
         if not is_sure:
             return await self._watch.ask(ask)
-        return Answer(leave=Leave.ALLOW, answers=advice.answers, by=by)
+        return Answer(leave=Permission.ALLOW, answers=advice.answers, by=by)
 
     def charged(self, result: TurnDone | Failed) -> TurnDone | Failed:
-        """The turn's result, with what its advice used."""
+        """The turn's result with the usage of the advice added."""
         return replace(result, usage=_plus(result.usage, self.used))
 
     @property
     def _left(self) -> int | None:
-        """Of the tokens that are reserved for advice: as many as for the turn itself."""
+        """Tokens left for advice, which may use as many as the turn itself."""
         most = self._move.max_tokens
         return None if most is None else max(0, most - self.used.tokens)
 
     async def _advice(self, ask: Ask) -> Advice | str:
         talk = question_talk(ask, self._move.prompt.whole)
-        turn = Turn(run=self._run, prompt=prompt_of(talk), max_tokens=self._left)
+        turn = Turn(run=self._run, prompt=prompt_from(talk), max_tokens=self._left)
         result: TurnDone | Failed | None = None
-        self._watch.deadlines.hold()  # it is not the agent that is silent
+        self._watch.deadlines.hold()  # the agent isn't idle while the model answers
         try:
             with anyio.move_on_after(ADVICE_S):
-                result = await self._adviser.take_turn(turn, Unwatched())
+                result = await self._adviser.take_turn(turn, NullWatch())
         finally:
             self._watch.deadlines.release()
         if result is None:
-            self.used = _plus(self.used, Usage(input=self._left or 0))  # nobody knows
+            self.used = _plus(self.used, Usage(input=self._left or 0))  # unknown: the maximum
             return f"no answer within {ADVICE_S:g} s"
         self.used = self.charged(result).usage
         if isinstance(result, Failed):
@@ -108,4 +110,4 @@ def _plus(one: Usage, other: Usage) -> Usage:
 def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:
     answers = "; ".join(advice.answers)
     why = f"{by}, confidence {advice.confidence:g}: {advice.reason}"
-    return Item(kind=kind, text=f"{words(ask)} → {answers} ({why})")
+    return Item(kind=kind, text=f"{describe_ask(ask)} → {answers} ({why})")

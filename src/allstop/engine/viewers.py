@@ -1,4 +1,4 @@
-"""Shows what happens live to all who look on."""
+"""Viewers of live messages."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Viewers:
         self._clean = clean
         self._clock = clock
         self._shows: list[Show] = []
-        self._told: dict[tuple[RunId, str], datetime] = {}  # troubles, lately
+        self._told: dict[tuple[RunId, str], datetime] = {}  # recent troubles
 
     def add(self, show: Show) -> None:
         self._shows.append(show)
 
     def show(self, run: RunId, live: Live) -> None:
-        if live.kind == "trouble":  # in an error's own words
+        if live.kind == "trouble":  # an error text may contain secrets
             live = self._clean(live)
             if self._was_told(run, live.text):
                 return
@@ -32,7 +32,7 @@ class Viewers:
             show(run, live)
 
     def _was_told(self, run: RunId, trouble: str) -> bool:
-        """What goes wrong at each try is told once, and again after a while."""
+        """Whether the same trouble was shown recently."""
         now = self._clock.now()
         self._told = {key: at for key, at in self._told.items() if abs(now - at) < TELL_AGAIN}
         if (run, trouble) in self._told:

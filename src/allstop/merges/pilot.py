@@ -1,4 +1,4 @@
-"""One merge: the work and the tip of the target become a commit, pass the gate, and land."""
+"""The pilot of one merge: merges work with the target's tip, checks it, moves the branch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
 from allstop.core.gate import Gate, Protection
 from allstop.core.moves import (
-    OURS,
+    RESUMABLE,
     ChecksDone,
     Failed,
     FailureKind,
@@ -31,14 +31,14 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.retries import Backoff
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 
-BUSY = Backoff(first_s=5.0, factor=2.0, retries=1_000_000)
-BUSY_MOST = timedelta(seconds=60)
-"""How often somebody's checkout is looked at again."""
+BUSY_BACKOFF = Backoff(first_s=5.0, factor=2.0, retries=1_000_000)
+MAX_BUSY_WAIT = timedelta(seconds=60)
+"""The longest wait before a checkout with uncommitted changes is tried again."""
 
-TROUBLE = Backoff(first_s=2.0, factor=3.0, retries=3)
+FAILURE_BACKOFF = Backoff(first_s=2.0, factor=3.0, retries=3)
 
 
 class MergeState(Struct, frozen=True, gc=False, kw_only=True):
@@ -46,13 +46,13 @@ class MergeState(Struct, frozen=True, gc=False, kw_only=True):
     made: Integrated | None = None
     checked: bool = False
     landed: bool = False
-    busy: int = 0  # how often in a row somebody's changes were in the way
+    busy: int = 0  # how often in a row uncommitted changes were in the way
     failures: int = 0
     wait_until: datetime | None = None
     waits_for: str = ""
     end: Outcome | None = None
     note: str = ""
-    news: str = ""  # for the agent whose work does not fit
+    news: str = ""  # for the agent whose work conflicts
 
 
 class MergePilot:
@@ -66,20 +66,20 @@ class MergePilot:
     def evolve(self, state: MergeState, event: Event) -> MergeState:
         match event:
             case MoveEnded(result=result, at=at):
-                return _came_back(replace(state, wait_until=None), result, at)
+                return _apply_result(replace(state, wait_until=None), result, at)
             case Commanded(command=Retry() | Resume()):
                 return replace(state, wait_until=None)
             case _:
                 return state
 
-    def unheard(self, state: MergeState) -> tuple[str, ...]:
+    def undelivered(self, state: MergeState) -> tuple[str, ...]:
         return ()  # it takes no turns
 
-    def next_move(self, state: MergeState, brief: Brief) -> Move:
+    def next_move(self, state: MergeState, context: PilotContext) -> Move:
         spec, made = state.spec, state.made
         if state.end is not None:
             return Finish(outcome=state.end, note=state.note, facts={"news": state.news})
-        if state.wait_until is not None and brief.now < state.wait_until:
+        if state.wait_until is not None and context.now < state.wait_until:
             is_busy = bool(state.busy)
             return Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
         if made is None and spec.revert:
@@ -87,31 +87,31 @@ class MergePilot:
         if made is None:
             return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
-        if not state.checked and (gate.checks or _forbids(made.gate)):
-            return RunChecks.by(gate, spec.task, commit=made.commit)
+        if not state.checked and (gate.checks or _has_fatal_protection(made.gate)):
+            return RunChecks.for_gate(gate, spec.task, commit=made.commit)
         if not state.landed:
             return Land(target=spec.target, tip=made.tip, commit=made.commit)
-        commit = "" if made.commit == made.tip else made.commit  # the tip is somebody else's
+        commit = "" if made.commit == made.tip else made.commit  # nothing was merged
         return Finish(outcome=Outcome.DONE, facts={"commit": commit})
 
 
-def _forbids(gate: Gate | None) -> bool:
-    """Whether there is something to look at, also where no command is to be run."""
+def _has_fatal_protection(gate: Gate | None) -> bool:
+    """Whether a changed protected path fails the gate, so that it must run even without checks."""
     return gate is not None and bool(gate.protected) and gate.protection is Protection.FAIL
 
 
-def _is_known(spec: MergeSpec, made: Integrated) -> bool:
-    """Whether this tree has passed this gate: another one may be on the target since."""
+def _is_verified(spec: MergeSpec, made: Integrated) -> bool:
+    """Whether this tree has already passed this gate; the target may have another gate since."""
     if made.commit == made.tip:
         return True
-    is_same_gate = made.gate is None or made.gate.mark == spec.verified_by
+    is_same_gate = made.gate is None or made.gate.fingerprint == spec.verified_by
     return bool(made.tree) and made.tree == spec.verified and is_same_gate
 
 
-def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
+def _apply_result(state: MergeState, result: Result, at: datetime) -> MergeState:
     match result:
         case Integrated():
-            is_known = _is_known(state.spec, result)
+            is_known = _is_verified(state.spec, result)
             return replace(state, made=result, checked=is_known, failures=0)
         case ChecksDone(passed=True):
             return replace(state, checked=True)
@@ -134,19 +134,19 @@ def _came_back(state: MergeState, result: Result, at: datetime) -> MergeState:
 
 def _failed(state: MergeState, failed: Failed, at: datetime) -> MergeState:
     message = one_line(failed.message, 300)
-    if failed.kind in OURS:
-        return state  # what git has, it has: every move looks first
+    if failed.kind in RESUMABLE:
+        return state  # each git move first checks what is already done
     if failed.kind is FailureKind.MOVED:
         return replace(state, made=None, checked=False)
     if failed.kind is FailureKind.CONFLICT:
         return replace(state, end=Outcome.CONFLICT, note=f"conflicts: {message}")
     if failed.kind is FailureKind.BUSY:
         busy = state.busy + 1
-        delay = min(BUSY.delay(min(busy, 8), state.spec.task), BUSY_MOST)
+        delay = min(BUSY_BACKOFF.delay(min(busy, 8), state.spec.task), MAX_BUSY_WAIT)
         return replace(state, busy=busy, wait_until=at + delay, waits_for=message)
-    if state.failures < TROUBLE.retries:
+    if state.failures < FAILURE_BACKOFF.retries:
         failures = state.failures + 1
-        delay = TROUBLE.delay(failures, state.spec.task)
+        delay = FAILURE_BACKOFF.delay(failures, state.spec.task)
         return replace(
             state, failures=failures, busy=0, wait_until=at + delay, waits_for="tries again later"
         )

@@ -1,7 +1,7 @@
-"""Programs of awk that only print: every token is known, and none of them writes, runs or fetches.
+"""Recognizes awk programs that only print: all tokens are known, none writes, runs or fetches.
 
-What awks could read differently is refused, such as a slash that may divide or open a pattern. A `>`
-compares in parentheses and outside of braces, and writes a file everywhere else.
+Constructs that implementations of awk read differently are refused, such as a slash that may divide
+or begin a pattern. A `>` compares in parentheses and outside braces, and writes a file elsewhere.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from allstop.policy.command_line import set_of
-from allstop.policy.sed_patterns import between
+from allstop.policy.command_line import word_set
+from allstop.policy.sed_patterns import regex_between
 
-LONGEST = 400
+MAX_CHARS = 400
 
 _TOKEN = re.compile(
     r"""(?P<blank>[ ]+)
@@ -25,38 +25,40 @@ _TOKEN = re.compile(
     |(?P<mark>&&|\|\||[-+*%^<>=!]=|\+\+|--|[-+*%^<>=!~?:,$])""",
     re.VERBOSE,
 )
-_PATTERN = re.compile(rf"/{between('/')}/")
+_PATTERN = re.compile(rf"/{regex_between('/')}/")
 _OPENING = {")": "(", "}": "{", "]": "["}
 
-_WORDS = set_of("BEGIN END print printf if else for in next nextfile exit delete")
-_FUNCTIONS = set_of(
+_WORDS = word_set("BEGIN END print printf if else for in next nextfile exit delete")
+_FUNCTIONS = word_set(
     "length substr index split sub gsub match tolower toupper sprintf int sqrt log exp sin cos atan2"
     " rand"
 )
-_VARIABLES = set_of("NR NF FNR FS OFS RS ORS FILENAME SUBSEP RSTART RLENGTH OFMT CONVFMT")
-_NEVER = set_of("system getline close fflush function func while do return switch case default")
-_BEFORE_PARENTHESES = _FUNCTIONS | set_of("if else for in print printf exit")
+_VARIABLES = word_set("NR NF FNR FS OFS RS ORS FILENAME SUBSEP RSTART RLENGTH OFMT CONVFMT")
+_FORBIDDEN = word_set(
+    "system getline close fflush function func while do return switch case default"
+)
+_BEFORE_PARENTHESES = _FUNCTIONS | word_set("if else for in print printf exit")
 _BEFORE_DIVISION = re.compile(r"[a-z_]\w*|N[RF]|FNR|\d[\d.]*|\]")
 
 Token = tuple[str, str]
 
 
 def only_prints(program: str) -> bool:
-    if not program.strip() or len(program) > LONGEST:
+    if not program.strip() or len(program) > MAX_CHARS:
         return False
     tokens = _tokens(program)
     return tokens is not None and _is_balanced(tokens) and _is_known(tokens)
 
 
 def assigns(value: str) -> bool:
-    """Of -v: one variable of the program's own, or how lines and fields are told apart."""
+    """Whether a value of -v sets a variable of the program, or a field or record separator."""
     name, equals, _ = value.partition("=")
-    own = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in _NEVER | _FUNCTIONS | _WORDS
+    own = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in _FORBIDDEN | _FUNCTIONS | _WORDS
     return bool(equals) and bool(own or name in ("FS", "OFS", "RS", "ORS"))
 
 
 def _tokens(program: str) -> list[Token] | None:
-    """Each with its kind and text; None where something is not known."""
+    """The tokens with their kinds; None if something is unknown."""
     tokens: list[Token] = []
     place = 0
     while place < len(program):
@@ -87,7 +89,7 @@ def _slash(program: str, place: int, before: Token) -> Token | None:
 
 
 def _is_balanced(tokens: list[Token]) -> bool:
-    """And nothing is written."""
+    """Whether all brackets match, and nothing is written."""
     opened: list[str] = []
     for _, text in tokens:
         if text in _OPENING and (not opened or opened.pop() != _OPENING[text]):
@@ -100,21 +102,21 @@ def _is_balanced(tokens: list[Token]) -> bool:
 
 
 def _writes(text: str, opened: list[str]) -> bool:
-    """A `>` in an action but not in parentheses; a print outside of actions is none that we know."""
+    """Whether it writes: a `>` in an action outside parentheses, or a print outside actions."""
     if "{" not in opened:
         return text in ("print", "printf")
     return text == ">" and opened[-1] != "("
 
 
 def _is_known(tokens: list[Token]) -> bool:
-    """Every name; before a parenthesis only those of functions that compute."""
+    """Whether all names are allowed, and only functions that compute are called."""
     names = (text for kind, text in tokens if kind == "name")
     told = [token for token in tokens if token[0] != "blank"]
     called = (one[1] for one, two in pairwise(told) if one[0] == "name" and two[1] == "(")
-    return all(map(_is_harmless, names)) and _BEFORE_PARENTHESES.issuperset(called)
+    return all(map(_is_allowed_name, names)) and _BEFORE_PARENTHESES.issuperset(called)
 
 
-def _is_harmless(name: str) -> bool:
-    if name in _NEVER:
+def _is_allowed_name(name: str) -> bool:
+    if name in _FORBIDDEN:
         return False
     return name[0].islower() or name[0] == "_" or name in _WORDS | _VARIABLES

@@ -1,4 +1,4 @@
-"""A command line as words: what a shell would run, where that can be told without running it."""
+"""A parsed command line: its commands and redirects, as far as they are literal."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import unicodedata
 
 from msgspec import Struct
 
-LONGEST_BYTES = 4096
-MOST_COMMANDS = 20
-MOST_WORDS = 400
+MAX_BYTES = 4096
+MAX_COMMANDS = 20
+MAX_WORDS = 400
 
 
-class Simple(Struct, frozen=True, gc=False, kw_only=True):
+class SimpleCommand(Struct, frozen=True, gc=False, kw_only=True):
     """One program with its arguments."""
 
     words: tuple[str, ...]
     after: str = ""
-    """What joins it to the command before it: "|", "&&", "||" or ";"."""
+    """The operator between the previous command and this one: "|", "&&", "||" or ";"."""
     is_cut: bool = False
-    """Further words are not literal, so nobody knows them."""
+    """Further words are missing, because they are not literal."""
 
 
 class Redirect(Struct, frozen=True, gc=False, kw_only=True):
@@ -28,53 +28,52 @@ class Redirect(Struct, frozen=True, gc=False, kw_only=True):
     descriptor: str = ""
 
 
-class Line(Struct, frozen=True, gc=False, kw_only=True):
-    commands: tuple[Simple, ...] = ()
+class CommandLine(Struct, frozen=True, gc=False, kw_only=True):
+    commands: tuple[SimpleCommand, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     why: str = ""
-    """Why it is not literal through and through; what was understood of it is there all the same."""
+    """Why the line is not completely literal; `commands` has the part that is."""
 
 
-def set_of(words: str) -> frozenset[str]:
-    """Written as one text, as people read it."""
+def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def of_words(words: tuple[str, ...]) -> Line:
+def line_from_words(words: tuple[str, ...]) -> CommandLine:
     """A program that is started without a shell."""
     if not words:
-        return Line(why="there is no command")
-    why = unfit("\n".join(words)) or too_many(len(words))
-    is_cut = len(words) > MOST_WORDS
-    return Line(commands=(Simple(words=words[:MOST_WORDS], is_cut=is_cut),), why=why)
+        return CommandLine(why="there is no command")
+    why = unsafe_text_reason("\n".join(words)) or too_many_words(len(words))
+    is_cut = len(words) > MAX_WORDS
+    return CommandLine(commands=(SimpleCommand(words=words[:MAX_WORDS], is_cut=is_cut),), why=why)
 
 
-def too_many(words: int) -> str:
-    return f"more than {MOST_WORDS} words" if words > MOST_WORDS else ""
+def too_many_words(words: int) -> str:
+    return f"more than {MAX_WORDS} words" if words > MAX_WORDS else ""
 
 
-_LONG_BLANK = re.compile(r"[ \n]{64}")
-_SHOWN = ("L", "M", "N", "P", "S", "Zs")
+_LONG_SPACE = re.compile(r"[ \n]{64}")
+_VISIBLE = ("L", "M", "N", "P", "S", "Zs")
 
 
-def unfit(text: str) -> str:
-    """Why this text is not even looked at: too long, or it can look like something else."""
+def unsafe_text_reason(text: str) -> str:
+    """Why a text is rejected unparsed: it is empty, too long, or could mislead a reader."""
     if not text.strip():
         return "there is no command"
-    if len(text) > LONGEST_BYTES or len(text.encode("utf-8", "replace")) > LONGEST_BYTES:
-        return f"longer than {LONGEST_BYTES} bytes"
-    if _LONG_BLANK.search(text):
-        return "a long blank that hides what follows"
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        return f"longer than {MAX_BYTES} bytes"
+    if _LONG_SPACE.search(text):
+        return "long white space that hides the rest"
     for character in text:
-        if character != "\n" and not " " <= character <= "~" and not _is_shown(character):
-            return f"a character that isn't seen: U+{ord(character):04X}"
+        if character != "\n" and not " " <= character <= "~" and not _is_visible(character):
+            return f"an invisible character: U+{ord(character):04X}"
     return ""
 
 
-def _is_shown(character: str) -> bool:
-    """Control, format, private and unassigned characters, and blanks that aren't blanks, are not."""
+def _is_visible(character: str) -> bool:
+    """Not for control, format, private and unassigned characters, and unusual spaces."""
     category = unicodedata.category(character)
-    return category.startswith(_SHOWN) and category != "Zs" and not _is_filler(character)
+    return category.startswith(_VISIBLE) and category != "Zs" and not _is_filler(character)
 
 
 def _is_filler(character: str) -> bool:

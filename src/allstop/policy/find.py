@@ -1,15 +1,15 @@
-"""What find may look for; it may not change or start anything."""
+"""The expressions of find that are allowed unasked: none that changes files or runs programs."""
 
 from __future__ import annotations
 
-from allstop.policy.argument_kinds import unlike
-from allstop.policy.command_line import set_of
-from allstop.policy.options import NO_VALUE
-from allstop.policy.paths import Where, readable
+from allstop.policy.argument_kinds import kind_mismatch
+from allstop.policy.command_line import word_set
+from allstop.policy.options import MISSING_VALUE
+from allstop.policy.paths import PathScope, unreadable_reason
 
 Words = tuple[str, ...]
 
-_PLAIN = set_of(
+_PLAIN = word_set(
     "! ( ) , -not -a -and -o -or -empty -readable -writable -executable -prune -print -print0 -ls"
     " -depth -d -xdev -mount -follow -true -false -quit -daystart -noleaf -nouser -nogroup"
     " -ignore_readdir_race -noignore_readdir_race"
@@ -26,12 +26,12 @@ _VALUED = {
 }
 
 
-def find(words: Words, where: Where) -> str:
+def find(words: Words, where: PathScope) -> str:
     awaited, in_expression = "", False
     for word in words:
         why = ""
         if awaited:
-            why, awaited = unlike(awaited, word, where), ""
+            why, awaited = kind_mismatch(awaited, word, where), ""
         elif word in _VALUED:
             awaited, in_expression = _VALUED[word], True
         elif word in _PLAIN:
@@ -41,7 +41,7 @@ def find(words: Words, where: Where) -> str:
         elif word.startswith("-") or in_expression:
             why = f"{word} is not on the list"
         else:
-            why = readable(word, where)
+            why = unreadable_reason(word, where)
         if why:
             return why
-    return NO_VALUE if awaited else ""
+    return MISSING_VALUE if awaited else ""

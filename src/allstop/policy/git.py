@@ -1,12 +1,12 @@
-"""What git may do unasked: look. Nothing that writes, fetches, or starts what a setting names."""
+"""Git commands allowed unasked: none that writes, fetches or runs a configured program."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allstop.policy.grep import hunts, is_hunting
-from allstop.policy.options import Shape, Taken, misfit, taken
-from allstop.policy.paths import Where
+from allstop.policy.grep import looks_for_secrets, search_risk
+from allstop.policy.options import ArgumentSpec, ParsedArguments, mismatch, parse_arguments
+from allstop.policy.paths import PathScope
 
 _DIFF = (
     " -p -u --patch -s --no-patch -U=num --unified=num --raw --patch-with-raw --minimal --patience"
@@ -41,10 +41,10 @@ _REFS = (
     " --no-merged[=rev] --points-at[=rev] --color[=text] --column[=text] --no-column --ignore-case"
 )
 _FILTERS = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_LOG = Shape(options=f"{_DIFF}{_WALK}{_PRETTY} -L=lines", operands="rev*")
+_LOG = ArgumentSpec(options=f"{_DIFF}{_WALK}{_PRETTY} -L=lines", operands="rev*")
 
-SUBCOMMANDS: Mapping[str, Shape] = {
-    "status": Shape(
+SUBCOMMANDS: Mapping[str, ArgumentSpec] = {
+    "status": ArgumentSpec(
         options="-s --short -b --branch --porcelain[=text] --long -v --verbose -z -u[=text]"
         " --untracked-files[=text] --ignored[=text] --ahead-behind --no-ahead-behind --no-renames"
         " --column[=text] --no-column --show-stash --ignore-submodules[=text] --find-renames[=num]",
@@ -52,28 +52,30 @@ SUBCOMMANDS: Mapping[str, Shape] = {
     "log": _LOG,
     "whatchanged": _LOG,
     "show": _LOG,
-    "diff": Shape(
+    "diff": ArgumentSpec(
         options=f"{_DIFF} --cached --staged --no-index -1 -2 -3 --ours --theirs --base",
         operands="rev*",
     ),
-    "diff-tree": Shape(
+    "diff-tree": ArgumentSpec(
         options=f"{_DIFF}{_PRETTY} --no-commit-id --root --always --stdin", operands="rev*"
     ),
-    "diff-index": Shape(options=f"{_DIFF} --cached", operands="rev*"),
-    "diff-files": Shape(options=_DIFF, operands="rev*"),
-    "range-diff": Shape(options="--no-color --color[=text] -s --no-patch --stat", operands="rev*"),
-    "branch": Shape(
+    "diff-index": ArgumentSpec(options=f"{_DIFF} --cached", operands="rev*"),
+    "diff-files": ArgumentSpec(options=_DIFF, operands="rev*"),
+    "range-diff": ArgumentSpec(
+        options="--no-color --color[=text] -s --no-patch --stat", operands="rev*"
+    ),
+    "branch": ArgumentSpec(
         options="-a --all -r --remotes -v -l --list --show-current --verbose --abbrev[=num]"
         f" --no-abbrev -i{_REFS}",
         operands="text*",
         operands_need=("--list", *_FILTERS),
     ),
-    "tag": Shape(
+    "tag": ArgumentSpec(
         options=f"-l --list -n[=num] -i{_REFS}",
         operands="text*",
         operands_need=("-l", "--list", *_FILTERS),
     ),
-    "rev-parse": Shape(
+    "rev-parse": ArgumentSpec(
         options="--show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --abbrev-ref[=text]"
         " --short[=num] --verify -q --quiet --symbolic --symbolic-full-name --is-inside-work-tree"
         " --is-inside-git-dir --is-bare-repository --is-shallow-repository --absolute-git-dir --all"
@@ -81,25 +83,25 @@ SUBCOMMANDS: Mapping[str, Shape] = {
         " --no-revs --flags --no-flags --show-object-format",
         operands="rev*",
     ),
-    "ls-files": Shape(
+    "ls-files": ArgumentSpec(
         options="-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u"
         " --unmerged -k --killed -t -v -f -z --exclude-standard -x=text --exclude=text --full-name"
         " --error-unmatch --eol --deduplicate --abbrev[=num] --directory --no-empty-directory",
     ),
-    "ls-tree": Shape(
+    "ls-tree": ArgumentSpec(
         options="-d -r -t -l --long -z --name-only --name-status --full-name --full-tree"
         " --abbrev[=num] --object-only",
         operands="rev*",
     ),
-    "cat-file": Shape(options="-t -s -e -p", operands="rev rev", least=1),
-    "blame": Shape(
+    "cat-file": ArgumentSpec(options="-t -s -e -p", operands="rev rev", least=1),
+    "blame": ArgumentSpec(
         options="-L=text -l -t -s -e --show-email -w -M[=num] -C[=num] -f --show-name -n --show-number"
         " -p --porcelain --line-porcelain --date=text --root --since=text --abbrev=num -c"
         " --color-lines --color-by-age --first-parent",
         operands="rev*",
     ),
-    "annotate": Shape(options="-L=text -l -t -w", operands="rev*"),
-    "grep": Shape(
+    "annotate": ArgumentSpec(options="-L=text -l -t -w", operands="rev*"),
+    "grep": ArgumentSpec(
         options="-n --line-number -i --ignore-case -w --word-regexp -v --invert-match -l"
         " --files-with-matches --name-only -L --files-without-match -c --count -h -H --full-name"
         " -E --extended-regexp -G --basic-regexp -F --fixed-strings -P --perl-regexp -A=num -B=num"
@@ -112,68 +114,70 @@ SUBCOMMANDS: Mapping[str, Shape] = {
         least=1,
         instead=("-e",),
     ),
-    "describe": Shape(
+    "describe": ArgumentSpec(
         options="--all --tags --contains --abbrev=num --candidates=num --exact-match --long"
         " --match=text --exclude=text --always --first-parent --dirty[=text] --broken[=text]",
         operands="rev*",
     ),
-    "shortlog": Shape(
+    "shortlog": ArgumentSpec(
         options="-s --summary -e --email -n --numbered -w[=text] --group=text"
         f"{_WALK.replace(' -n=num', '')}",
         operands="rev*",
     ),
-    "rev-list": Shape(
+    "rev-list": ArgumentSpec(
         options=f"{_WALK}{_PRETTY} --count --objects --header --timestamp --use-bitmap-index"
         " --disk-usage[=text]",
         operands="rev*",
     ),
-    "merge-base": Shape(options="-a --all --octopus --is-ancestor --fork-point", operands="rev*"),
-    "name-rev": Shape(options="--tags --refs=text --name-only --always", operands="rev*"),
-    "show-ref": Shape(
+    "merge-base": ArgumentSpec(
+        options="-a --all --octopus --is-ancestor --fork-point", operands="rev*"
+    ),
+    "name-rev": ArgumentSpec(options="--tags --refs=text --name-only --always", operands="rev*"),
+    "show-ref": ArgumentSpec(
         options="--head --heads --branches --tags -d --dereference -s --hash[=num] --verify -q"
         " --quiet --abbrev[=num]",
         operands="text*",
     ),
-    "for-each-ref": Shape(options=f"--count=num --shell{_REFS}", operands="text*"),
-    "symbolic-ref": Shape(options="-q --quiet --short", operands="name", least=1),
-    "check-ignore": Shape(options="-v --verbose -q --quiet -n --non-matching --no-index"),
-    "check-attr": Shape(options="-a --all --cached", operands="text path*"),
-    "count-objects": Shape(options="-v --verbose -H --human-readable", operands=""),
-    "apply": Shape(
+    "for-each-ref": ArgumentSpec(options=f"--count=num --shell{_REFS}", operands="text*"),
+    "symbolic-ref": ArgumentSpec(options="-q --quiet --short", operands="name", least=1),
+    "check-ignore": ArgumentSpec(options="-v --verbose -q --quiet -n --non-matching --no-index"),
+    "check-attr": ArgumentSpec(options="-a --all --cached", operands="text path*"),
+    "count-objects": ArgumentSpec(options="-v --verbose -H --human-readable", operands=""),
+    "apply": ArgumentSpec(
         options="--check --stat --numstat --summary -p=num -v --verbose",
         needs=("--check", "--stat", "--numstat", "--summary"),
     ),
-    "hash-object": Shape(options="-t=text"),
-    "show-branch": Shape(
+    "hash-object": ArgumentSpec(options="-t=text"),
+    "show-branch": ArgumentSpec(
         options="-a --all -r --remotes --current --topo-order --date-order --list --merge-base"
         " --independent --no-name --sha1-name --topics --color[=text] --no-color",
         operands="rev*",
     ),
-    "cherry": Shape(options="-v --abbrev[=num]", operands="rev*"),
-    "version": Shape(options="--build-options", operands=""),
-    "remote": Shape(options="-v --verbose", operands=""),
-    "remote get-url": Shape(options="--push --all", operands="name", least=1),
+    "cherry": ArgumentSpec(options="-v --abbrev[=num]", operands="rev*"),
+    "version": ArgumentSpec(options="--build-options", operands=""),
+    "remote": ArgumentSpec(options="-v --verbose", operands=""),
+    "remote get-url": ArgumentSpec(options="--push --all", operands="name", least=1),
     "stash list": _LOG,
-    "stash show": Shape(options=f"{_DIFF} --include-untracked", operands="rev"),
-    "worktree list": Shape(options="-v --porcelain -z", operands=""),
-    "reflog": Shape(options=f"{_DIFF}{_WALK}{_PRETTY}", operands=""),
+    "stash show": ArgumentSpec(options=f"{_DIFF} --include-untracked", operands="rev"),
+    "worktree list": ArgumentSpec(options="-v --porcelain -z", operands=""),
+    "reflog": ArgumentSpec(options=f"{_DIFF}{_WALK}{_PRETTY}", operands=""),
     "reflog show": _LOG,
-    "notes list": Shape(operands="rev"),
-    "notes show": Shape(operands="rev"),
-    "config": Shape(
+    "notes list": ArgumentSpec(operands="rev"),
+    "notes show": ArgumentSpec(operands="rev"),
+    "config": ArgumentSpec(
         options="--get --get-all --show-origin --show-scope --name-only"
         " --global --local --system -z --null --type=text --bool --int --includes",
         operands="key",
     ),
 }
 
-_HARMLESS = ("--no-pager", "-P", "--literal-pathspecs", "--no-optional-locks")
+_GLOBAL_FLAGS = ("--no-pager", "-P", "--literal-pathspecs", "--no-optional-locks")
 _GROUPS = frozenset(name.split()[0] for name in SUBCOMMANDS if " " in name)
 
 
-def git(words: tuple[str, ...], where: Where) -> tuple[str, str]:
-    """The name of what it does, and why that is not on the list."""
-    while size := _before(words, where):
+def git(words: tuple[str, ...], where: PathScope) -> tuple[str, str]:
+    """The command's name on the list, and why it needs permission; "" if it doesn't."""
+    while size := _global_options(words, where):
         words = words[size:]
     if words == ("--version",):
         return "git --version", ""
@@ -183,25 +187,25 @@ def git(words: tuple[str, ...], where: Where) -> tuple[str, str]:
         name = " ".join(words[:1])
     if name not in SUBCOMMANDS:
         return f"git {name}".rstrip(), "it is not on the list"
-    shape = SUBCOMMANDS[name]
-    return f"git {name}", misfit(shape, rest, where) or _hunts(
-        name, taken(shape, rest, where), where
+    spec = SUBCOMMANDS[name]
+    return f"git {name}", mismatch(spec, rest, where) or _secret_risk(
+        name, parse_arguments(spec, rest, where), where
     )
 
 
-def _hunts(name: str, given: Taken, where: Where) -> str:
-    """Like other searches, where it shows more than what is tracked now."""
+def _secret_risk(name: str, arguments: ParsedArguments, where: PathScope) -> str:
+    """Why it may show secrets, like other searches, beyond the files that are tracked."""
     if name == "grep":
-        return hunts("git grep", given, where)
-    if given.has("--no-index") and any("." not in each[1:] for each in given.operands):
-        return "a folder may hold secrets; name files"
-    wanted = given.values("-S", "-G") if given.has("-p", "-u", "--patch") else []
-    return "it would show secrets of the past" if any(map(is_hunting, wanted)) else ""
+        return search_risk("git grep", arguments, where)
+    if arguments.has("--no-index") and any("." not in each[1:] for each in arguments.operands):
+        return "a folder may hold secrets; name the files"
+    wanted = arguments.values("-S", "-G") if arguments.has("-p", "-u", "--patch") else []
+    return "it would show secrets in the history" if any(map(looks_for_secrets, wanted)) else ""
 
 
-def _before(words: tuple[str, ...], where: Where) -> int:
-    """How many words stand before what it does, and change nothing about it."""
-    if words[:1] and words[0] in _HARMLESS:
+def _global_options(words: tuple[str, ...], where: PathScope) -> int:
+    """How many leading words are harmless global options."""
+    if words[:1] and words[0] in _GLOBAL_FLAGS:
         return 1
-    is_here = len(words) > 1 and words[0] == "-C" and where.leads(words[1]) == ((),)
+    is_here = len(words) > 1 and words[0] == "-C" and where.resolve(words[1]) == ((),)
     return 2 if is_here else 0

@@ -1,116 +1,120 @@
-"""Searches that reach hidden files: not for what secrets look like, and not for just anything."""
+"""Checks recursive searches: they may not show secrets in hidden files, or nearly all lines."""
 
 from __future__ import annotations
 
 import re
 
-from allstop.policy.command_line import set_of
-from allstop.policy.options import Taken
-from allstop.policy.paths import Where
+from allstop.policy.command_line import word_set
+from allstop.policy.options import ParsedArguments
+from allstop.policy.paths import PathScope
 from allstop.policy.secret_files import CODE
 
-GREPS = set_of("grep egrep fgrep")
-_FED = set_of("rg ag")
-"""Without a path they search what they are fed, and not the folder."""
-SEARCHES = GREPS | set_of("rg ag")
-_NAMES_ONLY = set_of(
+GREPS = word_set("grep egrep fgrep")
+_READ_STDIN = word_set("rg ag")
+"""Without a path they search their standard input if there is one, not the folder."""
+SEARCHES = GREPS | word_set("rg ag")
+_NAMES_ONLY = word_set(
     "-l -L -c -q --files-with-matches --files-without-match --count --count-matches --quiet --silent"
     " --files --type-list"
 )
-_HUNTED = re.compile(
+_SECRET_WORDS = re.compile(
     r"(?i)secret|token|passw|passphrase|credential|key|private|begin|akia|ghp_|github_pat|sk-|xox[bp]"
     r"|bearer|(?-i:AWS_)|auth|database_url|dsn|pass|pwd|connection.?string|://|ssh-|eyj"
 )
-_SHOWN = CODE | set_of("csharp gradle kotlin lock markdown python ruby rust")
-_SETTINGS = set_of("config conf configs etc settings deploy deployment infra env envs environments")
-_UNSURE = re.compile(
+_PUBLIC_TYPES = CODE | word_set("csharp gradle kotlin lock markdown python ruby rust")
+_CONFIG_FOLDERS = word_set(
+    "config conf configs etc settings deploy deployment infra env envs environments"
+)
+_WILDCARDS = re.compile(
     r"\(\?[a-zA-Z-]*[:)]?|\\[pP]\{[^}]*\}|\([^()]*\)(?:[?*]|\{0)|\[[^\]]*\]|(?:\\.|[^\\])(?:[?*]|\{0?,)"
     r"|\\\w|[?*+.^$()]|\{[0-9,]*\}"
 )
-"""What a match may have or not have, or what fits many characters."""
+"""Parts of a pattern that are optional or match many characters."""
 
 
-def reveals(taken: Taken) -> bool:
-    """Whether a search shows lines; with some options it only names or counts."""
-    return not taken.has(*_NAMES_ONLY)
+def shows_lines(arguments: ParsedArguments) -> bool:
+    """Whether a search shows lines; with some options it only lists or counts files."""
+    return not arguments.has(*_NAMES_ONLY)
 
 
-def hunts(name: str, taken: Taken, where: Where) -> str:
-    """Why this search asks for a person; nothing if it may be made."""
-    if not reveals(taken) or not _is_deep(name, taken) or _is_narrowed(taken):
+def search_risk(name: str, arguments: ParsedArguments, where: PathScope) -> str:
+    """Why a search needs permission; "" if it doesn't."""
+    if not shows_lines(arguments) or not _is_recursive(name, arguments) or _is_narrowed(arguments):
         return ""
-    patterned = taken.has("-e", "-f", "--regexp", "--file")
-    paths = taken.operands if patterned else taken.operands[1:]
-    if where.is_fed and not paths and name in _FED:
+    patterned = arguments.has("-e", "-f", "--regexp", "--file")
+    paths = arguments.operands if patterned else arguments.operands[1:]
+    if where.reads_stdin and not paths and name in _READ_STDIN:
         return ""
-    folders = [end for path in paths or (".",) for end in where.leads(path) or ()]
+    folders = [end for path in paths or (".",) for end in where.resolve(path) or ()]
     folders = [end for end in folders if not end or "." not in end[-1][1:]]
-    patterns = _patterns(taken)
-    if folders and any(_is_anything(each) for each in patterns):
-        return "it would show whole files, whatever is in them; name them"
-    unguarded = any(not end or _SETTINGS.intersection(end) for end in folders)
-    if unguarded and _reaches_hidden(name, taken) and any(map(is_hunting, patterns)):
-        return "it would show secrets in hidden files; name a folder, or kinds of files"
+    patterns = _patterns(arguments)
+    if folders and any(_matches_nearly_all(each) for each in patterns):
+        return "it would show whole files whatever their content; name the files"
+    unguarded = any(not end or _CONFIG_FOLDERS.intersection(end) for end in folders)
+    if unguarded and _reaches_hidden(name, arguments) and any(map(looks_for_secrets, patterns)):
+        return "it would show secrets in hidden files; name a folder or file types"
     return ""
 
 
-def _is_deep(name: str, taken: Taken) -> bool:
+def _is_recursive(name: str, arguments: ParsedArguments) -> bool:
     recursive = ("-r", "-R", "--recursive", "--dereference-recursive")
-    return name not in GREPS or taken.has(*recursive)
+    return name not in GREPS or arguments.has(*recursive)
 
 
-def _reaches_hidden(name: str, taken: Taken) -> bool:
+def _reaches_hidden(name: str, arguments: ParsedArguments) -> bool:
     if name in GREPS:
         return True
     if name == "git grep":
-        return taken.has("--no-index", "--untracked")
-    unrestricted = len(taken.values("-u", "--unrestricted"))
-    return unrestricted > 1 or taken.has("--hidden", "-.")
+        return arguments.has("--no-index", "--untracked")
+    unrestricted = len(arguments.values("-u", "--unrestricted"))
+    return unrestricted > 1 or arguments.has("--hidden", "-.")
 
 
-def _is_narrowed(taken: Taken) -> bool:
-    """To files of kinds that are shown to others."""
-    globs = taken.values("--include", "-g", "--glob", "--iglob")
+def _is_narrowed(arguments: ParsedArguments) -> bool:
+    """Whether the search is limited to file types that hold no secrets."""
+    globs = arguments.values("--include", "-g", "--glob", "--iglob")
     kinds = [each.rpartition(".")[2].strip("{}") for each in globs if not each.startswith("!")]
-    kinds += taken.values("-t", "--type")
+    kinds += arguments.values("-t", "--type")
     return (
         bool(kinds)
-        and not taken.has("--type-add")
-        and _SHOWN.issuperset(kind for each in kinds for kind in each.split(","))
+        and not arguments.has("--type-add")
+        and _PUBLIC_TYPES.issuperset(kind for each in kinds for kind in each.split(","))
     )
 
 
-def _patterns(taken: Taken) -> list[str]:
-    """What is looked for; an empty one stands for everything, and for what nobody knows."""
-    if taken.has("-f", "--file", "-v", "--invert-match", "--passthru") or _is_wide(taken):
+def _patterns(arguments: ParsedArguments) -> list[str]:
+    """The search patterns; an empty one matches everything, or stands for an unknown one."""
+    if arguments.has("-f", "--file", "-v", "--invert-match", "--passthru") or _shows_much_context(
+        arguments
+    ):
         return [""]
-    return taken.values("-e", "--regexp") or list(taken.operands[:1])
+    return arguments.values("-e", "--regexp") or list(arguments.operands[:1])
 
 
-def _is_wide(taken: Taken) -> bool:
-    """Whether so many lines around a match are shown that it hardly matters what matched."""
+def _shows_much_context(arguments: ParsedArguments) -> bool:
+    """Whether so many lines around a match are shown that the pattern hardly matters."""
     around = ("-A", "-B", "-C", "--after-context", "--before-context", "--context")
     return any(
-        len(value) > 2 or int(value) > 50 for value in taken.values(*around) if value.isdigit()
+        len(value) > 2 or int(value) > 50 for value in arguments.values(*around) if value.isdigit()
     )
 
 
-def is_hunting(pattern: str) -> bool:
-    return bool(_HUNTED.search(pattern)) or _is_broad(pattern)
+def looks_for_secrets(pattern: str) -> bool:
+    return bool(_SECRET_WORDS.search(pattern)) or _is_broad(pattern)
 
 
 def _is_broad(pattern: str) -> bool:
-    """Whether one of its branches has no word that says what it matches."""
+    """Whether one of its alternatives contains no word."""
     return any(not re.search(r"\w{3}", branch) for branch in _branches(pattern))
 
 
-def _is_anything(pattern: str) -> bool:
-    """Whether nearly every line fits one of its branches."""
+def _matches_nearly_all(pattern: str) -> bool:
+    """Whether nearly every line matches one of its alternatives."""
     return any(len(re.findall(r"\S", branch)) < 2 for branch in _branches(pattern))
 
 
 def _branches(pattern: str) -> list[str]:
-    """What each has to have; a mark that is escaped is itself."""
+    """The alternatives of a pattern, reduced to the text that each match must contain."""
     return [
-        _UNSURE.sub(" ", re.sub(r"\\[^\w\s]", "%", each)) for each in re.split(r"\\?\|", pattern)
+        _WILDCARDS.sub(" ", re.sub(r"\\[^\w\s]", "%", each)) for each in re.split(r"\\?\|", pattern)
     ]

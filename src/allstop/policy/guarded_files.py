@@ -1,4 +1,4 @@
-"""Files of a workspace that a person is asked about before they are changed."""
+"""Files of a workspace that an agent may change only with permission, and why."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import unicodedata
 from collections.abc import Mapping
 from itertools import pairwise
 
-from allstop.policy.command_line import unfit
+from allstop.policy.command_line import unsafe_text_reason
 from allstop.policy.paths import Steps
 from allstop.policy.secret_files import is_secret
 
 
-def _said(reasons: Mapping[str, str]) -> dict[str, str]:
+def _by_name(reasons: Mapping[str, str]) -> dict[str, str]:
     return {name: why for why, names in reasons.items() for name in names.split()}
 
 
-_FOLDERS = _said(
+_FOLDERS = _by_name(
     {
         "is git's own": ".git git~1 git~2",
         "is the history's own": ".hg .svn .jj .bzr",
@@ -33,7 +33,7 @@ _FOLDERS = _said(
         "decides how programs are built": ".cargo",
     }
 )
-_FILES = _said(
+_FILES = _by_name(
     {
         "holds the settings of Allstop": "allstop.toml",
         "is the brake": "stop",
@@ -60,23 +60,23 @@ _FILES = _said(
         "is read by shells": ".inputrc",
     }
 )
-_STEERING = re.compile(r"[\s'\"`\\]|^[-~]")
-"""What a shell or a program given a list of names can take for something else."""
+_MISLEADING = re.compile(r"[\s'\"`\\]|^[-~]")
+"""Characters that make a shell or a program misread a file name."""
 
 
-def guarded(steps: Steps) -> str:
-    """Why a person is asked before this is changed; nothing where nobody is."""
+def guard_reason(steps: Steps) -> str:
+    """Why changing a path needs permission; "" if it doesn't."""
     if not steps:
         return "is the workspace itself"
-    if any(_STEERING.search(step) or unfit(step) for step in steps):
-        return "has a name that commands can take for something else"
-    return guarded_by_place(steps)
+    if any(_MISLEADING.search(step) or unsafe_text_reason(step) for step in steps):
+        return "has a name that commands can misread"
+    return guard_reason_by_path(steps)
 
 
-def guarded_by_place(steps: Steps) -> str:
-    """The same for a file that has been changed: what others will take it for."""
+def guard_reason_by_path(steps: Steps) -> str:
+    """Like `guard_reason`, for a file that has been changed already: only by its path."""
     low = tuple(_folded(step) for step in steps)
-    if why := _of_folders(low):
+    if why := _folder_reason(low):
         return why
     if is_secret(low):
         return "may hold secrets"
@@ -84,10 +84,10 @@ def guarded_by_place(steps: Steps) -> str:
 
 
 def _folded(step: str) -> str:
-    """As file systems that forgive see it: case, width, what follows a colon, dots at the end."""
+    """As lenient file systems see it: without case, width, streams after a colon, trailing dots."""
     return unicodedata.normalize("NFKC", step).casefold().partition(":")[0].rstrip(". ")
 
 
-def _of_folders(low: Steps) -> str:
+def _folder_reason(low: Steps) -> str:
     pairs = (f"{one}/{two}" for one, two in pairwise(low))
     return next((_FOLDERS[each] for each in (*low, *pairs) if each in _FOLDERS), "")

@@ -1,8 +1,8 @@
-"""Programs with exactly the options and arguments that are known to do no harm.
+"""Parses a program's arguments by a spec of allowed options and operands, and finds mismatches.
 
-A shape is written as people read it: `-l` is a flag, `-n=num` takes a value, `--arg=name+text` takes
-two, `--color[=text]` may take one, `-NUM` stands for -1, -20 and so on. Operands are kinds too; a
-star after the last one means any number of them.
+In a spec `-l` is a flag, `-n=num` takes a value, `--arg=name+text` takes two, `--color[=text]` may
+take one, and `-NUM` stands for -1, -20 and so on. Operands are kinds, too; a star after the last
+one allows any number of them.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from functools import cache
 
 from msgspec import Struct
 
-from allstop.policy.argument_kinds import unlike
-from allstop.policy.paths import Where
+from allstop.policy.argument_kinds import kind_mismatch
+from allstop.policy.paths import PathScope
 
-NO_VALUE = "an option lacks its value"
-NO_ARGUMENT = "it lacks an argument"
+MISSING_VALUE = "an option lacks its value"
+MISSING_ARGUMENT = "it lacks an argument"
 
 
-class Letters(Enum):
-    """How a program reads a word of several letters after one dash."""
+class ShortOptions(Enum):
+    """How a program reads several letters after one dash."""
 
     BUNDLED = auto()
-    """As flags, up to one that takes the rest of the word for its value."""
+    """As flags, up to an option that takes the rest of the word as its value."""
     DETACHED = auto()
-    """As options all of them, like tree: a value is the next word, but for digits."""
+    """All as options, like tree: a value is the next word, unless it consists of digits."""
     WHOLE = auto()
-    """As the first of them, like xxd: `-ps` is `-p`, and its next word is not a value."""
+    """As the first letter, like xxd: `-ps` is `-p`, and the next word is not a value."""
 
 
-class Shape(Struct, frozen=True, gc=False, kw_only=True):
+class ArgumentSpec(Struct, frozen=True, gc=False, kw_only=True):
     options: str = ""
-    letters: Letters = Letters.BUNDLED
+    letters: ShortOptions = ShortOptions.BUNDLED
     operands: str = "path*"
     least: int = 0
     needs: tuple[str, ...] = ()
-    """One of these options has to be given."""
+    """One of these options is required."""
     instead: tuple[str, ...] = ()
-    """With one of these the first operand is not there."""
+    """One of these options replaces the first operand."""
     operands_need: tuple[str, ...] = ()
-    """Operands only together with one of these."""
+    """Operands are allowed only with one of these options."""
     options_first: bool = False
-    """Whether a word with a dash is an operand too once there was one."""
+    """Whether a word with a dash after the first operand is an operand, too."""
 
 
-class Taken(Struct, frozen=True, kw_only=True):
-    """Arguments as the program will take them."""
+class ParsedArguments(Struct, frozen=True, kw_only=True):
+    """Arguments as the program reads them."""
 
     options: tuple[tuple[str, str], ...]
-    """Each with its value, or with none."""
+    """Each with its value, or ""."""
     operands: tuple[str, ...]
 
     def has(self, *names: str) -> bool:
@@ -85,25 +85,25 @@ def _options(written: str) -> _Options:
     )
 
 
-class _Reading:
-    def __init__(self, shape: Shape, where: Where) -> None:
-        self._options = _options(shape.options)
+class _ArgumentParser:
+    def __init__(self, spec: ArgumentSpec, where: PathScope) -> None:
+        self._options = _options(spec.options)
         self._where = where
-        self._shape = shape
-        self._taken: list[tuple[str, str]] = []
+        self._spec = spec
+        self._found: list[tuple[str, str]] = []
         self._operands: list[str] = []
-        self._awaited = ""
-        """The kinds of values that are to come."""
+        self._expected = ""
+        """The kinds of the next values."""
 
-    def taken(self) -> Taken:
-        """After all words have been read."""
-        return Taken(options=tuple(self._taken), operands=tuple(self._operands))
+    def parsed(self) -> ParsedArguments:
+        """The result after `find_mismatch`."""
+        return ParsedArguments(options=tuple(self._found), operands=tuple(self._operands))
 
-    def misfit(self, words: tuple[str, ...]) -> str:
+    def find_mismatch(self, words: tuple[str, ...]) -> str:
         for place, word in enumerate(words):
-            if self._awaited:
+            if self._expected:
                 why = self._value(word)
-            elif word == "--" and not (self._shape.options_first and self._operands):
+            elif word == "--" and not (self._spec.options_first and self._operands):
                 self._operands += words[place + 1 :]
                 break
             elif word.startswith("-") and word != "-":
@@ -113,28 +113,28 @@ class _Reading:
                 self._operands.append(word)
             if why:
                 return why
-        return NO_VALUE if self._awaited else self._end()
+        return MISSING_VALUE if self._expected else self._end()
 
     def _option(self, word: str) -> str:
-        if self._shape.options_first and self._operands:
+        if self._spec.options_first and self._operands:
             return f"{word} is one argument too many"
         return self._long(word) if word.startswith("--") else self._short(word)
 
     def _value(self, word: str) -> str:
-        kind, _, self._awaited = self._awaited.partition("+")
+        kind, _, self._expected = self._expected.partition("+")
         if word.startswith("-") and word != "-" and kind != "num":
             return f"{word} could be an option"
-        self._taken[-1] = (self._taken[-1][0], word)
-        return unlike(kind, word, self._where)
+        self._found[-1] = (self._found[-1][0], word)
+        return kind_mismatch(kind, word, self._where)
 
     def _long(self, word: str) -> str:
         options = self._options
         name, equals, value = word.partition("=")
-        self._taken.append((name, value))
+        self._found.append((name, value))
         if equals and (kind := options.valued.get(name) or options.optional.get(name)):
-            return unlike(kind, value, self._where)
+            return kind_mismatch(kind, value, self._where)
         if not equals and name in options.valued:
-            self._awaited = options.valued[name]
+            self._expected = options.valued[name]
             return ""
         known = not equals and (name in options.flags or name in options.optional)
         return "" if known else f"{name} is not on the list"
@@ -145,41 +145,41 @@ class _Reading:
             return ""
         for place in range(1, len(word)):
             name, rest = f"-{word[place]}", word[place + 1 :]
-            self._taken.append((name, ""))
-            if name in options.flags and rest and self._shape.letters is Letters.WHOLE:
+            self._found.append((name, ""))
+            if name in options.flags and rest and self._spec.letters is ShortOptions.WHOLE:
                 return "" if word in options.flags else f"{word} is not on the list"
             if name in options.flags:
                 continue
             if name in options.optional:
-                self._taken[-1] = (name, rest)
-                return unlike(options.optional[name], rest, self._where) if rest else ""
+                self._found[-1] = (name, rest)
+                return kind_mismatch(options.optional[name], rest, self._where) if rest else ""
             if name not in options.valued:
                 return f"{name} is not on the list"
             if rest:
                 return self._attached(name, rest)
-            self._awaited = options.valued[name]
+            self._expected = options.valued[name]
             return ""
         return ""
 
     def _attached(self, name: str, value: str) -> str:
         kind = self._options.valued[name]
-        if self._shape.letters is Letters.DETACHED and not re.fullmatch("[0-9]+", value):
+        if self._spec.letters is ShortOptions.DETACHED and not re.fullmatch("[0-9]+", value):
             return f"{name} takes its value from the next word"
-        self._taken[-1] = (name, value)
-        return unlike(kind, value, self._where)
+        self._found[-1] = (name, value)
+        return kind_mismatch(kind, value, self._where)
 
     def _end(self) -> str:
-        shape, taken = self._shape, self.taken()
-        if shape.needs and not taken.has(*shape.needs):
-            return f"unasked only with {' or '.join(shape.needs)}"
-        lacking = shape.operands_need and not taken.has(*shape.operands_need)
+        spec, parsed = self._spec, self.parsed()
+        if spec.needs and not parsed.has(*spec.needs):
+            return f"allowed unasked only with {' or '.join(spec.needs)}"
+        lacking = spec.operands_need and not parsed.has(*spec.operands_need)
         if self._operands and lacking:
-            return f"{self._operands[0]} only with {' or '.join(shape.operands_need)}"
-        kinds = shape.operands.split()
-        if taken.has(*shape.instead):
+            return f"{self._operands[0]} only with {' or '.join(spec.operands_need)}"
+        kinds = spec.operands.split()
+        if parsed.has(*spec.instead):
             kinds = kinds[1:]
-        elif len(self._operands) < shape.least:
-            return NO_ARGUMENT
+        elif len(self._operands) < spec.least:
+            return MISSING_ARGUMENT
         return self._of_operands(kinds)
 
     def _of_operands(self, kinds: list[str]) -> str:
@@ -187,18 +187,20 @@ class _Reading:
             kind = kinds[min(place, len(kinds) - 1)] if kinds else ""
             if not kind or (place >= len(kinds) and not kind.endswith("*")):
                 return f"{operand} is one argument too many"
-            if why := unlike(kind.removesuffix("*"), operand, self._where):
+            if why := kind_mismatch(kind.removesuffix("*"), operand, self._where):
                 return why
         return ""
 
 
-def misfit(shape: Shape, words: tuple[str, ...], where: Where) -> str:
-    """What in these arguments is not on the list; nothing if all of it is."""
-    return _Reading(shape, where).misfit(words)
+def mismatch(spec: ArgumentSpec, words: tuple[str, ...], where: PathScope) -> str:
+    """Why the arguments don't fit the spec; "" if they do."""
+    return _ArgumentParser(spec, where).find_mismatch(words)
 
 
-def taken(shape: Shape, words: tuple[str, ...], where: Where) -> Taken:
-    """Of words that fit the shape."""
-    reading = _Reading(shape, where)
-    reading.misfit(words)
-    return reading.taken()
+def parse_arguments(
+    spec: ArgumentSpec, words: tuple[str, ...], where: PathScope
+) -> ParsedArguments:
+    """Parse arguments that fit the spec."""
+    parser = _ArgumentParser(spec, where)
+    parser.find_mismatch(words)
+    return parser.parsed()

@@ -1,4 +1,4 @@
-"""Which paths are inside the workspace, and which of those are not like others."""
+"""Resolves paths of a command: inside the workspace or not, and readable without asking or not."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from allstop.policy.secret_files import is_secret
 
 Steps = tuple[str, ...]
 
-HARMLESS = frozenset({"/dev/null", "/dev/stdin"})
-MOST_FOLDERS = 8
+HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin"})
+MAX_FOLDERS = 8
 
 
-def no_links(path: str) -> bool:
+def never_escapes(path: str) -> bool:
     return False
 
 
-class Where(Struct, frozen=True, gc=False, kw_only=True):
-    """A workspace, and the folders in it in which a command might find itself."""
+class PathScope(Struct, frozen=True, gc=False, kw_only=True):
+    """A workspace, and the folders in it that may be a command's working directory."""
 
     root: str
     folders: tuple[Steps, ...] = ((),)
-    scratch: str = ""  # another folder in which it may do as it likes
-    leads_out: Callable[[str], bool] = no_links  # by links that are on the way
-    is_fed: bool = False  # it reads what the command before it writes
+    scratch: str = ""  # another folder that the command may use freely
+    escapes: Callable[[str], bool] = never_escapes  # whether links in a path lead outside
+    reads_stdin: bool = False  # its input is the output of the command before it
 
-    def leads(self, path: str) -> tuple[Steps, ...] | None:
-        """Where a path ends, from each of the folders; None if that can be outside."""
+    def resolve(self, path: str) -> tuple[Steps, ...] | None:
+        """The targets of a path from each of the folders; None if one may be outside."""
         ends = [self._end(path, folder) for folder in self.folders]
         found = tuple(dict.fromkeys(end for end in ends if end is not None))
         return found if None not in ends else None
 
     def _end(self, path: str, folder: Steps) -> Steps | None:
         end = resolve(path, self.root, folder)
-        if end is not None and self.leads_out(self._whole(path, folder)):
+        if end is not None and self.escapes(self._whole(path, folder)):
             return None
         is_other = end is None and self.scratch and path.startswith("/")
         return resolve(path, self.scratch) if is_other else end
@@ -45,7 +45,7 @@ class Where(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def resolve(path: str, root: str, folder: Steps = ()) -> Steps | None:
-    """The steps from the root, component by component; None where it leaves the root on its way."""
+    """The components of a path below the root; None if it leaves the root at any point."""
     if path.startswith("~") or "\0" in path:
         return None
     steps = [step for step in path.split("/") if step not in ("", ".")]
@@ -65,11 +65,11 @@ def resolve(path: str, root: str, folder: Steps = ()) -> Steps | None:
     return tuple(walked)
 
 
-def readable(path: str, where: Where) -> str:
-    """Why a command may not read this without being asked about; nothing if it may."""
-    if path in HARMLESS or path == "-":
+def unreadable_reason(path: str, where: PathScope) -> str:
+    """Why reading a path needs permission; "" if it doesn't."""
+    if path in HARMLESS_DEVICES or path == "-":
         return ""
-    ends = where.leads(path)
+    ends = where.resolve(path)
     if ends is None:
         return f"{path} is outside the workspace"
     return f"{path} may hold secrets" if any(is_secret(end) for end in ends) else ""

@@ -1,18 +1,18 @@
-"""Programs that only look, each with exactly the options that are known to do no harm.
+"""The table of read-only programs, each with the options that are known to be harmless.
 
-What is missing is missing for a reason more often than not: `sort -o`, `tree -o` and `xxd`'s second
-operand write; `rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets; `man`
-and `yq` can read more than they seem to; `yarn`, `pnpm`, `poetry` and `pytest` may load code
-of the workspace before they print as much as their version; `lsof` may ask the network for names.
+Most omissions are deliberate: `sort -o`, `tree -o` and `xxd`'s second operand write files;
+`rg --pre`, `fd -x` and `sort --compress-program` run programs; `date -s` sets the clock; `man` and
+`yq` can read other files; `yarn`, `pnpm`, `poetry` and `pytest` may load code of the workspace even
+to print their version; `lsof` may resolve names over the network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allstop.policy.options import Letters, Shape
+from allstop.policy.options import ArgumentSpec, ShortOptions
 
-_GREP = Shape(
+_GREP = ArgumentSpec(
     options="-E -F -G -P -i -y -v -w -x -c -l -L -n -H -h -o -q -s -a -I -z -Z -b -r -R -T -U -NUM"
     " -A=num -B=num -C=num -m=num -e=text -f=path --after-context=num --before-context=num"
     " --context=num --max-count=num --regexp=text --file=path --include=text --exclude=text"
@@ -26,7 +26,7 @@ _GREP = Shape(
     least=1,
     instead=("-e", "-f", "--regexp", "--file"),
 )
-_RG = Shape(
+_RG = ArgumentSpec(
     options="-n -N -i -S -s -w -x -l -c -o -v -F -P -U -u -L -0 -I -H -p -q -a -A=num -B=num -C=num"
     " -m=num -t=text -T=text -g=text -e=text -f=path -d=num -M=num -r=text -j=num -E=text"
     " --line-number --no-line-number --ignore-case --smart-case --case-sensitive --word-regexp"
@@ -46,7 +46,7 @@ _RG = Shape(
     operands="text path*",
     instead=("-e", "-f", "--regexp", "--file", "--files", "--type-list"),
 )
-_FD = Shape(
+_FD = ArgumentSpec(
     options="-H -I -u -s -i -g -F -a -p -0 -L -1 -q -e=text -t=text -d=num -E=text -S=text -c=text"
     " -j=num --hidden --no-ignore --no-ignore-vcs --unrestricted --case-sensitive --ignore-case"
     " --glob --fixed-strings --absolute-path --full-path --print0 --follow --quiet"
@@ -55,26 +55,26 @@ _FD = Shape(
     " --changed-within=text --changed-before=text --prune --and=text --version -V",
     operands="text path*",
 )
-_AWK = Shape(options="-F=text -v=assignment", operands="awk path*", least=1)
-_AG = Shape(
+_AWK = ArgumentSpec(options="-F=text -v=assignment", operands="awk path*", least=1)
+_AG = ArgumentSpec(
     options="-i -s -S -w -v -l -L -c -o -Q -A=num -B=num -C=num -m=num -G=text -g=text --nocolor"
     " --noheading --nogroup --ignore=text --literal --count --column --ignore-case --word-regexp"
     " --files-with-matches --depth=num --hidden --py --js --ts --go --rust --java --ruby --cpp --cc",
     operands="text path*",
     instead=("-g",),
 )
-_GZIP = Shape(
+_GZIP = ArgumentSpec(
     options="-c -d -l -t -v --stdout --to-stdout --decompress --list --test --verbose",
     needs=("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"),
     least=1,
 )
-_SUM = Shape(options="-b -t --binary --text --tag -z --zero")
-_VERSION = Shape(options="--version", operands="", needs=("--version",))
-_VERSION_LARGE = Shape(options="--version -V", operands="", needs=("--version", "-V"))
-_VERSION_SMALL = Shape(options="--version -v", operands="", needs=("--version", "-v"))
+_SUM = ArgumentSpec(options="-b -t --binary --text --tag -z --zero")
+_VERSION = ArgumentSpec(options="--version", operands="", needs=("--version",))
+_VERSION_LARGE = ArgumentSpec(options="--version -V", operands="", needs=("--version", "-V"))
+_VERSION_SMALL = ArgumentSpec(options="--version -v", operands="", needs=("--version", "-v"))
 
-PROGRAMS: Mapping[str, Shape] = {
-    "ls": Shape(
+PROGRAMS: Mapping[str, ArgumentSpec] = {
+    "ls": ArgumentSpec(
         options="-a -A -b -B -c -C -d -f -F -g -G -h -H -i -k -l -L -m -n -N -o -p -q -Q -r -R -s"
         " -S -t -T=num -u -U -v -w=num -x -X -Z -1 --all --almost-all --author --color[=text]"
         " --directory --classify[=text] --file-type --full-time --group-directories-first"
@@ -82,15 +82,21 @@ PROGRAMS: Mapping[str, Shape] = {
         " --literal --no-group --numeric-uid-gid --recursive --reverse --size --sort=text"
         " --time=text --time-style=text --width=num --format=text --dereference"
     ),
-    "cat": Shape(
+    "cat": ArgumentSpec(
         options="-A -b -e -E -n -s -t -T -u -v --show-all --number --number-nonblank"
         " --show-ends --show-nonprinting --show-tabs --squeeze-blank"
     ),
-    "tac": Shape(),
-    "head": Shape(options="-NUM -n=num -c=num -q -v -z --lines=num --bytes=num --quiet --verbose"),
-    "tail": Shape(options="-NUM -n=num -c=num -q -v -z --lines=num --bytes=num --quiet --verbose"),
-    "wc": Shape(options="-c -m -l -L -w --bytes --chars --lines --max-line-length --words"),
-    "nl": Shape(options="-b=text -n=text -s=text -w=num -v=num -i=num -d=text -f=text -h=text -p"),
+    "tac": ArgumentSpec(),
+    "head": ArgumentSpec(
+        options="-NUM -n=num -c=num -q -v -z --lines=num --bytes=num --quiet --verbose"
+    ),
+    "tail": ArgumentSpec(
+        options="-NUM -n=num -c=num -q -v -z --lines=num --bytes=num --quiet --verbose"
+    ),
+    "wc": ArgumentSpec(options="-c -m -l -L -w --bytes --chars --lines --max-line-length --words"),
+    "nl": ArgumentSpec(
+        options="-b=text -n=text -s=text -w=num -v=num -i=num -d=text -f=text -h=text -p"
+    ),
     "grep": _GREP,
     "egrep": _GREP,
     "fgrep": _GREP,
@@ -98,7 +104,7 @@ PROGRAMS: Mapping[str, Shape] = {
     "fd": _FD,
     "fdfind": _FD,
     "ag": _AG,
-    "sed": Shape(
+    "sed": ArgumentSpec(
         options="-n -E -r -s -u -z --quiet --silent --regexp-extended -e=sed --expression=sed",
         operands="sed path*",
         least=1,
@@ -107,74 +113,76 @@ PROGRAMS: Mapping[str, Shape] = {
     "awk": _AWK,
     "gawk": _AWK,
     "mawk": _AWK,
-    "jq": Shape(
+    "jq": ArgumentSpec(
         options="-r -c -e -n -s -S -C -M -a -j -R --raw-output --compact-output --exit-status"
         " --null-input --slurp --sort-keys --color-output --monochrome-output --ascii-output"
         " --join-output --raw-input --tab --indent=num --arg=name+text --argjson=name+text --version",
         operands="jq path*",
     ),
-    "tree": Shape(
+    "tree": ArgumentSpec(
         options="-a -d -f -i -l -s -h -D -C -n -F -p -u -g -q -N -r -t -v -x -J -X -A -S -L=num"
         " -I=text -P=text --dirsfirst --filesfirst --noreport --gitignore --prune --du --si --inodes"
         " --device --sort[=text] --filelimit=num --ignore-case --matchdirs --charset=text --metafirst",
-        letters=Letters.DETACHED,
+        letters=ShortOptions.DETACHED,
     ),
-    "stat": Shape(
+    "stat": ArgumentSpec(
         options="-c=text -f -L -t -x -r --format=text --printf=text --terse --dereference"
         " --file-system"
     ),
-    "file": Shape(
+    "file": ArgumentSpec(
         options="-b -i -I -L -h -k -0 -r --brief --mime --mime-type --mime-encoding --dereference"
         " --no-dereference --extension --keep-going",
         least=1,
     ),
-    "du": Shape(
+    "du": ArgumentSpec(
         options="-s -h -a -c -d=num -k -m -b -x -S -l -0 -t=num --summarize --human-readable --all"
         " --total --max-depth=num --apparent-size --bytes --exclude=text --one-file-system"
         " --threshold=num --time[=text] --si --inodes"
     ),
-    "df": Shape(
+    "df": ArgumentSpec(
         options="-h -H -k -m -T -i -a -l -P -t=text -x=text --human-readable --print-type --inodes"
         " --output[=text] --total --local --all",
     ),
-    "pwd": Shape(options="-P -L", operands=""),
-    "printf": Shape(operands="slight*", least=1),
-    ":": Shape(operands="slight*"),
-    "basename": Shape(options="-a -s=text -z --multiple --suffix=text", operands="text*", least=1),
-    "dirname": Shape(options="-z", operands="text*", least=1),
-    "realpath": Shape(
+    "pwd": ArgumentSpec(options="-P -L", operands=""),
+    "printf": ArgumentSpec(operands="literal*", least=1),
+    ":": ArgumentSpec(operands="literal*"),
+    "basename": ArgumentSpec(
+        options="-a -s=text -z --multiple --suffix=text", operands="text*", least=1
+    ),
+    "dirname": ArgumentSpec(options="-z", operands="text*", least=1),
+    "realpath": ArgumentSpec(
         options="-e -m -L -P -q -s -z --relative-to=path --relative-base=path --canonicalize-existing"
         " --canonicalize-missing --no-symlinks"
     ),
-    "readlink": Shape(options="-f -e -m -n -q -s -v -z --canonicalize"),
-    "which": Shape(options="-a -s", operands="name*"),
-    "whereis": Shape(options="-b -m -s", operands="name*"),
-    "type": Shape(options="-a -t -p -P", operands="name*"),
-    "sort": Shape(
+    "readlink": ArgumentSpec(options="-f -e -m -n -q -s -v -z --canonicalize"),
+    "which": ArgumentSpec(options="-a -s", operands="name*"),
+    "whereis": ArgumentSpec(options="-b -m -s", operands="name*"),
+    "type": ArgumentSpec(options="-a -t -p -P", operands="name*"),
+    "sort": ArgumentSpec(
         options="-b -d -f -g -h -i -M -n -r -R -V -c -C -m -s -u -z -k=text -t=text --key=text"
         " --field-separator=text --numeric-sort --reverse --unique --ignore-case --human-numeric-sort"
         " --version-sort --general-numeric-sort --month-sort --stable --check[=text]"
         " --ignore-leading-blanks --dictionary-order --zero-terminated --merge --sort=text"
     ),
-    "uniq": Shape(
+    "uniq": ArgumentSpec(
         options="-c -d -D -i -u -z -f=num -s=num -w=num --count --repeated --unique --ignore-case"
         " --skip-fields=num --skip-chars=num --check-chars=num",
         operands="path",
         options_first=True,
     ),
-    "cut": Shape(
+    "cut": ArgumentSpec(
         options="-b=text -c=text -d=text -f=text -s -n -z --bytes=text --characters=text"
         " --delimiter=text --fields=text --only-delimited --complement --output-delimiter=text"
     ),
-    "tr": Shape(
+    "tr": ArgumentSpec(
         options="-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1",
         operands="text text",
         least=1,
     ),
-    "paste": Shape(options="-d=text -s -z --delimiters=text --serial"),
-    "join": Shape(options="-1=num -2=num -j=num -t=text -a=num -v=num -e=text -o=text -i"),
-    "comm": Shape(options="-1 -2 -3 -i -z --total --nocheck-order --output-delimiter=text"),
-    "diff": Shape(
+    "paste": ArgumentSpec(options="-d=text -s -z --delimiters=text --serial"),
+    "join": ArgumentSpec(options="-1=num -2=num -j=num -t=text -a=num -v=num -e=text -o=text -i"),
+    "comm": ArgumentSpec(options="-1 -2 -3 -i -z --total --nocheck-order --output-delimiter=text"),
+    "diff": ArgumentSpec(
         options="-u -U=num -c -C=num -r -q -s -w -b -B -i -N -y -a -E -Z -d -t -p -e -n -W=num -x=text -I=text"
         " --unified[=num] --context[=num] --recursive --brief --report-identical-files"
         " --ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-case --new-file"
@@ -182,7 +190,7 @@ PROGRAMS: Mapping[str, Shape] = {
         " --suppress-common-lines --left-column --strip-trailing-cr --label=text -L=text"
         " --ignore-trailing-space --ignore-matching-lines=text --normal --no-dereference --expand-tabs",
     ),
-    "cmp": Shape(options="-b -l -s -n=num -i=text --silent --quiet --verbose", least=1),
+    "cmp": ArgumentSpec(options="-b -l -s -n=num -i=text --silent --quiet --verbose", least=1),
     "md5sum": _SUM,
     "sha1sum": _SUM,
     "sha224sum": _SUM,
@@ -190,87 +198,91 @@ PROGRAMS: Mapping[str, Shape] = {
     "sha384sum": _SUM,
     "sha512sum": _SUM,
     "b2sum": _SUM,
-    "cksum": Shape(options="-a=text --algorithm=text --tag"),
-    "sum": Shape(options="-r -s"),
-    "shasum": Shape(options="-a=num -b -t"),
-    "md5": Shape(options="-q -r"),
-    "date": Shape(
+    "cksum": ArgumentSpec(options="-a=text --algorithm=text --tag"),
+    "sum": ArgumentSpec(options="-r -s"),
+    "shasum": ArgumentSpec(options="-a=num -b -t"),
+    "md5": ArgumentSpec(options="-q -r"),
+    "date": ArgumentSpec(
         options="-u -R -I[=text] -d=text -r=path --utc --universal --iso-8601[=text] --rfc-3339=text"
         " --rfc-email --date=text --reference=path",
         operands="plus",
     ),
-    "cal": Shape(options="-1 -3 -y -m -s", operands="num*"),
-    "uname": Shape(options="-a -s -n -r -v -m -p -i -o --all --kernel-name --machine", operands=""),
-    "arch": Shape(operands=""),
-    "whoami": Shape(operands=""),
-    "id": Shape(options="-u -g -G -n -r --user --group --groups --name", operands=""),
-    "groups": Shape(operands=""),
-    "tty": Shape(options="-s", operands=""),
-    "nproc": Shape(options="--all", operands=""),
-    "uptime": Shape(options="-p -s --pretty", operands=""),
-    "free": Shape(options="-b -k -m -g -h -t -w --human --mega --giga --total", operands=""),
-    "lscpu": Shape(options="-e -p -J --json", operands=""),
-    "locale": Shape(options="-a", operands=""),
-    "hostname": Shape(options="-s -f -i -I -d", operands=""),
-    "xxd": Shape(
+    "cal": ArgumentSpec(options="-1 -3 -y -m -s", operands="num*"),
+    "uname": ArgumentSpec(
+        options="-a -s -n -r -v -m -p -i -o --all --kernel-name --machine", operands=""
+    ),
+    "arch": ArgumentSpec(operands=""),
+    "whoami": ArgumentSpec(operands=""),
+    "id": ArgumentSpec(options="-u -g -G -n -r --user --group --groups --name", operands=""),
+    "groups": ArgumentSpec(operands=""),
+    "tty": ArgumentSpec(options="-s", operands=""),
+    "nproc": ArgumentSpec(options="--all", operands=""),
+    "uptime": ArgumentSpec(options="-p -s --pretty", operands=""),
+    "free": ArgumentSpec(options="-b -k -m -g -h -t -w --human --mega --giga --total", operands=""),
+    "lscpu": ArgumentSpec(options="-e -p -J --json", operands=""),
+    "locale": ArgumentSpec(options="-a", operands=""),
+    "hostname": ArgumentSpec(options="-s -f -i -I -d", operands=""),
+    "xxd": ArgumentSpec(
         options="-a -b -c=num -e -g=num -i -l=num -o=num -p -s=num -u -d -ps",
         operands="path",
         options_first=True,
-        letters=Letters.WHOLE,
+        letters=ShortOptions.WHOLE,
     ),
-    "od": Shape(
+    "od": ArgumentSpec(
         options="-A=text -t=text -j=num -N=num -w[=num] -v -a -b -c -d -f -i -l -o -s -x"
         " --format=text --address-radix=text --skip-bytes=num --read-bytes=num"
     ),
-    "hexdump": Shape(options="-b -c -C -d -o -x -v -n=num -s=num --canonical"),
-    "strings": Shape(
+    "hexdump": ArgumentSpec(options="-b -c -C -d -o -x -v -n=num -s=num --canonical"),
+    "strings": ArgumentSpec(
         options="-a -n=num -t=object -e=object -f --all --bytes=num --radix=object -NUM",
         operands="object*",
     ),
-    "nm": Shape(
+    "nm": ArgumentSpec(
         options="-a -C -D -g -u -n -p -S -A --demangle --defined-only --undefined-only",
         operands="object*",
     ),
-    "readelf": Shape(
+    "readelf": ArgumentSpec(
         options="-a -h -l -S -s -d -n -r -W -e --file-header --syms --dynamic --wide",
         operands="object*",
     ),
-    "size": Shape(options="-A -B -G -d -o -x -t", operands="object*"),
-    "objdump": Shape(
+    "size": ArgumentSpec(options="-A -B -G -d -o -x -t", operands="object*"),
+    "objdump": ArgumentSpec(
         options="-d -D -t -T -x -h -p -r -R -s -C -f -M=object -j=object --disassemble[=text] --syms"
         " --demangle[=text] --no-show-raw-insn --section=object --headers --all-headers",
         operands="object*",
         least=1,
     ),
-    "gofmt": Shape(options="-l -d -e -s", least=1),
-    "shellcheck": Shape(
+    "gofmt": ArgumentSpec(options="-l -d -e -s", least=1),
+    "shellcheck": ArgumentSpec(
         options="-s=text -e=text -i=text -f=text -S=text -C[=text] --shell=text --exclude=text"
         " --include=text --format=text --severity=text --color[=text]",
         least=1,
     ),
-    "pgrep": Shape(options="-f -l -a -c -x -n -o -i -u=text", operands="text"),
-    "column": Shape(
+    "pgrep": ArgumentSpec(options="-f -l -a -c -x -n -o -i -u=text", operands="text"),
+    "column": ArgumentSpec(
         options="-t -s=text -x -c=num -n -e -o=text -N=text -H=text -R=text --table"
         " --separator=text --output-separator=text --table-columns=text"
     ),
-    "fold": Shape(options="-b -s -w=num --width=num --spaces"),
-    "fmt": Shape(options="-w=num -s -u -NUM --width=num"),
-    "expand": Shape(options="-t=num -i --tabs=num"),
-    "unexpand": Shape(options="-a -t=num"),
-    "rev": Shape(),
-    "seq": Shape(
+    "fold": ArgumentSpec(options="-b -s -w=num --width=num --spaces"),
+    "fmt": ArgumentSpec(options="-w=num -s -u -NUM --width=num"),
+    "expand": ArgumentSpec(options="-t=num -i --tabs=num"),
+    "unexpand": ArgumentSpec(options="-a -t=num"),
+    "rev": ArgumentSpec(),
+    "seq": ArgumentSpec(
         options="-s=text -w -f=text --separator=text --equal-width", operands="num num num"
     ),
-    "expr": Shape(operands="slight*", least=1),
-    "base64": Shape(options="-w=num --wrap=num -d --decode", operands="path"),
-    "shuf": Shape(options="-n=num -e -z --head-count=num"),
-    "iconv": Shape(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
-    **dict.fromkeys(["zcat", "bzcat", "xzcat", "zstdcat"], Shape(least=1)),
+    "expr": ArgumentSpec(operands="literal*", least=1),
+    "base64": ArgumentSpec(options="-w=num --wrap=num -d --decode", operands="path"),
+    "shuf": ArgumentSpec(options="-n=num -e -z --head-count=num"),
+    "iconv": ArgumentSpec(options="-f=text -t=text -c -l --from-code=text --to-code=text --list"),
+    **dict.fromkeys(["zcat", "bzcat", "xzcat", "zstdcat"], ArgumentSpec(least=1)),
     "gzip": _GZIP,
     "gunzip": _GZIP,
-    "unzip": Shape(options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1),
-    "zipinfo": Shape(options="-1 -s -m -l -h -t", operands="path text*", least=1),
-    "tokei": Shape(options="-f --files -s=text --sort=text -t=text --types=text -e=text"),
+    "unzip": ArgumentSpec(
+        options="-l -v -Z -1", operands="path text*", needs=("-l", "-v", "-Z"), least=1
+    ),
+    "zipinfo": ArgumentSpec(options="-1 -s -m -l -h -t", operands="path text*", least=1),
+    "tokei": ArgumentSpec(options="-f --files -s=text --sort=text -t=text --types=text -e=text"),
     "pypy3": _VERSION_LARGE,
     "node": _VERSION_SMALL,
     "deno": _VERSION,
@@ -319,36 +331,39 @@ PROGRAMS: Mapping[str, Shape] = {
 }
 
 _PIP = {
-    "list": Shape(options="--format=text --not-required --user", operands=""),
-    "show": Shape(options="-f --files -v --verbose", operands="name*", least=1),
-    "freeze": Shape(options="--all --user -l --local", operands=""),
-    "check": Shape(operands=""),
+    "list": ArgumentSpec(options="--format=text --not-required --user", operands=""),
+    "show": ArgumentSpec(options="-f --files -v --verbose", operands="name*", least=1),
+    "freeze": ArgumentSpec(options="--all --user -l --local", operands=""),
+    "check": ArgumentSpec(operands=""),
 }
 
-_NPM_LS = Shape(
+_NPM_LS = ArgumentSpec(
     options="--depth=num -g --global --all -a --json --parseable --long --prod --production --dev"
     " --omit=text",
     operands="name*",
 )
 
-SUBCOMMANDS: Mapping[str, Mapping[str, Shape]] = {
+SUBCOMMANDS: Mapping[str, Mapping[str, ArgumentSpec]] = {
     "pip": _PIP,
     "pip3": _PIP,
     "npm": {
         "ls": _NPM_LS,
         "list": _NPM_LS,
-        "explain": Shape(options="--json", operands="name*"),
-        "why": Shape(options="--json", operands="name*"),
-        "root": Shape(options="-g", operands=""),
-        "prefix": Shape(options="-g", operands=""),
+        "explain": ArgumentSpec(options="--json", operands="name*"),
+        "why": ArgumentSpec(options="--json", operands="name*"),
+        "root": ArgumentSpec(options="-g", operands=""),
+        "prefix": ArgumentSpec(options="-g", operands=""),
     },
     "go": {
-        "version": Shape(operands=""),
-        "env": Shape(
+        "version": ArgumentSpec(operands=""),
+        "env": ArgumentSpec(
             operands="GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOFLAGS|GOVERSION|GOCACHE|GOMODCACHE*",
             least=1,
         ),
     },
-    "rustc": {"--print": Shape(operands="sysroot|cfg|target-list", least=1)},
-    "rustup": {"show": Shape(operands=""), "toolchain": Shape(operands="list", least=1)},
+    "rustc": {"--print": ArgumentSpec(operands="sysroot|cfg|target-list", least=1)},
+    "rustup": {
+        "show": ArgumentSpec(operands=""),
+        "toolchain": ArgumentSpec(operands="list", least=1),
+    },
 }

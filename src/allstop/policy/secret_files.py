@@ -1,11 +1,11 @@
-"""Which files may hold secrets, by their names: known ones, and any data called after a secret."""
+"""Which files may hold secrets, by name: known files, and data files named after a secret."""
 
 from __future__ import annotations
 
 import re
 from fnmatch import translate
 
-from allstop.policy.command_line import set_of
+from allstop.policy.command_line import word_set
 
 Steps = tuple[str, ...]
 
@@ -25,11 +25,11 @@ _KNOWN = _patterns(
     " *.jks *.keystore *.keytab *.ppk *.ovpn *.gpg *.asc *.age *.mobileprovision cookies.txt *.sqlite-wal"
     " .m2 .gem .composer .subversion shadow .*_history .lesshst .viminfo"
 )
-_OPEN = _patterns(".env.example .env.sample .env.template .env.dist .env*.example *.pub")
-_OF_GIT = frozenset({"config", "config.worktree", "credentials"})
-"""Addresses in them can hold passwords."""
+_PUBLIC = _patterns(".env.example .env.sample .env.template .env.dist .env*.example *.pub")
+_GIT_CONFIG_FILES = frozenset({"config", "config.worktree", "credentials"})
+"""URLs in them can contain passwords."""
 
-_NAMES = set_of(
+_NAMES = word_set(
     "secret secrets credential credentials creds password passwords passwd passphrase token apikey"
     " apikeys privatekey accesskey authtoken"
 )
@@ -39,29 +39,29 @@ _PAIRS = re.compile(
     r"|(?:auth|access|refresh|session|bearer|github|gitlab|slack|bot)[._-]?tokens?"
     r"|vault[._-]?pass|kubeconfig|_(?:rsa|dsa|ed25519|ecdsa)$"
 )
-CODE = set_of(
+CODE = word_set(
     "c cc cpp cs css dart el erl ex exs go graphql h hpp hs html java jl js jsx kt less lua m md mdx mjs"
     " ml php proto pug py pyi r rb rs rst sass scala scss sh sql svelte swift ts tsx vue zig png svg"
 )
-"""Kinds of files that are written by hand and shown to others, so that one called token is code."""
+"""File types of source code and documents, where a name like "token" means no secret."""
 
 
 def is_secret(steps: Steps) -> bool:
     low = tuple(step.lower() for step in steps)
-    if ".git" in low and low[-1] in _OF_GIT:
+    if ".git" in low and low[-1] in _GIT_CONFIG_FILES:
         return True
     if any(_is_known(step) for step in low):
         return True
-    return bool(low) and not _is_code(low[-1]) and any(_is_called_so(step) for step in low)
+    return bool(low) and not _is_code(low[-1]) and any(_has_secret_name(step) for step in low)
 
 
 def _is_known(step: str) -> bool:
-    return bool(_KNOWN.match(step)) and not _OPEN.match(step)
+    return bool(_KNOWN.match(step)) and not _PUBLIC.match(step)
 
 
 def _is_code(name: str) -> bool:
     return "." in name[1:] and name.rpartition(".")[2] in CODE
 
 
-def _is_called_so(step: str) -> bool:
+def _has_secret_name(step: str) -> bool:
     return not _NAMES.isdisjoint(re.split(r"[^a-z]+", step)) or bool(_PAIRS.search(step))

@@ -1,14 +1,14 @@
-"""Regular expressions between two marks, where every program agrees on which mark ends them.
+"""A pattern for regular expressions between delimiters that all versions of sed and awk read alike.
 
-Programs differ in what brackets hide: `/[]/`, `/[\\]/` and `/[[:alpha:]/` are whole for some, and for
-others they go on to the next slash. So a bracket holds no mark, and closes where all see it close.
+Programs differ on brackets: for some, `/[]/`, `/[\\]/` and `/[[:alpha:]/` are complete, for others
+they go on to the next slash. So a bracket must not contain the delimiter or end ambiguously.
 """
 
 from __future__ import annotations
 
 
-def between(mark: str) -> str:
-    """What fits all that may stand before the second mark."""
+def regex_between(mark: str) -> str:
+    """A pattern for the text before the closing delimiter."""
     within = rf"\[:[a-z]+:\]|[^{mark}\[\]\\\n]|\\[^{mark}\[\]\n]"
     opening = r"\[(?:\^(?!\])|(?![\^\]]))"
     return rf"(?:[^{mark}\\\n\[]|\\[^\n]|{opening}(?:{within})+\])*"

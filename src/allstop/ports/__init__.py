@@ -1,4 +1,4 @@
-"""What the loop needs from the outside world."""
+"""Protocols of the outside world: journal, agents, programs, workspaces, notifications."""
 
 from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent
@@ -9,20 +9,20 @@ from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch
 from allstop.ports.journal import Alarm as Alarm
 from allstop.ports.journal import Cursor as Cursor
-from allstop.ports.journal import Ear as Ear
 from allstop.ports.journal import Entry as Entry
 from allstop.ports.journal import Head as Head
 from allstop.ports.journal import HeldError as HeldError
 from allstop.ports.journal import Holder as Holder
 from allstop.ports.journal import Journal as Journal
+from allstop.ports.journal import Listener as Listener
 from allstop.ports.journal import Placed as Placed
 from allstop.ports.journal import Record as Record
 from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
-from allstop.ports.journal import quiet as quiet
-from allstop.ports.notify import Teller as Teller
+from allstop.ports.journal import no_alarm as no_alarm
+from allstop.ports.notify import Channel as Channel
 from allstop.ports.programs import DESK as DESK
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import Caps as Caps
@@ -33,8 +33,8 @@ from allstop.ports.programs import Isolation as Isolation
 from allstop.ports.programs import Launch as Launch
 from allstop.ports.programs import Launcher as Launcher
 from allstop.ports.programs import LaunchError as LaunchError
+from allstop.ports.programs import MemoryExceeded as MemoryExceeded
 from allstop.ports.programs import Network as Network
-from allstop.ports.programs import Outgrown as Outgrown
 from allstop.ports.programs import Stream as Stream
 from allstop.ports.programs import UnsafeError as UnsafeError
 from allstop.ports.workspaces import Candidate as Candidate

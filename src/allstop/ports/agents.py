@@ -1,4 +1,4 @@
-"""Whoever takes turns."""
+"""The agent's protocol: takes turns, and reports to the loop meanwhile."""
 
 from __future__ import annotations
 
@@ -16,81 +16,82 @@ from allstop.ports.programs import Box
 
 
 class Live(NamedTuple):
-    """Something to show while it happens; it is not kept."""
+    """A piece of output to show at once; it isn't stored."""
 
     kind: str
     text: str
 
 
 class Watch(Protocol):
-    """What an agent tells the loop while it takes a turn."""
+    """Receives an agent's reports during a turn."""
 
     def live(self, live: Live) -> None: ...
 
     async def opened(self, thread: str) -> None:
-        """The agent's name for its conversation, before anything is said in it."""
+        """Report the agent's id of its conversation, before anything is said in it."""
         ...
 
     async def saw(self, item: Item) -> None: ...
 
     async def words(self) -> str:
-        """What a person says meanwhile, for who can tell it to the agent at once; waits for it.
+        """Wait for a message of a person to the running turn, for agents that can be steered.
 
-        It is the same until `reached` is called. What is not told now is in the next prompt.
+        It returns the same text until `reached` is called. An undelivered text goes into the next
+        prompt.
         """
         ...
 
     async def reached(self) -> None:
-        """The agent has taken up what `words` gave: it is told no other way, and never again."""
+        """Report that the agent has received the text of `words`; it isn't sent again."""
         ...
 
     async def ask(self, ask: Ask) -> Answer:
-        """Whether it may do this, or what it wants to know.
+        """Ask for permission, or for information.
 
-        Waits for a person where no rule decides; that nobody is there is an answer, too.
+        Waits for a person if no rule decides; the answer may be that nobody is there.
         """
         ...
 
 
 class TokenCap(StrEnum):
-    """What a driver makes of the most tokens that a turn may use."""
+    """How a driver applies the token limit of a turn."""
 
-    NONE = "none"  # nothing
-    AFTER = "after"  # the turn is ended after the call of its model that came to it
-    EXACT = "exact"  # no call is made that could pass it
+    NONE = "none"  # not at all
+    AFTER = "after"  # ends the turn after the model call that reaches it
+    EXACT = "exact"  # makes no call that could exceed it
 
 
 class Abilities(Struct, frozen=True, kw_only=True):
-    """What a driver can do besides taking a turn."""
+    """Optional abilities of a driver."""
 
     resume: bool = False
-    fork: bool = False  # who can't fails such a turn and says so
-    steer: bool = False  # it can be told something in the middle of a turn
+    fork: bool = False  # without it, such a turn fails with a message
+    steer: bool = False  # it can receive messages during a turn
     asks: bool = False
     plan: bool = False
     diff: bool = False
     usage: bool = False
     structured: bool = False
-    review: bool = False  # one of its own in a workspace, by a prompt's `review`
+    review: bool = False  # a built-in review of a workspace, by a prompt's `review`
     needs_box: bool = False
     token_cap: TokenCap = TokenCap.NONE
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What an agent is asked to do."""
+    """A request to an agent."""
 
     run: RunId
     prompt: Prompt
     place: Box | None = None
-    thread: str | None = None  # go on with this conversation; None starts one
-    fork: bool = False  # … in a copy of it
-    asks_first: bool = False  # ask before every command, not only for what leads out of the box
+    thread: str | None = None  # continue this conversation; None starts one
+    fork: bool = False  # continue in a copy of it
+    asks_first: bool = False  # ask before every command, not only before those that leave the box
     idle_s: float = 600.0
     max_tokens: int | None = None
 
 
 class Agent(Protocol):
-    """Takes turns. Being cancelled must end whatever it started, commands included."""
+    """Takes turns. Cancellation must end everything it started, commands included."""
 
     @property
     def abilities(self) -> Abilities: ...
@@ -98,7 +99,7 @@ class Agent(Protocol):
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed: ...
 
     async def close(self) -> None:
-        """Let go of what is kept between turns."""
+        """Release resources that are kept between turns."""
         ...
 
 

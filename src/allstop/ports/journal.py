@@ -1,4 +1,4 @@
-"""Where what happened is kept."""
+"""The journal's protocol: an append-only record of each run's events."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class Record(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A record and its place among those of all runs."""
+    """A record and its position among the records of all runs."""
 
     pos: int
     record: Record
 
 
 class Cursor(Struct, frozen=True, gc=False):
-    """How far someone has read a run, and the helm; where it matters, also all that others wrote."""
+    """How far a reader has read a run and the helm, and optionally the records of all runs."""
 
     run: RunId
     seq: int
     helm: int
-    place: int | None = None  # nothing that another process wrote comes after it
+    place: int | None = None  # no other process has written after this position
 
 
 class Head(NamedTuple):
-    """What is known of a run without reading it."""
+    """Facts about a run that are known without reading its events."""
 
     run: RunId
     kind: str
@@ -53,7 +53,7 @@ class Head(NamedTuple):
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """Who drives a run."""
+    """The process that drives a run."""
 
     pid: int
     host: str
@@ -62,7 +62,7 @@ class Holder(Struct, frozen=True, kw_only=True):
 
 
 class StaleError(Exception):
-    """Someone wrote to the run or to the helm first: read again and think again."""
+    """Another writer wrote to the run or the helm first: read the run again."""
 
 
 class HeldError(AllstopError):
@@ -76,55 +76,55 @@ class HeldError(AllstopError):
             if holder
             else "another process"
         )
-        super().__init__(f"{run} is being driven by {who}", "stop that one first, or let it finish")
+        super().__init__(f"{run} is driven by {who}", "stop that process first, or let it finish")
         self.run = run
         self.holder = holder
 
 
 class StoreFullError(AllstopError):
-    """The disk that holds the store is full: nothing can be written until there is room."""
+    """The journal's disk is full: nothing can be written until there is space."""
 
     default_code = "store_full"
 
 
 class StoreBusyError(AllstopError):
-    """Another process keeps the store locked: nothing can be written until it lets go."""
+    """Another process keeps the journal locked: nothing can be written until it unlocks it."""
 
     default_code = "store_busy"
 
 
 class StoreBrokenError(AllstopError):
-    """The store can't be read or is of another version."""
+    """The journal can't be read, or has another version."""
 
     default_code = "store_broken"
 
 
-Ear = Callable[[RunId, int], None]
-"""Is told the run and its newest number. Called on the loop's thread; must return at once."""
+Listener = Callable[[RunId, int], None]
+"""Gets the run and its newest number. Called on the event loop's thread; must return at once."""
 
 Alarm = Callable[[], None]
-"""Called on the loop's thread too, between two writes; must return at once."""
+"""Called on the event loop's thread, between two writes; must return at once."""
 
 
-def quiet() -> None:
-    """No alarm."""
+def no_alarm() -> None:
+    """Does nothing; the default alarm."""
 
 
 class Journal(Protocol):
-    """Keeps what happened to each run, in order, numbered from 1 without gaps."""
+    """Keeps the events of each run in order, numbered from 1 without gaps."""
 
     async def append(
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
         """Write all entries or none; when it returns they are durable.
 
-        Once it has begun it can't be cancelled half-way; cancelled before, one that expects
-        nothing writes nothing. A `write` that is already in the journal is not written again.
+        A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
+        writes nothing. A `write` id that is already in the journal is not written again.
 
         Raises:
-            StaleError: `expect` is given and more has been written since.
-            StoreFullError: there is no room.
-            StoreBusyError: another process doesn't let go of the store.
+            StaleError: more has been written since `expect`.
+            StoreFullError: the disk is full.
+            StoreBusyError: another process keeps the journal locked.
         """
         ...
 
@@ -133,34 +133,34 @@ class Journal(Protocol):
     ) -> Sequence[Record]: ...
 
     async def written(self, after: int, most: int) -> Sequence[Placed]:
-        """What was written to all runs, the helm too, in the order in which it became durable.
+        """Return records of all runs, the helm too, in the order in which they became durable.
 
-        Places grow, and none is given twice; whoever remembers one can go on from there later.
+        Positions grow and are never reused, so a reader can continue from a stored position.
         """
         ...
 
     async def last_place(self) -> int:
-        """Of the newest record; 0 while there is none."""
+        """Return the position of the newest record; 0 if there is none."""
         ...
 
     async def heads(self) -> Sequence[Head]:
-        """Every run but the helm, oldest first."""
+        """Return every run but the helm, the oldest first."""
         ...
 
-    def listen(self, ear: Ear, alarm: Alarm = quiet) -> AbstractContextManager[None]:
-        """Tell `ear` of every write from now on, by whomever, while `attend` runs.
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> AbstractContextManager[None]:
+        """Call `listener` for every write of any process, while `watch_writes` runs.
 
-        `alarm` is called where a stop is about to be written that nobody can take back: whatever
-        is written later comes after it, and a disk may take long.
+        `alarm` is called when a stop is about to be written that can't be taken back. Later writes
+        come after the stop, and writing it may take long.
         """
         ...
 
-    async def attend(self) -> None:
-        """Runs until cancelled: hears what other processes write."""
+    async def watch_writes(self) -> None:
+        """Run until cancelled; notices writes of other processes."""
         ...
 
     def claim(self, run: RunId) -> AbstractContextManager[None]:
-        """The right to drive this run and all below it. It ends with the block or the process.
+        """Claim the right to drive this run and all below it, until the block or process ends.
 
         Raises:
             HeldError: another process has it.
@@ -168,5 +168,5 @@ class Journal(Protocol):
         ...
 
     def holders(self) -> Mapping[RunId, Holder | None]:
-        """Which runs are claimed now, and by whom."""
+        """Return the claimed runs and the processes that hold them."""
         ...

@@ -1,21 +1,21 @@
-"""Where a person is told things."""
+"""The protocol of a notification channel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # it knows rooms and boards, which whoever needs another port need not load
+if TYPE_CHECKING:  # alerts import rooms and boards, which users of other ports need not load
     from allstop.views.alerts import Alert
 
 
-class Teller(Protocol):
-    """One way to reach a person."""
+class Channel(Protocol):
+    """One channel to a person."""
 
     @property
     def name(self) -> str:
-        """As it may be shown and logged: no part of it is a secret."""
+        """The channel's name without secrets, for display and logs."""
         ...
 
     async def tell(self, alert: Alert) -> str:
-        """Why it could not be told, without any secret; "" where it was. May be cut off."""
+        """Send an alert; returns why that failed, without secrets, or "". May be cancelled."""
         ...

@@ -1,4 +1,4 @@
-"""Programs, and the boxes they run in."""
+"""Programs, the boxes that they run in, and the launcher's protocol."""
 
 from __future__ import annotations
 
@@ -19,42 +19,44 @@ class Network(StrEnum):
 
 
 class Caps(Struct, frozen=True, kw_only=True):
-    """What a program and its children may use; None means no limit."""
+    """Limits of a program and its children; None means no limit."""
 
     processes: int | None = 512
-    memory_mb: int | None = None  # of all together
-    file_mb: int | None = None  # the largest file
+    memory_mb: int | None = None  # of all processes together
+    file_mb: int | None = None  # of one file
 
 
 class Box(Struct, frozen=True, kw_only=True):
-    """What a program can see and change; everything else isn't there."""
+    """The paths that a program can see and change; it sees nothing else."""
 
-    home: str  # a folder of the host that becomes its home
-    workspace: str | None = None  # the folder of the host it may change
-    fresh: bool = False  # it was just made: what was laid into it is the program's as well
-    at: str = "/work"  # where that folder appears; the program starts there
+    home: str  # a folder of the host, mounted as its home
+    workspace: str | None = None  # a folder of the host that it may change
+    fresh: bool = False  # just made: as root, its content is given to the box's user
+    at: str = "/work"  # where that folder is mounted; the program starts there
     objects: tuple[str, ...] = ()  # git object stores it may read, first the repository's own
-    read: tuple[str, ...] = ()  # paths of the host it may read, at their own places
+    read: tuple[str, ...] = ()  # paths of the host that it may read, mounted at the same path
     network: Network = Network.FULL
     caps: Caps = Caps()
-    env: Mapping[str, str] = {}  # for whatever is launched in it
+    env: Mapping[str, str] = {}  # for every program in it
 
 
 DESK = "/run/allstop/desk"
-"""Where a box has the folder that leads to the desk of its turn."""
+"""The path in a box of the folder with the programs that talk to its turn."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     box: Box
-    label: str  # whose it is: the run's id; shown in receipts
-    env: Mapping[str, str] = {}  # all it gets, besides what the box sets
-    programs: tuple[str, ...] = ()  # others than argv[0] whose files must be there
-    desk: str = ""  # a folder of the host that is shown at DESK, last on its PATH
-    behind: tuple[str, ...] = ()  # programs that ours there need: shown, but not on its PATH
-    errors_late: bool = False  # what it says of them is of use in the end only, and not waited for
-    trusted: bool = False  # ours: may run where there is no sandbox
-    sparse: bool = False  # a shell and programs of /usr are all it needs of the system
+    label: str  # the run's id; shown in receipts
+    env: Mapping[str, str] = {}  # all variables, besides those that the box sets
+    programs: tuple[str, ...] = ()  # further programs whose files must be visible
+    desk: str = ""  # a folder of the host that is mounted at DESK, last on its PATH
+    behind: tuple[
+        str, ...
+    ] = ()  # programs that the programs there need: visible, but not on its PATH
+    errors_late: bool = False  # its error output may be read later, and nothing waits for it
+    trusted: bool = False  # Allstop's own: may run without a sandbox
+    sparse: bool = False  # needs only a shell and programs of /usr
 
 
 class Stream(StrEnum):
@@ -78,20 +80,20 @@ class Child(Protocol):
     def pid(self) -> int: ...
 
     async def send(self, data: bytes) -> None:
-        """Write to its standard input. A program that doesn't listen is not an error."""
+        """Write to its standard input. A program that doesn't read is not an error."""
         ...
 
     async def close_input(self) -> None: ...
 
     async def receive(self) -> Chunk | None:
-        """The next piece of output; None when the program has ended and all was read."""
+        """Return the next piece of output; None when the program has ended and all was read."""
         ...
 
     async def wait(self) -> Exit: ...
 
 
 class Isolation(Struct, frozen=True, kw_only=True):
-    """How well programs are kept apart here."""
+    """How well programs are isolated on this machine."""
 
     boxed: bool  # by the kernel
     allowed: bool  # unattended programs may run
@@ -99,8 +101,8 @@ class Isolation(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class Outgrown(NamedTuple):
-    """Programs that took more memory together than they may."""
+class MemoryExceeded(NamedTuple):
+    """Programs that used more memory together than allowed."""
 
     label: str
     why: str
@@ -113,42 +115,44 @@ class Launcher(Protocol):
     def isolation(self) -> Isolation: ...
 
     def launch(self, launch: Launch) -> AbstractAsyncContextManager[Child]:
-        """Start it. Leaving the block ends its whole tree and waits until none of it is alive.
+        """Start a program. Leaving the block kills its process tree and waits until it has ended.
 
         Raises:
-            UnsafeError: there is no sandbox and the settings don't say that is fine.
+            UnsafeError: there is no sandbox, and the settings don't allow that.
             LaunchError: the program can't be started.
         """
         ...
 
     async def freeze(self, label: str) -> None:
-        """Stop every process under this label, or under one below it, where it is."""
+        """Stop every process under this label or a label below it."""
         ...
 
     async def thaw(self, label: str) -> None: ...
 
-    def strike(self, label: str) -> None:
-        """Kill every process under this label now, without waiting; their blocks end by it."""
+    def kill(self, label: str) -> None:
+        """Kill every process under this label at once, without waiting; their blocks end by it."""
         ...
 
-    async def outgrown(self) -> Outgrown:
-        """Wait until the programs of a launch hold more memory than they may; they are struck."""
+    async def memory_exceeded(self) -> MemoryExceeded:
+        """Wait until the programs of a launch use more memory than allowed; they are killed."""
         ...
 
-    def overran(self, label: str) -> str:
-        """Why the kernel ended programs under this label since that was last asked: they came to
-        all the memory that they may hold together. "" where it didn't.
-        """
+    def out_of_memory(self, label: str) -> str:
+        """Why the kernel killed programs under this label since the last call; "" if it didn't."""
         ...
 
     def killed(self, label: str = "") -> tuple[Killed, ...]:
-        """The trees under this label that were put down while alive; each is told once."""
+        """Return the trees under this label that were killed while alive; each is reported once."""
         ...
 
 
 class UnsafeError(AllstopError):
-    """There is no sandbox, and nobody said by name that this is fine."""
+    """There is no sandbox, and the settings don't allow that."""
+
+    default_code = "no_sandbox"
 
 
 class LaunchError(AllstopError):
     """The program can't be started."""
+
+    default_code = "launch_failed"

@@ -1,4 +1,4 @@
-"""Workspaces, checks and time."""
+"""The protocols of workspaces, checks and the clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileChange(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """Work that is looked at: where it began, and what it is by now."""
+    """The work that is examined: its base commit, its commit and that commit's tree."""
 
     base: str
     commit: str
@@ -36,20 +36,20 @@ class Subject(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Work as it is checked: a clean clone, and which commit is in it."""
+    """Work that is checked: a clean clone, and the commit in it."""
 
     box: Box
     base: str
     commit: str
     tree: str
-    notes: tuple[str, ...] = ()  # what the clone lacks
+    notes: tuple[str, ...] = ()  # files that the clone lacks
 
 
 class Unready(NamedTuple):
-    """A clean clone that can't be set up as the work is: a check which has failed."""
+    """A clean clone whose setup failed; that counts as a failed check."""
 
     result: CheckResult
-    notes: tuple[str, ...] = ()  # what the clone lacks
+    notes: tuple[str, ...] = ()  # files that the clone lacks
 
 
 class Workspaces(Protocol):
@@ -65,42 +65,42 @@ class Workspaces(Protocol):
         stash: bool = False,
         given: str = "",
     ) -> WorkspaceOpen | Failed:
-        """Make it from the tip of `target`; one that exists is taken up as it is, and one whose
-        work is in the target's history already goes on from the tip.
+        """Make it from the tip of `target`, or reopen it. If the target's history contains its
+        work, it continues from the tip.
 
         `onto` is a commit of the target that is merged into it; conflicts are left in the files.
-        With `stash`, what was left uncommitted is put aside first. `given` is a commit of a person
-        who went on with the work: merged likewise, but it is work, not where work starts from.
+        With `stash`, uncommitted changes are stashed first. `given` is a commit of a person who
+        continued the work: it is merged too, but it counts as work and not as the base.
         """
         ...
 
-    def place(self, workspace: str) -> Box: ...
+    def box_of(self, workspace: str) -> Box: ...
 
     @property
-    def look_every_s(self) -> float:
-        """How often it is worth asking whether a workspace is outgrown."""
+    def check_every_s(self) -> float:
+        """How often to check the size of a workspace in use."""
         ...
 
     def shortage(self) -> str:
-        """Why no work may begin, and what helps: there is too little room; "" where there is."""
+        """Why no work may begin, and what helps: the disk is nearly full; "" if it isn't."""
         ...
 
-    async def outgrown(self, workspace: str) -> str:
-        """Why what is at work in there may not go on, likewise; it is asked meanwhile."""
+    async def over_limit(self, workspace: str) -> str:
+        """Why the program in the workspace may not continue: a full disk, or it uses too much."""
         ...
 
-    async def candidate_outgrown(self, workspace: str) -> str:
-        """The same of the clean clone in which its work is checked."""
+    async def candidate_over_limit(self, workspace: str) -> str:
+        """The same for the clean clone in which its work is checked."""
         ...
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
-        """Commit what was left uncommitted, and say where the work stands."""
+        """Commit uncommitted changes, fetch the work, and describe it."""
         ...
 
     async def subject(
         self, workspace: str, label: str, *, commit: str = "", follows: str = ""
     ) -> Subject | Failed:
-        """What `candidate` would have in it; no clone is made."""
+        """Return the commits that `candidate` would use, without making a clone."""
         ...
 
     async def candidate(
@@ -112,20 +112,19 @@ class Workspaces(Protocol):
         follows: str = "",
         restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
-        """A clean clone of `commit`, or of the work's last one, where it can be checked.
+        """Make a clean clone of `commit`, or of the last commit of the work, for checks.
 
-        Nothing the agent left lying about is in it. Paths that match `restore` are as in the
-        base, whatever the work made of them. MOVED: the work has not all of the branch `follows`,
-        which is asked of no `commit`.
+        It contains no untracked files of the agent. Paths that match `restore` are as in the base.
+        MOVED: the work doesn't contain the tip of the branch `follows`; not checked for a `commit`.
         """
         ...
 
     async def drop_candidate(self, workspace: str) -> None:
-        """Remove that clone: nothing in it is anybody's work."""
+        """Remove that clone; it contains no work."""
         ...
 
     async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
-        """What the work changed since its base."""
+        """Return the changes since the base."""
         ...
 
     async def integrate(
@@ -133,25 +132,25 @@ class Workspaces(Protocol):
     ) -> Integrated | Failed:
         """Merge the work with the tip of `target` into a commit that no branch has yet.
 
-        CONFLICT names the files. Work that the target already has gives its tip.
+        CONFLICT names the files. If the target already has the work, the result is its tip.
         """
         ...
 
     async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
-        """What is in the work as it last came home; without any, in the tip of `target`.
+        """Survey the tree of the last fetched work, or else of the tip of `target`.
 
-        Bounded, and read from git's own store: nothing of it is run or checked out.
+        The result is bounded and read from git's object store: nothing is run or checked out.
         """
         ...
 
     async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:
-        """Make a commit that takes a merge out of `target` again."""
+        """Make a commit that undoes a merge on `target`."""
         ...
 
     async def land(self, target: str, tip: str, commit: str) -> Landed | Failed:
-        """Move `target` from `tip` to `commit`, and a clean checkout of it along.
+        """Move `target` from `tip` to `commit`, and update a clean checkout of it.
 
-        MOVED: it is no longer at `tip`. BUSY: it is checked out and has changes.
+        MOVED: it isn't at `tip` any more. BUSY: it is checked out and has changes.
         """
         ...
 
@@ -159,10 +158,10 @@ class Workspaces(Protocol):
 
 
 class Gates(Protocol):
-    """What work must pass, by the target branch's own word."""
+    """The gate of a target branch, as its own settings file defines it."""
 
     async def __call__(self, target: str) -> Gate | None:
-        """As its tip says now; None where nobody can tell."""
+        """Return the gate at the branch's tip; None if it is unknown."""
         ...
 
 
@@ -171,7 +170,7 @@ class Progress(Protocol):
 
 
 class Checks(Protocol):
-    """Runs what must succeed before work counts as done."""
+    """Runs the checks that work must pass."""
 
     async def run(
         self, check: Check, place: Box, label: str, progress: Progress

@@ -1,1 +1,1 @@
-"""Rooms: agents that talk about a goal. Pure."""
+"""Rooms: agents that discuss a goal in a shared conversation. Pure."""

@@ -1,4 +1,4 @@
-"""What an agent of a room answers with, and how it is read from what came instead."""
+"""The envelope: the JSON format of an agent's answer in a room, its schema and its parser."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from allstop.core.ids import AgentName
 from allstop.core.text import one_line
 
-MOST_TRIES = 64
-"""Places in a text where an envelope is looked for."""
+MAX_CANDIDATES = 64
+"""Maximum number of opening braces tried as the start of an envelope."""
 
 
 class Handoff(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +26,7 @@ class Handoff(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields
 class Envelope(
     Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The one source of the schema that every model is given."""
+    """The answer format; the schema for the models is derived from it."""
 
     message: Annotated[str, Meta(min_length=1)]
     handoff: Handoff | UnsetType = UNSET
@@ -34,24 +34,24 @@ class Envelope(
 
 
 class Reply(Struct, frozen=True, gc=False, kw_only=True):
-    """What was understood of an answer."""
+    """A parsed answer."""
 
     message: str
     handoff: Handoff | None = None
     final: bool = False
-    repaired: str = ""  # what had to be taken away to read it
-    malformed: str = ""  # why it is shown as it came
+    repaired: str = ""  # what was removed to parse it
+    malformed: str = ""  # why it couldn't be parsed
 
 
-class _Lenient(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """The same as models are wont to write it: with null for what they leave out."""
+class _LenientEnvelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """The envelope with null for omitted keys, as many models write it."""
 
     message: Annotated[str, Meta(min_length=1)]
     handoff: Handoff | None = None
     final: bool | None = None
 
 
-_decode = msgspec.json.Decoder(_Lenient).decode
+_decode = msgspec.json.Decoder(_LenientEnvelope).decode
 _objects = json.JSONDecoder()
 
 
@@ -78,12 +78,12 @@ def _bare(schema: dict[str, object]) -> dict[str, object]:
 
 
 def read_envelope(text: str) -> Reply:
-    """The envelope itself, or the only one in the text; else the whole text is the message."""
+    """Parse the envelope, or the only one inside the text; otherwise the whole text is the message."""
     try:
         return _reply(_decode(text.strip()))
     except msgspec.DecodeError as error:
-        problem = one_line(str(error), 200)  # it may quote a key
-    found = list(_inside(text))
+        problem = one_line(str(error), 200)  # the error may quote a long key
+    found = list(_envelopes_in(text))
     if len(found) == 1:
         return _reply(found[0], repaired="text around the JSON was left out")
     if len(found) > 1:
@@ -91,15 +91,15 @@ def read_envelope(text: str) -> Reply:
     return Reply(message=text.strip(), malformed=problem)
 
 
-def _reply(found: _Lenient, repaired: str = "") -> Reply:
+def _reply(found: _LenientEnvelope, repaired: str = "") -> Reply:
     final = found.final is True
     return Reply(message=found.message, handoff=found.handoff, final=final, repaired=repaired)
 
 
-def _inside(text: str) -> Iterator[_Lenient]:
-    """The envelopes among the JSON objects in a text; what is inside of those is not looked at."""
+def _envelopes_in(text: str) -> Iterator[_LenientEnvelope]:
+    """The envelopes among the top-level JSON objects in a text."""
     at = -1
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_CANDIDATES):
         at = text.find("{", at + 1)
         if at < 0:
             return

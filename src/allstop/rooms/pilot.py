@@ -1,4 +1,4 @@
-"""A room: agents that talk about a goal, until it is reached or somebody says stop."""
+"""The room pilot: lets agents discuss a goal until it is reached or a person stops them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,36 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.core import context_window
-from allstop.core.brakes import seconds_in
+from allstop.core.brakes import elapsed_seconds
 from allstop.core.commands import Abort, Allstop, Interrupt, Resume, Retry, Say, StartSession
-from allstop.core.context_window import FORGETFUL, Memory, Pace, Window, WindowSpec
+from allstop.core.context_window import NO_CACHING, CachePricing, CallPace, Window, WindowSpec
 from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Stopped
 from allstop.core.ids import AgentName
-from allstop.core.moves import LIMITED, OURS, Failed, FailureKind, Move, TakeTurn, TurnDone, Wait
+from allstop.core.moves import (
+    LIMITED,
+    RESUMABLE,
+    Failed,
+    FailureKind,
+    Move,
+    TakeTurn,
+    TurnDone,
+    Wait,
+)
 from allstop.core.prompt import (
-    FORGOTTEN,
-    Lifetime,
+    NOT_CACHED,
+    CacheLifetime,
     Part,
     Prompt,
-    Talk,
+    StructuredPrompt,
     digest_of,
     part,
-    prompt_knowing,
+    prompt_with_digests,
 )
-from allstop.core.retries import MOVING, back_at
+from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.room_specs import (
     JSON_ONLY,
+    RETRY_HINT,
     ROUTER,
-    TRY,
     YOU,
     Ending,
     Notice,
@@ -40,13 +49,13 @@ from allstop.core.room_specs import (
     round_part,
     system_prompt,
 )
-from allstop.core.run import Brief
+from allstop.core.run import PilotContext
 from allstop.core.text import one_line
-from allstop.rooms import session as talks
+from allstop.rooms import session as sessions
 from allstop.rooms.envelope import Reply, envelope_schema, read_envelope
 from allstop.rooms.session import RoomSpec, RoomState, Session
 
-AGAIN = frozenset(
+RETRYABLE = frozenset(
     {
         FailureKind.NETWORK,
         FailureKind.OVERLOADED,
@@ -57,10 +66,10 @@ AGAIN = frozenset(
         FailureKind.TIMED_OUT,
     }
 )
-"""What may go better the next time."""
+"""Failures that are worth a retry."""
 
 THREAD = WindowSpec()
-"""What is remembered of a whole thread, for single answers."""
+"""The window over a whole thread, for single answers."""
 
 
 class RoomPilot:
@@ -76,37 +85,37 @@ class RoomPilot:
             state = replace(state, news=())
         match event:
             case MoveStarted(move=TakeTurn() as begun):
-                return _called(state, begun.agent, begun.prompt.chars, event.at)
+                return _turn_started(state, begun.agent, begun.prompt.chars, event.at)
             case MoveEnded(result=TurnDone() as done):
-                return _spoke(_held(state, event.held_s), done, event.at)
+                return _turn_done(_without_held_time(state, event.held_s), done, event.at)
             case MoveEnded(result=Failed() as failed):
-                return _failed(_held(state, event.held_s), failed, event.at)
+                return _turn_failed(_without_held_time(state, event.held_s), failed, event.at)
             case Commanded(command=Say(text=text)):
-                return _said(state, text)
+                return _person_spoke(state, text)
             case Commanded(command=Resume() | Retry()) if state.session is not None:
-                return replace(state, session=_freed(state.session))
+                return replace(state, session=_unpaused(state.session))
             case Commanded(command=StartSession() as start, at=at):
-                return _started(state, start, at)
+                return _start_session(state, start, at)
             case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
-                return _ended(_cut(state, at), Ending.STOPPED_BY_USER)
+                return _end_session(_charge_cut_turn(state, at), Ending.STOPPED_BY_USER)
             case Commanded(command=Interrupt(), at=at):
-                return _ended(_cut(state, at), Ending.CANCELED_BY_USER)
+                return _end_session(_charge_cut_turn(state, at), Ending.CANCELED_BY_USER)
             case _:
                 return state
 
-    def unheard(self, state: RoomState) -> tuple[str, ...]:
-        return ()  # what is said in a room is for all who come after it
+    def undelivered(self, state: RoomState) -> tuple[str, ...]:
+        return ()  # later speakers see a message in the transcript
 
-    def next_move(self, state: RoomState, brief: Brief) -> Move:
+    def next_move(self, state: RoomState, context: PilotContext) -> Move:
         session = state.session
         if session is None:
             return Wait(reason="no session is active", idle=True)
         if session.paused:
             return Wait(reason=session.paused, for_person=True, failure=session.paused_by)
-        if session.wait_until is not None and brief.now < session.wait_until:
+        if session.wait_until is not None and context.now < session.wait_until:
             return Wait(reason=session.waits_for, until=session.wait_until)
         seat = session.spec.seat(session.speaker)
-        assert seat is not None, "only who sits at the table is asked"
+        assert seat is not None, "the speaker is in the room"
         return TakeTurn(
             agent=seat.agent,
             prompt=_prompt(state, session, seat),
@@ -117,31 +126,33 @@ class RoomPilot:
         )
 
 
-# --- what an agent is told ---
+# --- prompts ---
 
 
 def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
-    """The goal, what was said last, and the round; what is known of those items is not made anew."""
+    """The goal, the latest items and the round; known digests are reused."""
     spec = session.spec
     pace, lifetime = _pace(state, session, seat.agent, seat.memory)
     window, goal = session.window, session.goal
     if not pace.is_elastic:
         most_chars = int(spec.window.tokens * state.chars_a_token)
         window = context_window.newest(window, spec.window.items, most_chars)
-    notes = f"{round_part(spec.mode, session.round, talks.rounds(spec))}\n{JSON_ONLY}"
-    talk = Talk(
+    notes = f"{round_part(spec.mode, session.round, sessions.max_rounds(spec))}\n{JSON_ONLY}"
+    talk = StructuredPrompt(
         system=system_prompt(seat.agent, session.agents),
         parts=_parts(goal, window.parts, Part(text=notes), lifetime),
         lifetime=lifetime,
         reply_schema=envelope_schema(session.agents),
     )
     digests = f"{goal.digest}{window.digests}{digest_of(notes)}"
-    return prompt_knowing(talk, digests, len(goal.text) + window.chars + len(notes))
+    return prompt_with_digests(talk, digests, len(goal.text) + window.chars + len(notes))
 
 
-def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) -> tuple[Part, ...]:
-    """With marks up to where the front will be the same next time, if it is to be remembered."""
-    if lifetime is FORGOTTEN:
+def _parts(
+    goal: Part, said: tuple[Part, ...], notes: Part, lifetime: CacheLifetime
+) -> tuple[Part, ...]:
+    """Mark the end of the part that stays the same, for the provider's cache."""
+    if lifetime is NOT_CACHED:
         return (goal, *said, notes)
     goal = replace(goal, keep=True)
     if not said:
@@ -150,24 +161,25 @@ def _parts(goal: Part, said: tuple[Part, ...], notes: Part, lifetime: Lifetime) 
 
 
 def _pace(
-    state: RoomState, session: Session, agent: AgentName, memory: Memory
-) -> tuple[Pace, Lifetime]:
-    """How this agent's window is kept; decided anew when the front changes anyway.
+    state: RoomState, session: Session, agent: AgentName, memory: CachePricing
+) -> tuple[CallPace, CacheLifetime]:
+    """Whether this agent's window is elastic, and how long its provider should cache it.
 
-    And when it is called so seldom that nothing is remembered in between.
+    It is decided again when the window's front changes, or when the agent's turns are too far apart
+    for a cache.
     """
     pace = state.paces.get(agent, UNPACED)
     kept = context_window.lifetime(memory, pace.gap_s)
     if pace.cuts == session.window.cuts:
         if not pace.is_elastic:
-            return pace, FORGOTTEN
-        if kept is not FORGOTTEN:
+            return pace, NOT_CACHED
+        if kept is not NOT_CACHED:
             return pace, kept
     spec = session.spec
     count = len(session.window.parts)
     mean = session.window.chars / count if count else TYPICAL_CHARS
     front = len(system_prompt(agent, session.agents)) + len(spec.goal)
-    is_elastic = context_window.is_worth(
+    is_elastic = context_window.is_growing_cheaper(
         spec.window,
         memory,
         kept,
@@ -176,27 +188,27 @@ def _pace(
         step=max(2.0, float(len(spec.seats))),
     )
     pace = replace(pace, is_elastic=is_elastic, cuts=session.window.cuts)
-    return pace, kept if is_elastic else FORGOTTEN
+    return pace, kept if is_elastic else NOT_CACHED
 
 
 TYPICAL_CHARS = 600
-"""How long a message is taken to be before there was one."""
+"""Assumed length of a message before the first one."""
 
-UNPACED = Pace()
-
-
-# --- what happened ---
+UNPACED = CallPace()
 
 
-def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
+# --- folding events ---
+
+
+def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     spec = start.session
-    if refusal := talks.refusal(spec):
-        return _with(state, NoticeKind.WARNING, f"{spec.id} was not started: {refusal}.")
+    if refusal := sessions.refusal(spec):
+        return _with_notice(state, NoticeKind.WARNING, f"{spec.id} was not started: {refusal}.")
     if state.session is not None:
         if not start.instead:
             text = f"A session is active: {spec.id} was not started."
-            return _with(state, NoticeKind.WARNING, text)
-        state = _ended(state, Ending.INTERRUPTED)
+            return _with_notice(state, NoticeKind.WARNING, text)
+        state = _end_session(state, Ending.INTERRUPTED)
     is_chat = spec.mode is TalkMode.SINGLE
     window = state.talk if is_chat else Window()
     session = Session(
@@ -208,21 +220,21 @@ def _started(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     )
     said = part(item_part(YOU, spec.goal))
     talk = context_window.add(state.talk, said, THREAD, state.chars_a_token)
-    told = Notice(kind=NoticeKind.NOTICE, text=talks.opening(spec))
+    told = Notice(kind=NoticeKind.NOTICE, text=sessions.opening_text(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
-    threads = state.threads if is_chat else {}  # who talks of something else begins anew
+    threads = state.threads if is_chat else {}  # another goal starts new conversations
     news = (*state.news, told)
     return replace(state, session=session, talk=talk, threads=threads, paces=paces, news=news)
 
 
-def _said(state: RoomState, text: str) -> RoomState:
-    state = _heard(state, item_part(YOU, text))
+def _person_spoke(state: RoomState, text: str) -> RoomState:
+    state = _add_item(state, item_part(YOU, text))
     session = state.session
     if session is None:
         return state
-    session = replace(_freed(session), prints=())
-    to = talks.addressed(text, session.agents)
-    if to is not None:  # whoever is waited for is not waited for any more
+    session = replace(_unpaused(session), prints=())
+    to = sessions.mentioned_agent(text, session.agents)
+    if to is not None:  # don't wait for the previous speaker's retry
         under_way = session.began is not None
         speaker = session.speaker if under_way else to
         task = session.task if speaker == session.speaker else ""
@@ -230,15 +242,15 @@ def _said(state: RoomState, text: str) -> RoomState:
     return replace(state, session=session)
 
 
-def _freed(session: Session) -> Session:
-    """Of a pause: what led to it is not counted again."""
+def _unpaused(session: Session) -> Session:
+    """End a pause and reset the counters that led to it."""
     if not session.paused:
         return session
-    return replace(session, paused="", paused_by=None, prints=(), standstill=MOVING)
+    return replace(session, paused="", paused_by=None, prints=(), standstill=NO_STREAK)
 
 
-def _heard(state: RoomState, text: str) -> RoomState:
-    """One more item of the transcript."""
+def _add_item(state: RoomState, text: str) -> RoomState:
+    """Add an item to the transcript."""
     item = part(text)
     talk = context_window.add(state.talk, item, THREAD, state.chars_a_token)
     session = state.session
@@ -249,19 +261,19 @@ def _heard(state: RoomState, text: str) -> RoomState:
     return replace(state, talk=talk, session=session)
 
 
-def _called(state: RoomState, agent: AgentName, chars: int, at: datetime) -> RoomState:
+def _turn_started(state: RoomState, agent: AgentName, chars: int, at: datetime) -> RoomState:
     session = state.session
     if session is None:
         return state
     seat = session.spec.seat(agent)
-    pace, _ = _pace(state, session, agent, seat.memory if seat else FORGETFUL)
-    pace = context_window.called(pace, at)
+    pace, _ = _pace(state, session, agent, seat.memory if seat else NO_CACHING)
+    pace = context_window.record_call(pace, at)
     session = replace(session, began=at, prompt_chars=chars, wait_until=None, called=None)
     return replace(state, session=session, paces={**state.paces, agent: pace})
 
 
-def _held(state: RoomState, held_s: float) -> RoomState:
-    """What was no work counts as if the turn had begun later."""
+def _without_held_time(state: RoomState, held_s: float) -> RoomState:
+    """Move the turn's start by the time for which it was held."""
     session = state.session
     if not held_s or session is None or session.began is None:
         return state
@@ -269,22 +281,22 @@ def _held(state: RoomState, held_s: float) -> RoomState:
     return replace(state, session=replace(session, began=began))
 
 
-def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
+def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
     session = state.session
     if session is None or session.began is None:
         return state
     if not turn.text.strip():
         empty = Failed(kind=FailureKind.CRASHED, message="an empty reply", usage=turn.usage)
-        return _failed(state, empty, at)
+        return _turn_failed(state, empty, at)
     agent = session.speaker
     reply = read_envelope(turn.text)
     item = part(item_part(agent, reply.message))
     chars_in = session.prompt_chars
-    used = talks.charged(turn.usage, chars_in, len(turn.text), state.chars_a_token)
+    used = sessions.charged_usage(turn.usage, chars_in, len(turn.text), state.chars_a_token)
     chars_a_token = context_window.calibrated(state.chars_a_token, chars_in, turn.usage.input)
     window = context_window.add(session.window, item, session.spec.window, chars_a_token)
-    took_s = seconds_in(at - session.began)
-    session, to, news = talks.spoke(session, agent, reply, used, took_s, window)
+    took_s = elapsed_seconds(at - session.began)
+    session, to, news = sessions.after_reply(session, agent, reply, used, took_s, window)
     threads = state.threads
     if turn.thread and threads.get(agent) != turn.thread:
         threads = {**threads, agent: turn.thread}
@@ -297,104 +309,104 @@ def _spoke(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         chars_a_token=chars_a_token,
         news=news,
     )
-    return _after(state, session, agent, reply, to)
+    return _after_turn(state, session, agent, reply, to)
 
 
-def _after(
+def _after_turn(
     state: RoomState, session: Session, agent: AgentName, reply: Reply, to: AgentName | None
 ) -> RoomState:
-    """Who is next is told, or why there is no next."""
-    ending, detail = talks.ending(session, reply, to, agent)
+    """End the session or pass the turn to the next speaker."""
+    ending, detail = sessions.ending(session, reply, to, agent)
     if ending is not None:
-        return _ended(state, ending, detail)
+        return _end_session(state, ending, detail)
     if to is not None and reply.handoff is not None:
-        state = _heard(state, item_part(ROUTER, reply.handoff.task, to))
-    circling = talks.circling(session)
-    return state if circling == session.circled else _circled(state, circling)
+        state = _add_item(state, item_part(ROUTER, reply.handoff.task, to))
+    circling = sessions.repetition(session)
+    return state if circling == session.circled else _repetition_changed(state, circling)
 
 
-def _circled(state: RoomState, circling: str) -> RoomState:
-    """It goes in circles, or no longer does."""
+def _repetition_changed(state: RoomState, circling: str) -> RoomState:
+    """The agents began or stopped repeating themselves."""
     session = state.session
-    assert session is not None, "somebody has just spoken"
+    assert session is not None, "a turn has just ended"
     if not circling:
         return replace(state, session=replace(session, circled=""))
-    waits = f"the talk goes in circles: {circling}" if session.spec.guards.pause_in_circles else ""
+    waits = f"agents repeat themselves: {circling}" if session.spec.guards.pause_in_circles else ""
     session = replace(session, circled=circling, paused=waits)
     state = replace(state, session=session)
-    return _with(state, NoticeKind.WARNING, f"The talk goes in circles: {circling}.")
+    return _with_notice(state, NoticeKind.WARNING, f"Agents repeat themselves: {circling}.")
 
 
-def _failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
+def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     session = state.session
     if session is None or session.began is None:
         return state
-    is_ours = failed.kind in OURS
-    lost = failed.kind is FailureKind.INTERRUPTED  # nobody knows how long it went on
-    took_s = 0.0 if lost else seconds_in(at - session.began)
-    session = talks.lost(session, failed.usage, took_s)
+    is_ours = failed.kind in RESUMABLE
+    lost = failed.kind is FailureKind.INTERRUPTED  # its duration is unknown
+    took_s = 0.0 if lost else elapsed_seconds(at - session.began)
+    session = sessions.after_failed_turn(session, failed.usage, took_s)
     state = replace(state, session=session)
-    if guard := talks.hard_guard(session):
-        return _ended(state, Ending.EMERGENCY_CAP, guard)
+    if guard := sessions.reached_cap(session):
+        return _end_session(state, Ending.EMERGENCY_CAP, guard)
     if is_ours:
         return state
     if failed.kind is FailureKind.OUT_OF_BUDGET:
-        return _ended(state, Ending.EMERGENCY_CAP, failed.message)
+        return _end_session(state, Ending.EMERGENCY_CAP, failed.message)
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
         f": {one_line(failed.message, 300)}" if failed.message else ""
     )
     is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
     if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
-        return _limited(session, state, failed, reason, at)
-    if failed.kind in AGAIN and session.failures < session.spec.backoff.retries:
+        return _rate_limited(session, state, failed, reason, at)
+    if failed.kind in RETRYABLE and session.failures < session.spec.backoff.retries:
         attempt = session.failures + 1
         delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
-        return _waiting(replace(session, failures=attempt), state, reason, at + delay)
-    return _ended(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
+        return _retry_later(replace(session, failures=attempt), state, reason, at + delay)
+    return _end_session(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
 
 
-def _limited(
+def _rate_limited(
     session: Session, state: RoomState, failed: Failed, reason: str, at: datetime
 ) -> RoomState:
-    """It is left alone for longer and longer; where that does not help, a person is waited for."""
+    """Wait longer after each attempt; after the maximum, pause for a person."""
     endurance = session.spec.endurance
-    over = endurance.over(failed, at, session.standstill) if endurance else ""
+    over = endurance.give_up_reason(failed, at, session.standstill) if endurance else ""
     if over:
         text = f"{session.speaker}: {reason}; {over}"
         state = replace(state, session=replace(session, paused=text, paused_by=failed.kind))
-        return _with(state, NoticeKind.WARNING, f"{text}; {TRY}")
-    standstill = session.standstill.again(failed, at)
-    until = back_at(failed.retry_at, at, standstill.times, session.spec.id)
-    return _waiting(replace(session, standstill=standstill), state, reason, until)
+        return _with_notice(state, NoticeKind.WARNING, f"{text}; {RETRY_HINT}")
+    standstill = session.standstill.extended(failed, at)
+    until = retry_time(failed.retry_at, at, standstill.times, session.spec.id)
+    return _retry_later(replace(session, standstill=standstill), state, reason, until)
 
 
-def _waiting(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
-    text = f"{session.speaker}: {reason}; tried again at {until:%H:%M:%S} UTC"
+def _retry_later(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
+    text = f"{session.speaker}: {reason}; next attempt at {until:%H:%M:%S} UTC"
     session = replace(session, wait_until=until, waits_for=text)
-    return _with(replace(state, session=session), NoticeKind.WARNING, text)
+    return _with_notice(replace(state, session=session), NoticeKind.WARNING, text)
 
 
-def _cut(state: RoomState, at: datetime) -> RoomState:
-    """A turn that a person ends has taken its time, though at most what it was given: whoever
-    drove it may have gone long before."""
+def _charge_cut_turn(state: RoomState, at: datetime) -> RoomState:
+    """Charge the time of a turn that a person ended, at most its limit: its process may have ended
+    long before."""
     session = state.session
     seat = session.spec.seat(session.speaker) if session else None
     if session is None or session.began is None or seat is None:
         return state
     most_s = min(seat.turn_s, max(0.0, session.seconds_left))
-    took_s = min(seconds_in(at - session.began), most_s)
+    took_s = min(elapsed_seconds(at - session.began), most_s)
     return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
 
 
-def _ended(state: RoomState, ending: Ending, detail: str = "") -> RoomState:
+def _end_session(state: RoomState, ending: Ending, detail: str = "") -> RoomState:
     session = state.session
     if session is None:
         return state
-    summary = talks.summary(session, ending, detail)
-    state = _with(state, NoticeKind.ENDED, talks.closing(summary))
-    state = _with(state, NoticeKind.SUMMARY, talks.summed_up(summary))
+    summary = sessions.summary(session, ending, detail)
+    state = _with_notice(state, NoticeKind.ENDED, sessions.closing_text(summary))
+    state = _with_notice(state, NoticeKind.SUMMARY, sessions.summary_text(summary))
     return replace(state, session=None, last=summary)
 
 
-def _with(state: RoomState, kind: NoticeKind, text: str) -> RoomState:
+def _with_notice(state: RoomState, kind: NoticeKind, text: str) -> RoomState:
     return replace(state, news=(*state.news, Notice(kind=kind, text=text)))

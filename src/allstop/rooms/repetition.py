@@ -1,4 +1,4 @@
-"""Whether a talk goes in circles."""
+"""Repetition: detects that agents repeat themselves."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 import zlib
 
 REMEMBERED = 8
-"""How many of the latest messages are looked at."""
+"""Number of latest messages that are compared."""
 
 REPEATS = 3
 COURTESIES = 4
 
 _LOOKED_AT = 2000
-_SHORT = 200  # characters; a message that only thanks is not long
+_SHORT = 200  # characters; longer messages aren't mere courtesies
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’`*_-+…", " "))
 _COURTESY = re.compile(
     r"thank|welcome|glad|pleasure|great (?:work|job)|well done|looks? (?:good|great)|perfect"
@@ -21,7 +21,7 @@ _COURTESY = re.compile(
 
 
 def fingerprint(message: str) -> str:
-    """What two messages have in common that say the same; "+" where it is only politeness."""
+    """A fingerprint that equal messages share; it starts with "+" for a mere courtesy."""
     if len(message) > _SHORT:
         front = message[:_LOOKED_AT].lower().encode(errors="replace")
         return f"{len(message)} {zlib.crc32(front)}"
@@ -29,13 +29,13 @@ def fingerprint(message: str) -> str:
     return f"+{text}" if _COURTESY.search(text) is not None else text
 
 
-def in_circles(prints: tuple[str, ...]) -> str:
-    """Why it does, by the fingerprints of the latest messages, oldest first; "" if it does not."""
+def repetition_reason(prints: tuple[str, ...]) -> str:
+    """Why the latest fingerprints (oldest first) show repetition; "" if they don't."""
     if not prints:
         return ""
     last = prints[-1]
     recent = prints[-COURTESIES:] if last.startswith("+") else ()
     if len(recent) == COURTESIES and all(each.startswith("+") for each in recent):
-        return f"the last {COURTESIES} messages are only politeness"
+        return f"the last {COURTESIES} messages are only courtesies"
     times = prints.count(last)
-    return f"the same was said {times} times" if times >= REPEATS else ""
+    return f"the same message {times} times" if times >= REPEATS else ""

@@ -1,4 +1,4 @@
-"""A session of a room as it goes on: who is next, when it ends, and what is said of it."""
+"""A session of a room: next speaker, caps, endings and notices."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core.context_window import CHARS_A_TOKEN, Pace, Window, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, CallPace, Window, estimate
 from allstop.core.ids import AgentName
 from allstop.core.moves import FailureKind, Usage
 from allstop.core.prompt import Part
-from allstop.core.retries import MOVING, Standstill
+from allstop.core.retries import NO_STREAK, LimitStreak
 from allstop.core.room_specs import (
     AUTOPILOT,
     CANCELED,
@@ -27,10 +27,10 @@ from allstop.core.room_specs import (
 )
 from allstop.core.text import counted
 from allstop.rooms.envelope import Reply
-from allstop.rooms.repetition import REMEMBERED, fingerprint, in_circles
+from allstop.rooms.repetition import REMEMBERED, fingerprint, repetition_reason
 
 MOST_TOKENS = 10**9
-"""A report of more than this for one turn is not believed."""
+"""Maximum plausible token count of one turn."""
 
 _ADDRESSED = re.compile(r"(?:^|\s)@([A-Za-z0-9_.-]+)")
 
@@ -38,27 +38,27 @@ _ADDRESSED = re.compile(r"(?:^|\s)@([A-Za-z0-9_.-]+)")
 class Session(Struct, frozen=True, gc=False, kw_only=True):
     spec: SessionSpec
     agents: tuple[AgentName, ...]
-    speaker: AgentName  # whose turn it is
+    speaker: AgentName  # the agent whose turn it is
     window: Window
     goal: Part
-    task: str = ""  # what the speaker was handed
-    called: AgentName | None = None  # whom a person wants to hear next
-    began: datetime | None = None  # the turn under way
+    task: str = ""  # the task in the handoff to the speaker
+    called: AgentName | None = None  # the next speaker that a person named
+    began: datetime | None = None  # start of the current turn
     prompt_chars: int = 0
     turns: int = 0
     tokens: int = 0
     cost_microusd: int = 0
-    ran_s: float = 0.0  # in turns: waiting for a limit or for a person is free
+    ran_s: float = 0.0  # time in turns, without waits for limits and people
     spoke: dict[str, int] = {}
-    suggested: bool = False  # an agent would have finished
+    suggested: bool = False  # an agent suggested to finish
     failures: int = 0
-    standstill: Standstill = MOVING
+    standstill: LimitStreak = NO_STREAK
     wait_until: datetime | None = None
     waits_for: str = ""
     prints: tuple[str, ...] = ()
-    circled: str = ""  # what was noted of going in circles
-    paused: str = ""  # what a person is waited for
-    paused_by: FailureKind | None = None  # where a failure led to it
+    circled: str = ""  # the repetition that was last reported
+    paused: str = ""  # why the session waits for a person
+    paused_by: FailureKind | None = None  # the failure that led to the pause
 
     @property
     def round(self) -> int:
@@ -70,7 +70,7 @@ class Session(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Summary(Struct, frozen=True, gc=False, kw_only=True):
-    """What is known of a session that is over."""
+    """The summary of an ended session."""
 
     session: str
     mode: TalkMode
@@ -91,34 +91,34 @@ class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
 
 class RoomState(Struct, frozen=True, gc=False, kw_only=True):
     spec: RoomSpec
-    talk: Window = Window()  # of the whole thread, for single answers
+    talk: Window = Window()  # over the whole thread, for single answers
     session: Session | None = None
-    last: Summary | None = None  # of the latest session that is over
-    threads: dict[AgentName, str] = {}  # the agents' own conversations
-    paces: dict[AgentName, Pace] = {}
-    chars_a_token: float = CHARS_A_TOKEN
-    news: tuple[Notice, ...] = ()  # what the room says on account of the last event
+    last: Summary | None = None  # of the latest ended session
+    threads: dict[AgentName, str] = {}  # conversation ids of the agents
+    paces: dict[AgentName, CallPace] = {}
+    chars_a_token: float = CHARS_PER_TOKEN
+    news: tuple[Notice, ...] = ()  # notices about the last event
 
 
 def refusal(spec: SessionSpec) -> str:
-    """Why a session can't be; "" if it can."""
+    """Why a session can't start; "" if it can."""
     if len(set(spec.agents)) < len(spec.seats):
-        return "an agent sits there twice"
+        return "an agent is listed twice"
     if spec.first not in spec.agents:
-        return f"{spec.first!r}, who should begin, is not in the room"
+        return f"the first speaker {spec.first!r} is not in the room"
     return ""
 
 
-def rounds(spec: SessionSpec) -> int | None:
-    """After how many it ends by itself."""
+def max_rounds(spec: SessionSpec) -> int | None:
+    """The number of rounds after which a session ends; None for Autopilot."""
     if spec.mode is AUTOPILOT:
         return None
     is_single = spec.mode is TalkMode.SINGLE
-    return 2 if is_single else spec.max_rounds  # the answer, and one handoff from it
+    return 2 if is_single else spec.max_rounds  # single: the answer and one handoff
 
 
-def addressed(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
-    """The first agent of the room whose name is in the text behind an @."""
+def mentioned_agent(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
+    """The first agent of the room that the text mentions with @."""
     names = {agent.lower(): agent for agent in agents}
     for found in _ADDRESSED.finditer(text):
         name = found[1].rstrip(".-").lower()
@@ -127,13 +127,13 @@ def addressed(text: str, agents: tuple[AgentName, ...]) -> AgentName | None:
     return None
 
 
-def following(agents: tuple[AgentName, ...], agent: AgentName) -> AgentName:
-    """The one that sits next to it."""
+def next_speaker(agents: tuple[AgentName, ...], agent: AgentName) -> AgentName:
+    """The agent after this one in the order of the room."""
     return agents[(agents.index(agent) + 1) % len(agents)]
 
 
-def charged(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -> Usage:
-    """What a turn counts for: what was reported, or an estimate where that can't be true."""
+def charged_usage(usage: Usage, chars_in: int, chars_out: int, chars_a_token: float) -> Usage:
+    """The reported usage of a turn, or an estimate if the report isn't plausible."""
     if _is_plausible(usage):
         return usage
     return Usage(
@@ -150,16 +150,13 @@ def _is_plausible(usage: Usage) -> bool:
     return is_used and min(counts) >= 0 and max(counts) <= MOST_TOKENS
 
 
-def spoke(
+def after_reply(
     session: Session, agent: AgentName, reply: Reply, used: Usage, took_s: float, window: Window
 ) -> tuple[Session, AgentName | None, tuple[Notice, ...]]:
-    """A turn that went well, after which there is this to show.
-
-    With it, to whom it was handed over, and what the room says of it.
-    """
+    """The session after a reply, the handoff's target and the notices."""
     before = session
-    to, dropped = handed(session, agent, reply)
-    speaker = session.called or to or following(session.agents, agent)
+    to, dropped = handoff_target(session, agent, reply)
+    speaker = session.called or to or next_speaker(session.agents, agent)
     session = replace(
         session,
         window=window,
@@ -173,17 +170,19 @@ def spoke(
         spoke={**session.spoke, agent: session.spoke.get(agent, 0) + 1},
         suggested=session.suggested or reply.final,
         failures=0,
-        standstill=MOVING,
+        standstill=NO_STREAK,
         prints=(*session.prints[1 - REMEMBERED :], fingerprint(reply.message)),
     )
     news = []
     if reply.repaired:
         news.append(_warning(f"{agent}'s reply was repaired: {reply.repaired}."))
     if reply.malformed:
-        news.append(_warning(f"{agent}'s reply is no envelope: {reply.malformed}."))
+        news.append(
+            _warning(f"{agent} didn't answer in the expected format; its text is shown as is.")
+        )
     if reply.final and not final_ends(session.spec):
         news.append(Notice(kind=NoticeKind.SUGGESTION, text=SUGGESTS))
-    if _is_reminded(before, session):
+    if _needs_reminder(before, session):
         news.append(Notice(kind=NoticeKind.REMINDER, text=RUNNING))
     if dropped:
         news.append(_warning(dropped))
@@ -194,7 +193,7 @@ def _warning(text: str) -> Notice:
     return Notice(kind=NoticeKind.WARNING, text=text)
 
 
-def _is_reminded(before: Session, after: Session) -> bool:
+def _needs_reminder(before: Session, after: Session) -> bool:
     guards = after.spec.guards
     turns, tokens = guards.soft_turns, guards.soft_tokens
     return after.spec.mode is AUTOPILOT and (
@@ -203,8 +202,8 @@ def _is_reminded(before: Session, after: Session) -> bool:
     )
 
 
-def lost(session: Session, used: Usage, took_s: float) -> Session:
-    """A turn that came to nothing is paid for all the same."""
+def after_failed_turn(session: Session, used: Usage, took_s: float) -> Session:
+    """The session after a failed turn, which is charged all the same."""
     tokens = used.tokens if _is_plausible(used) else 0
     speaker = session.called or session.speaker
     return replace(
@@ -222,8 +221,10 @@ def final_ends(spec: SessionSpec) -> bool:
     return spec.mode is not AUTOPILOT or spec.respect_final
 
 
-def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName | None, str]:
-    """To whom it hands over; or why that does not count."""
+def handoff_target(
+    session: Session, agent: AgentName, reply: Reply
+) -> tuple[AgentName | None, str]:
+    """The handoff's target, or a warning why the handoff is dropped."""
     if reply.handoff is None or (reply.final and final_ends(session.spec)):
         return None, ""
     to = reply.handoff.to
@@ -231,31 +232,31 @@ def handed(session: Session, agent: AgentName, reply: Reply) -> tuple[AgentName 
         return None, f"{agent} handed over to itself: the handoff was dropped."
     seat = session.spec.seat(to)
     if seat is None:
-        return None, f"{agent} handed over to {to!r}, who is not in the room: it was dropped."
+        return None, f"{agent} handed over to {to!r}, which is not in the room: it was dropped."
     return seat.agent, ""
 
 
 def ending(
     session: Session, reply: Reply, to: AgentName | None, agent: AgentName
 ) -> tuple[Ending | None, str]:
-    """Why the session is over after a turn of `agent`, if it is."""
+    """The reason and detail if the session ends after a turn of `agent`."""
     spec = session.spec
     if reply.final and final_ends(spec):
         return Ending.FINAL, f"{agent} says it is done"
-    most = rounds(spec)
+    most = max_rounds(spec)
     if most is not None and to is None and session.called is None:
         is_odd = reply.malformed or reply.handoff is not None
-        if is_odd and spec.mode is not TalkMode.SINGLE:  # a single question has its answer
-            return Ending.MALFORMED, f"{agent}'s reply can't be followed"
-        return Ending.NO_HANDOFF, f"{agent} handed over to nobody"
+        if is_odd and spec.mode is not TalkMode.SINGLE:  # a single question is answered anyway
+            return Ending.MALFORMED, f"{agent}'s reply has no usable handoff"
+        return Ending.NO_HANDOFF, f"{agent} made no handoff"
     if most is not None and session.turns >= most:
         return Ending.CAP_REACHED, f"{session.turns} of {most} rounds"
-    guard = hard_guard(session)
+    guard = reached_cap(session)
     return (Ending.EMERGENCY_CAP, guard) if guard else (None, "")
 
 
-def hard_guard(session: Session) -> str:
-    """The emergency cap that is reached, with its value."""
+def reached_cap(session: Session) -> str:
+    """The reached emergency cap with its value; "" if none is reached."""
     guards = session.spec.guards
     seat = session.spec.seat(session.speaker)
     reserve = (seat.max_tokens or 0) if seat else 0
@@ -264,26 +265,26 @@ def hard_guard(session: Session) -> str:
     if session.tokens >= guards.max_tokens or session.tokens + reserve > guards.max_tokens:
         return f"max_tokens_emergency = {guards.max_tokens:,}"
     if session.seconds_left <= 0:
-        return minutes_guard(session.spec)
+        return minutes_cap(session.spec)
     if guards.cost_microusd is not None and session.cost_microusd >= guards.cost_microusd:
         return f"cost_usd = {guards.cost_microusd / 1e6:.2f}"
     return ""
 
 
-def minutes_guard(spec: SessionSpec) -> str:
+def minutes_cap(spec: SessionSpec) -> str:
     return f"max_elapsed_minutes = {spec.guards.max_minutes:g}"
 
 
-def circling(session: Session) -> str:
-    return in_circles(session.prints)
+def repetition(session: Session) -> str:
+    return repetition_reason(session.prints)
 
 
-# --- words ---
+# --- texts ---
 
 
-def opening(spec: SessionSpec) -> str:
+def opening_text(spec: SessionSpec) -> str:
     table = ", ".join(spec.agents)
-    most = rounds(spec)
+    most = max_rounds(spec)
     match spec.mode:
         case TalkMode.SINGLE:
             return f"Single: {spec.first} is asked."
@@ -310,8 +311,8 @@ def summary(session: Session, reason: Ending, detail: str) -> Summary:
     )
 
 
-def closing(summary: Summary) -> str:
-    """The notice that ends a session."""
+def closing_text(summary: Summary) -> str:
+    """The notice at the end of a session."""
     match summary.reason:
         case Ending.STOPPED_BY_USER:
             return STOPPED
@@ -329,7 +330,7 @@ def closing(summary: Summary) -> str:
             return f"Collaboration ended: {reason.value.replace('_', ' ')} ({summary.detail})."
 
 
-def summed_up(summary: Summary) -> str:
+def summary_text(summary: Summary) -> str:
     minutes, seconds = divmod(round(summary.seconds), 60)
     spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
     parts = [

@@ -1,4 +1,4 @@
-"""What a person means by what they type in a room."""
+"""Parses a person's typed input in a room: a message, a stop word or a command to the router."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ _TO_ROUTER = re.compile(rf"\s*@{ROUTER}\b\s*(.*)", re.IGNORECASE | re.DOTALL)
 _START = re.compile(r"(\w+)\b([^:]*):(.*)", re.DOTALL)
 _MODES = {"collaborate": TalkMode.COLLABORATE, "autopilot": TalkMode.AUTOPILOT}
 
-HOW = "@router collaborate gpt claude: GOAL, or @router autopilot gpt claude: GOAL"
+USAGE = "@router collaborate gpt claude: GOAL, or @router autopilot gpt claude: GOAL"
 
 
 class StopWord(NamedTuple):
-    """The session ends now."""
+    """Stop the session now."""
 
 
-class Begin(NamedTuple):
+class StartRequest(NamedTuple):
     mode: TalkMode
     agents: tuple[str, ...]
     goal: str
 
 
-class Words(NamedTuple):
+class Message(NamedTuple):
     text: str
 
 
-class Unclear(NamedTuple):
+class InvalidInput(NamedTuple):
     problem: str
-    hint: str = HOW
+    hint: str = USAGE
 
 
-Typed: TypeAlias = StopWord | Begin | Words | Unclear
+Typed: TypeAlias = StopWord | StartRequest | Message | InvalidInput
 
 
-def understand(text: str) -> Typed:
+def parse_input(text: str) -> Typed:
     if is_allstop(text):
         return StopWord()
     to_router = _TO_ROUTER.fullmatch(text)
     if to_router is None:
-        return Words(text.strip()) if text.strip() else Unclear("there are no words in it", "")
+        return Message(text.strip()) if text.strip() else InvalidInput("the message is empty", "")
     return _for_router(to_router[1].strip())
 
 
@@ -51,9 +51,9 @@ def _for_router(order: str) -> Typed:
         return StopWord()
     found = _START.fullmatch(order)
     if found is None or found[1].lower() not in _MODES:
-        return Unclear(f"the router does not understand {order[:60]!r}")
+        return InvalidInput(f"unknown router command {order[:60]!r}")
     agents = tuple(re.split(r"[\s,]+", found[2].strip())) if found[2].strip() else ()
     agents = tuple(name.removeprefix("@") for name in agents)
     if not found[3].strip():
-        return Unclear("there is no goal after the colon")
-    return Begin(_MODES[found[1].lower()], agents, found[3].strip())
+        return InvalidInput("the goal after the colon is missing")
+    return StartRequest(_MODES[found[1].lower()], agents, found[3].strip())

@@ -21,7 +21,7 @@ class _Scrubbed(logging.Formatter):
         self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._secrets().scrub(super().format(record))
+        return self._secrets().redact_all(super().format(record))
 
 
 @contextmanager

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from allstop import __version__
 from allstop.app.board.overview import TaskView
+from allstop.app.supervisor import RunKinds
 from allstop.server import wire_types
 from allstop.server.routes import path_parameters
-from allstop.server.routes.table import BASE, CHANGING, READING, Change, Route
+from allstop.server.routes.table import BASE, CHANGING, READING, Change, Route, body_of
+from allstop.views.kind import Kind
 from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
 
 Document = dict[str, Any]
 
-STREAM: dict[str, Any] = {
+_STREAM: dict[str, Any] = {
     "log": wire_types.LogEvent,
     "run": RunView,
     "board": wire_types.BoardState,
     "task": TaskView,
     "room": RoomEvent,
-    "talk": wire_types.RoomSummary,
-    "auto": wire_types.AutoView,
     "hold": wire_types.HoldView,
     "inbox": wire_types.InboxCount,
     "live": wire_types.LiveText,
     "reset": wire_types.Reset,
 }
-"""What the stream says, by the name of the event."""
+"""The events of the stream that every kind of run has, by name."""
 
 _REFERENCE = "#/components/schemas/{name}"
 
@@ -56,19 +56,27 @@ _OF_ALL = (400, 401, 403, 405, 414, 422, 431, 500, 503)
 _OF_CHANGES = (408, 409, 413, 415, 507)
 
 
-def document() -> Document:
+def stream_events(kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """The type of each event of the stream, with the details of each kind."""
+    details = {kind.detail_event: kind.detail_type for kind in kinds.values() if kind.detail_event}
+    return {**_STREAM, **details}
+
+
+def document(kinds: RunKinds) -> Document:
+    events = stream_events(kinds.pure)
     routes: list[Route | Change] = [*READING, *CHANGING]
-    types: list[Any] = [wire_types.Refused, *STREAM.values()]
+    types: list[Any] = [wire_types.Refused, *events.values()]
     types += [route.answers for route in routes]
-    types += [route.body for route in routes if isinstance(route, Change)]
+    types += [body_of(route, kinds) for route in routes if isinstance(route, Change)]
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template=_REFERENCE
     )
     by_type = dict(zip(map(str, types), schemas, strict=True))
+    _describe_details(components, by_type, kinds)
     paths: Document = {}
     for route in routes:
-        paths.setdefault(BASE + route.path, {})[_method(route)] = _operation(route, by_type)
-    paths[f"{BASE}/stream"] = {"get": _stream(by_type)}
+        paths.setdefault(BASE + route.path, {})[_method(route)] = _operation(route, by_type, kinds)
+    paths[f"{BASE}/stream"] = {"get": _stream(by_type, events)}
     paths["/metrics"] = {"get": _metrics()}
     return {
         "openapi": "3.1.0",
@@ -90,6 +98,14 @@ def document() -> Document:
     }
 
 
+def _describe_details(components: Document, schemas: dict[str, Any], kinds: RunKinds) -> None:
+    """`detail` is one of the types that the kinds have, or null."""
+    found = [kind.detail_type for kind in kinds.pure.values() if kind.detail_type]
+    union = {"anyOf": [{"type": "null"}, *(schemas[str(each)] for each in found)]}
+    for name in ("RunDetail", "MomentView"):
+        components[name]["properties"]["detail"] = union
+
+
 def _anything(kind: type) -> Document:
     if kind is not object:
         raise NotImplementedError
@@ -100,7 +116,7 @@ def _method(route: Route | Change) -> str:
     return "post" if isinstance(route, Change) else route.method.lower()
 
 
-def _operation(route: Route | Change, schemas: dict[str, Any]) -> Document:
+def _operation(route: Route | Change, schemas: dict[str, Any], kinds: RunKinds) -> Document:
     operation: Document = {
         "operationId": _name(route),
         "summary": route.summary,
@@ -113,7 +129,7 @@ def _operation(route: Route | Change, schemas: dict[str, Any]) -> Document:
     if isinstance(route, Change):
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": schemas[str(route.body)]}},
+            "content": {"application/json": {"schema": schemas[str(body_of(route, kinds))]}},
         }
     return operation
 
@@ -156,7 +172,7 @@ def _parameters(path: str, takes: type[path_parameters.Nothing]) -> list[Documen
     ]
 
 
-def _stream(schemas: dict[str, Any]) -> Document:
+def _stream(schemas: dict[str, Any], events: Mapping[str, Any]) -> Document:
     one_of = [
         {
             "type": "object",
@@ -170,7 +186,7 @@ def _stream(schemas: dict[str, Any]) -> Document:
                 },
             },
         }
-        for name, kind in STREAM.items()
+        for name, kind in events.items()
     ]
     after = {
         "name": "Last-Event-ID",

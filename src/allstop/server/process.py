@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import uvicorn
 
-from allstop.adapters.live_text import Ear, ear
-from allstop.adapters.processes.socket_owner.connection_peers import Peers
+from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
+from allstop.adapters.processes.socket_owner.connection_peers import ConnectionPeers
 from allstop.app.control_room import room_for_one
 from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import EARS, LiveText
 from allstop.app.runs.rewind import Rewinder
-from allstop.app.supervisor import Supervisor, supervisor
+from allstop.app.supervisor import RunKinds, Supervisor, supervisor
 from allstop.app.usage import Turns
 from allstop.core.errors import AllstopError
 from allstop.ports import Live
@@ -64,7 +64,9 @@ class _Server(uvicorn.Server):
 Say = Callable[[str], None]
 
 
-async def serve(project: Project, say: Say, tell_ready: Callable[[Ready], None]) -> None:
+async def serve(
+    project: Project, kinds: RunKinds, say: Say, tell_ready: Callable[[Ready], None]
+) -> None:
     """Until it is told to end.
 
     Raises:
@@ -79,7 +81,10 @@ async def serve(project: Project, say: Say, tell_ready: Callable[[Ready], None])
     ):
         port = listener.getsockname()[1]
         url, locks = url_of(wishes, port), _locks(project, wishes, port)
-        async with _desk(project, locks.keys, say) as desk, anyio.create_task_group() as group:
+        async with (
+            _desk(project, kinds, locks.keys, say) as desk,
+            anyio.create_task_group() as group,
+        ):
             site = Site(desk, static_files.files_in(static_files.FOLDER))
             server = _server(Guard(site, locks), wishes)
             group.start_soon(_heed_signals, desk.hub, server)
@@ -90,7 +95,9 @@ async def serve(project: Project, say: Say, tell_ready: Callable[[Ready], None])
 
 
 @asynccontextmanager
-async def _desk(project: Project, keys: OneTimeKeys, say: Say) -> AsyncIterator[Desk]:
+async def _desk(
+    project: Project, kinds: RunKinds, keys: OneTimeKeys, say: Say
+) -> AsyncIterator[Desk]:
     """Everything that answers are made from, at work for as long as the block lasts."""
     live_runs = LiveRuns(project)
     await live_runs.begin()
@@ -99,15 +106,15 @@ async def _desk(project: Project, keys: OneTimeKeys, say: Say) -> AsyncIterator[
     ring = Ring(Place(live_runs.pos, time.time_ns() // 1_000_000))
     hub = Hub(live_runs, changes, ring)
     live_runs.tell(hub.hear)
-    async with supervisor(project, say) as driver, anyio.create_task_group() as group:
+    async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(project, say, driver.settings_changed)
-        driver.view(LiveText(driver.engine, hub.show).show)
-        with ear(project.folder / EARS) as own:
+        driver.view(LiveText(project.kinds, driver.engine, hub.show).show)
+        with receive_live_text(project.folder / EARS) as receiver:
             for work in (live_runs.follow, hub.beat, keeper.keep, driver.keep_clean):
                 group.start_soon(work)
-            group.start_soon(_overhear, own, hub)
+            group.start_soon(_overhear, receiver, hub)
             group.start_soon(_go_on, driver, say)
-            rewinder, turns = Rewinder(project.journal), Turns(project.journal)
+            rewinder, turns = Rewinder(project.journal, project.kinds), Turns(project.journal)
             yield Desk(project, driver, live_runs, hub, keys, keeper, rewinder, turns)
             group.cancel_scope.cancel()
 
@@ -121,10 +128,10 @@ async def _go_on(driver: Supervisor, say: Say) -> None:
         say(f"The board does not go on by itself: {error.message}")
 
 
-async def _overhear(own: Ear, hub: Hub) -> None:
+async def _overhear(receiver: LiveTextReceiver, hub: Hub) -> None:
     """What is being said in runs that other processes drive."""
     while True:
-        for run, kind, call, text in await own.heard():
+        for run, kind, call, text in await receiver.receive():
             hub.show(run, Live(kind, text), call)
 
 
@@ -163,5 +170,5 @@ def _locks(project: Project, wishes: Wishes, port: int) -> Locks:
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
         is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
-        is_agent=Peers().comes_from_work,
+        is_agent=ConnectionPeers().comes_from_agent,
     )

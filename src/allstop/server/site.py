@@ -15,7 +15,7 @@ from allstop.server import metrics, openapi, responses, static_files
 from allstop.server.access.admission import READS, Refusal
 from allstop.server.app_state import Desk
 from allstop.server.routes import path_matcher, path_parameters
-from allstop.server.routes.table import BASE, Change, Route
+from allstop.server.routes.table import BASE, Change, Route, body_of
 from allstop.server.stream.frames import Wish, read_place
 from allstop.server.stream.listener import Listener
 from allstop.settings import SettingsError
@@ -30,7 +30,9 @@ class Site:
     def __init__(self, desk: Desk, files: Mapping[str, static_files.File]) -> None:
         self._desk = desk
         self._files = files
-        self._document = msgspec.json.encode(openapi.document())
+        self._kinds = desk.supervisor.kinds
+        self._document = msgspec.json.encode(openapi.document(self._kinds))
+        self._events = frozenset(openapi.stream_events(self._kinds.pure))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -48,13 +50,13 @@ class Site:
 
     def _refused(self, found: Refusal) -> Response:
         """What was asked for, or what an error says, may have a secret in it."""
-        scrub = self._desk.project.secrets.scrub
+        scrub = self._desk.project.secrets.redact_all
         return responses.refused(
             found._replace(message=scrub(found.message), hint=scrub(found.hint))
         )
 
     def _said(self, value: object) -> Response:
-        return responses.json(self._desk.project.secrets.hidden_in(value))
+        return responses.json(self._desk.project.secrets.redact_known_in(value))
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
@@ -81,7 +83,9 @@ class Site:
     ) -> Response:
         given = _given(request, route.takes, named)
         if isinstance(route, Change):
-            body = msgspec.json.decode(await request.body() or b"{}", type=route.body)
+            body = msgspec.json.decode(
+                await request.body() or b"{}", type=body_of(route, self._kinds)
+            )
             return self._said(await route.do(self._desk, given, body))
         await self._desk.live_runs.catch_up()
         return self._said(await route.do(self._desk, given))
@@ -97,7 +101,7 @@ class Site:
         if last and place is None:
             return responses.refused(Refusal(422, "invalid", "this is no place in the stream"))
         kinds = frozenset(kind for kind in given.kinds.split(",") if kind)
-        if unknown := kinds - set(openapi.STREAM):
+        if unknown := kinds - self._events:
             return responses.refused(
                 Refusal(422, "invalid", f"there are no events {', '.join(sorted(unknown))[:200]}")
             )

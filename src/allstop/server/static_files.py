@@ -37,15 +37,15 @@ _PLAIN = """<!doctype html>
 """
 
 LOG_IN = _PLAIN.format(
-    title="You are not let in yet",
-    text="<p>Run <code>allstop up --open</code> in the repository: it opens this page with a key "
-    "that works once. There is nothing to type here.</p>",
+    title="This browser isn't signed in",
+    text="<p>Run <code>allstop up --open</code> in the repository. It opens this page with a key "
+    "that works once; you don't have to type anything here.</p>",
 )
 NOT_BUILT = _PLAIN.format(
     title="The page is not built",
-    text="<p>In a checkout of the source, <code>make web</code> builds it; then start "
-    "<code>allstop up</code> again. Everything it does can be done in the terminal too: see <code>allstop --help</code>. The API is at "
-    "<code>/api/v1</code>.</p>",
+    text="<p>In a checkout of the source, run <code>make web</code>, then start "
+    "<code>allstop up</code> again. You can also do everything in a terminal: see "
+    "<code>allstop --help</code>. The API is at <code>/api/v1</code>.</p>",
 )
 
 

@@ -9,18 +9,17 @@ from msgspec import Struct
 from allstop.app.board.board_spec import Note
 from allstop.app.board.overview import TaskView
 from allstop.app.setup.doctor import AgentFinding, Finding
-from allstop.auto.state import Decision
 from allstop.core.asks import Ask
 from allstop.core.brakes import Limits
 from allstop.core.ids import RunId
 from allstop.core.replay import Receipt
 from allstop.core.review_comments import Review
-from allstop.rooms.session import Summary
 from allstop.settings.detection.detect import ProposedAgent
 from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
-from allstop.views.auto import DecisionReceipt, Guard, RunPlan
+from allstop.views.auto import DecisionReceipt
 from allstop.views.inbox import Waiting
+from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
 
@@ -69,39 +68,13 @@ class RunList(_Shape, frozen=True):
     more: bool  # there are older ones
 
 
-class Asking(_Shape, frozen=True):
-    """Something an agent asks, and until when a person can answer."""
-
-    ask: Ask
-    since: datetime
-    until: datetime | None
-
-
-class AutoView(_Shape, frozen=True):
-    """A thread of Full Auto: its plan, the agent's own, what was decided and what is asked."""
-
-    run: RunId
-    agent: str
-    policy: str
-    plan: RunPlan
-    agent_plan: str
-    turns: int
-    paused: str
-    condition: str  # the stop condition in force; "" if there is none
-    guards: tuple[Guard, ...]
-    decisions: int
-    decision: Decision | None  # the latest
-    asks: list[Asking]
-    limits: Limits
-
-
 class RunDetail(_Shape, frozen=True):
     run: RunView
     seq: int  # of its newest event
     asks: list[Ask]  # what its agent wants to know or to do
     limits: Limits
     children: list[RunView]
-    auto: AutoView | None
+    detail: object  # what only this kind of run has, or null
 
 
 class MomentView(_Shape, frozen=True):
@@ -111,7 +84,7 @@ class MomentView(_Shape, frozen=True):
     last: int  # the number of its newest event
     at: datetime
     run: RunView
-    auto: AutoView | None
+    detail: object  # what only this kind of run has, or null
 
 
 class Redecided(_Shape, frozen=True):
@@ -184,34 +157,6 @@ class ReviewList(_Shape, frozen=True):
 
     task: str  # or the thread
     reviews: list[Review]  # the oldest first
-
-
-class SessionView(_Shape, frozen=True):
-    """The session that is under way in a room."""
-
-    id: str
-    mode: str
-    goal: str
-    agents: list[str]
-    speaker: str
-    round: int
-    max_rounds: int | None
-    turns: int
-    tokens: int
-    cost_usd: float
-    waits_for: str
-    respect_final: bool
-    seconds: float  # spent in turns that are over
-    began: datetime | None  # the turn under way
-
-
-class RoomSummary(_Shape, frozen=True):
-    """Where a room stands. The stream says it anew, as `talk`, whenever it is another."""
-
-    thread: str
-    run: RunView
-    session: SessionView | None
-    last: Summary | None  # the latest session that is over
 
 
 class RoomList(_Shape, frozen=True):

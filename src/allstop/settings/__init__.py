@@ -1,6 +1,6 @@
-"""The settings: allstop.toml and everything else that has a say.
+"""Settings: loading, validation, trust and editing of allstop.toml and its overrides.
 
-What is named here is loaded when it is first used: most commands need little of it.
+The names below are imported on first use, because most commands need few of them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = [
     "trust",
 ]
 
-_HOMES = {
+_EXPORTS = {
     "target_branch": ("Branches", "load_for_work"),
     "sources.environment": ("Environment", "this_environment"),
     "settings_rows": ("Row", "rows"),
@@ -79,12 +79,12 @@ _HOMES = {
     "repository_trust.accepted": ("distrust", "is_trusted", "trust"),
     "repository_trust.withheld": ("Untrusted",),
 }
-_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WHERE:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_WHERE[name]}")
+    module = importlib.import_module(f"{__name__}.{_MODULE_OF[name]}")
     value = globals()[name] = getattr(module, name)
     return value

@@ -1,12 +1,12 @@
-"""Which agents a run uses that names none, in the order they are tried."""
+"""The order of agents for a run that names no agent."""
 
 from __future__ import annotations
 
-from allstop.settings.model import TALKERS, Settings
+from allstop.settings.model import CHAT_DRIVERS, Settings
 
 
 def roster(settings: Settings) -> tuple[str, ...]:
-    """The first one works; the others take over while it is limited. Empty without agents."""
+    """The first agent works; the others replace it while it is rate limited."""
     loop = settings.loop
     chosen = (loop.agent, loop.fallback, *loop.order)
     named = tuple(dict.fromkeys(name for name in chosen if name is not None))
@@ -16,7 +16,7 @@ def roster(settings: Settings) -> tuple[str, ...]:
 
 
 def fallbacks(settings: Settings) -> tuple[str, ...]:
-    """Who takes over from an agent that a task names itself."""
+    """The agents that replace an agent named by a task."""
     loop = settings.loop
     named = tuple(name for name in (loop.fallback, *loop.order) if name is not None)
     return named or roster(settings)[1:]
@@ -28,4 +28,6 @@ def _first(settings: Settings) -> tuple[str, ...]:
 
 
 def _workers(settings: Settings) -> tuple[str, ...]:
-    return tuple(name for name, agent in settings.agents.items() if agent.driver not in TALKERS)
+    return tuple(
+        name for name, agent in settings.agents.items() if agent.driver not in CHAT_DRIVERS
+    )

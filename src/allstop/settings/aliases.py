@@ -1,4 +1,4 @@
-"""Other names a setting is known by."""
+"""Aliases: alternative names of settings."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {
     },
 }
 
-TABLES_OF_ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {("budget", "run"): ("budget", "task")}
-"""Tables that hold nothing but aliases, and a real one of the same kind."""
+ALIAS_TABLES: dict[tuple[str, ...], tuple[str, ...]] = {("budget", "run"): ("budget", "task")}
+"""Tables that contain only aliases, each with a real table of the same type."""
 
 
 class Renamed(Struct, frozen=True, kw_only=True):
     document: Document
     written: dict[tuple[str, ...], tuple[str, ...]]
-    """The name in the source, for each setting that was given by another one."""
+    """The alias used in the source, by the setting's own key."""
 
 
-def clashes(document: Document) -> Iterator[Fault]:
-    """Settings that are given twice, by two of their names."""
+def duplicates(document: Document) -> Iterator[Fault]:
+    """Faults for settings given by two of their names."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for written, key in _names():
         if value_at(document, written, _MISSING) is _MISSING:
             continue
         if key in seen:
-            message = f"the same setting as {dotted(seen[key])}, which is given too; keep one"
+            message = f"duplicates {dotted(seen[key])}; remove one of them"
             yield Fault(path=written, message=message)
         seen.setdefault(key, written)
 
 
 def rename(document: Document) -> Renamed:
-    """Every setting under its own name."""
+    """Replace aliases by the settings' own names."""
     document = _copy(document)
     written: dict[tuple[str, ...], tuple[str, ...]] = {}
     for alias, key in ALIASES.items():
@@ -64,7 +64,7 @@ def rename(document: Document) -> Renamed:
         if alias[-1] in table:
             put(document, key, table.pop(alias[-1]))
             written[key] = alias
-    for path in TABLES_OF_ALIASES:
+    for path in ALIAS_TABLES:
         table_at(document, path[:-1]).pop(path[-1], None)
     return Renamed(document=document, written=written)
 
@@ -73,14 +73,14 @@ _MISSING = object()
 
 
 def _names() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Each setting's own name before its others."""
+    """Pairs of (name, key); each setting's own name comes before its aliases."""
     for key in dict.fromkeys(ALIASES.values()):
         yield key, key
     yield from ALIASES.items()
 
 
 def _copy(document: Document) -> Document:
-    """Tables are copied, what stands in them is shared."""
+    """Copy the tables; values are shared."""
     return {
         name: _copy(value) if isinstance(value, dict) else value for name, value in document.items()
     }

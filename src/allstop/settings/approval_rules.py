@@ -1,4 +1,4 @@
-"""The rules of [approvals] as they are applied, and whether their own examples agree."""
+"""Approval rules: conversion of [approvals] into core's rules, and a check of their examples."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ RULES: KeyPath = ("approvals", "rules")
 _DECISIONS = tuple(decision.value for decision in Decision)
 
 
-def rules_of(said: Iterable[ApprovalRule]) -> tuple[Rule, ...]:
-    """Of settings that were checked; each is named after its place."""
+def rules_of(setting: Iterable[ApprovalRule]) -> tuple[Rule, ...]:
+    """Core's rules for validated settings; each rule is named after its key."""
     return tuple(
-        rule for place, each in enumerate(said) if (rule := _rule(each, place)) is not None
+        rule for index, each in enumerate(setting) if (rule := _rule(each, index)) is not None
     )
 
 
-def is_ruled(said: Iterable[ApprovalRule]) -> bool:
-    """Whether some command is denied, or is for a person."""
-    return any(rule.decision is not Decision.ALLOW for rule in rules_of(said))
+def restricts_commands(setting: Iterable[ApprovalRule]) -> bool:
+    """Whether a rule denies a command or asks a person about one."""
+    return any(rule.decision is not Decision.ALLOW for rule in rules_of(setting))
 
 
-def _rule(said: ApprovalRule, place: int) -> Rule | None:
+def _rule(setting: ApprovalRule, index: int) -> Rule | None:
     for decision, words in (
-        (Decision.ALLOW, said.allow),
-        (Decision.ASK, said.ask),
-        (Decision.DENY, said.deny),
+        (Decision.ALLOW, setting.allow),
+        (Decision.ASK, setting.ask),
+        (Decision.DENY, setting.deny),
     ):
         if words is not None and (prefix := _prefix(words)):
-            name = dotted((*RULES, place))
-            return Rule(prefix=prefix, decision=decision, why=said.why or "", name=name)
+            name = dotted((*RULES, index))
+            return Rule(prefix=prefix, decision=decision, why=setting.why or "", name=name)
     return None
 
 
 def _prefix(words: str | tuple[str, ...]) -> tuple[str, ...]:
-    """A text is read as a shell reads it; a list is the words themselves."""
+    """Split a string as a shell does; a list already is the words."""
     if not isinstance(words, str):
         return words
     from allstop.adapters.shell import parse
@@ -52,50 +52,50 @@ def _prefix(words: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def rule_faults(document: Document) -> Iterator[Fault]:
-    """Of rules whose values are all right."""
+    """Faults of rules whose single values are valid."""
     rules = value_at(document, RULES)
-    for place, said in enumerate(rules if isinstance(rules, list) else []):
-        if sum(key in said for key in _DECISIONS) != 1:
-            message = "needs exactly one of allow, ask, deny"
-            yield Fault(path=(*RULES, place), message=message)
+    for index, setting in enumerate(rules if isinstance(rules, list) else []):
+        if sum(key in setting for key in _DECISIONS) != 1:
+            message = "set exactly one of allow, ask and deny"
+            yield Fault(path=(*RULES, index), message=message)
         else:
-            yield from _faults(convert(said, ApprovalRule), said, place)
+            yield from _faults(convert(setting, ApprovalRule), setting, index)
 
 
-def _faults(said: ApprovalRule, written: Mapping[str, object], place: int) -> Iterator[Fault]:
+def _faults(setting: ApprovalRule, written: Mapping[str, object], index: int) -> Iterator[Fault]:
     key = next(key for key in _DECISIONS if key in written)
-    path: KeyPath = (*RULES, place)
+    path: KeyPath = (*RULES, index)
     words = written[key]
     if isinstance(words, list) and any(" " in str(word) for word in words):
-        hint = "a list is the words of one command; write a rule for each command"
-        yield Fault(path=(*path, key), message="has a word with a blank in it", hint=hint)
+        hint = "a list holds the words of one command; write one rule per command"
+        yield Fault(path=(*path, key), message="a word contains a space", hint=hint)
         return
-    rule = _rule(said, place)
+    rule = _rule(setting, index)
     if rule is None:
-        yield Fault(path=(*path, key), message="is not one command of literal words")
+        yield Fault(path=(*path, key), message="must be a single command without shell syntax")
         return
-    if not said.match and (why := _in_vain(rule)):
-        yield Fault(path=(*path, key), message=f"can't be allowed by a rule: {why}")
-    for message in _disagreements(rule, said):
+    if not setting.match and (why := _ineffective_reason(rule)):
+        yield Fault(path=(*path, key), message=f"a rule can't allow this command: {why}")
+    for message in _example_faults(rule, setting):
         yield Fault(path=path, message=message)
 
 
-def _in_vain(rule: Rule) -> str:
-    """Why it would allow nothing, whatever follows."""
-    from allstop.policy.policy import uncoverable
+def _ineffective_reason(rule: Rule) -> str:
+    """Why an allow rule would have no effect; "" if it has one."""
+    from allstop.policy.policy import not_coverable_reason
 
     harmless = (*rule.prefix, "list")
-    return uncoverable(harmless) if rule.decision is Decision.ALLOW else ""
+    return not_coverable_reason(harmless) if rule.decision is Decision.ALLOW else ""
 
 
-def _disagreements(rule: Rule, said: ApprovalRule) -> Iterator[str]:
+def _example_faults(rule: Rule, setting: ApprovalRule) -> Iterator[str]:
     shown = f"{rule.decision} {' '.join(rule.prefix)!r}"
-    for example in said.match:
+    for example in setting.match:
         if not _covers(rule, example):
-            yield f"{shown} doesn't match its example {example!r}{_because(rule, example)}"
-    for example in said.not_match:
+            yield f"{shown} doesn't match its example {example!r}{_mismatch_reason(rule, example)}"
+    for example in setting.not_match:
         if _covers(rule, example):
-            yield f"{shown} matches {example!r}, which it says it must not"
+            yield f"{shown} matches {example!r}, which is in its not_match"
 
 
 def _covers(rule: Rule, example: str) -> bool:
@@ -108,20 +108,20 @@ def _covers(rule: Rule, example: str) -> bool:
     return any(matches(rule, command) for command in line.commands)
 
 
-def _because(rule: Rule, example: str) -> str:
+def _mismatch_reason(rule: Rule, example: str) -> str:
     from allstop.adapters.shell import parse
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     line = parse(example)
     if rule.decision is not Decision.ALLOW:
         return ""
-    reasons = (uncoverable(command.words) for command in line.commands)
+    reasons = (not_coverable_reason(command.words) for command in line.commands)
     why = line.why or next((reason for reason in reasons if reason), "")
     return f": {why}" if why else ""
 
 
-def rules_in(path: Path) -> tuple[Rule, ...]:
-    """Of a file of their own: [approvals] as in allstop.toml, or only `rules`."""
-    from allstop.settings.section_file import settings_apart
+def read_rules_file(path: Path) -> tuple[Rule, ...]:
+    """Rules from a separate file that has [approvals], or only `rules`."""
+    from allstop.settings.section_file import read_section
 
-    return rules_of(settings_apart(path, "approvals", faults=rule_faults).approvals.rules)
+    return rules_of(read_section(path, "approvals", faults=rule_faults).approvals.rules)

@@ -1,4 +1,4 @@
-"""What can only be judged when all sources are seen together."""
+"""Consistency checks across settings, run after all sources are merged."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from allstop.settings.problems import Fault, did_you_mean
 from allstop.settings.value_types import choices, shown
 
 RESERVED_NAMES = frozenset({"router", "you", "all", "system"})
-"""Who speaks in a room besides agents."""
+"""Speakers in a room that aren't agents."""
 
 
-def disagreements(document: Document) -> Iterator[Fault]:
-    """Of a document whose single values are all right."""
+def inconsistencies(document: Document) -> Iterator[Fault]:
+    """Faults of a merged document whose single values are valid."""
     for rule in _RULES:
         yield from rule(document)
 
 
 def unavailable(document: Document) -> Iterator[Fault]:
-    """What has a name already, and is not there yet."""
+    """Faults for values that aren't implemented."""
     if value_at(document, ("sandbox", "network")) == Network.MODEL_ONLY:
         yield Fault(
             path=("sandbox", "network"),
-            message="there is no gateway to the models yet, so nothing could hold it",
-            hint='"none" or "full"',
+            message="model-only isn't implemented",
+            hint='use "none" or "full"',
         )
     store = value_at(document, ("store", "url"))
     if isinstance(store, str) and store != "sqlite":
         yield Fault(
             path=("store", "url"),
-            message="there is no store on a server yet",
-            hint='"sqlite", in .allstop/',
+            message="only sqlite is implemented",
+            hint='use "sqlite"',
         )
 
 
@@ -42,9 +42,7 @@ def _agents(document: Document) -> Iterator[Fault]:
     for name, agent in table_at(document, ("agents",)).items():
         path: KeyPath = ("agents", name)
         if name.lower() in RESERVED_NAMES:
-            yield Fault(
-                path=path, message="the name is taken by the room itself", hint="choose another"
-            )
+            yield Fault(path=path, message="the name is reserved", hint="choose another name")
         if isinstance(agent, dict):
             yield from _agent(agent, path)
 
@@ -53,24 +51,24 @@ def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
     match agent.get("driver"):
         case None:
             one_of = ", ".join(choices(Driver))
-            yield Fault(path=path, message="has no driver", hint=f"one of {one_of}")
+            yield Fault(path=path, message="has no driver", hint=f"set one of {one_of}")
         case Driver.COMMAND | Driver.ACP as driver if not agent.get("command"):
             yield Fault(
                 path=path,
                 message=f"the {driver} driver needs a command",
-                hint='such as command = ["my-agent", "--flag"]',
+                hint='for example command = ["my-agent", "--flag"]',
             )
         case Driver.SCRIPTED if not agent.get("script"):
             yield Fault(
                 path=path,
                 message="the scripted driver needs a script",
-                hint='such as script = "demo.toml"',
+                hint='for example script = "demo.toml"',
             )
         case driver if agent.get("mode") and driver != Driver.ACP:
             yield Fault(
                 path=(*path, "mode"),
                 message=f"the {driver} driver has no modes",
-                hint="leave it out, or use the driver acp",
+                hint="remove it, or use the driver acp",
             )
         case _:
             pass
@@ -111,12 +109,18 @@ def _sprint_target(document: Document) -> Iterator[Fault]:
     value = target.get("value")
     match target.get("type"):
         case TargetKind.COUNT if not _is_count(value):
-            yield Fault(path=path, message="a count needs a value", hint="such as value = 10")
+            yield Fault(
+                path=path, message="count needs a number of tasks", hint="for example value = 10"
+            )
         case TargetKind.DURATION if not _is_hours(value):
-            yield Fault(path=path, message="a duration needs hours", hint="such as value = 2.5")
+            yield Fault(
+                path=path,
+                message="duration needs a number of hours",
+                hint="for example value = 2.5",
+            )
         case TargetKind.UNTIL_TIME if not _is_time(value):
             yield Fault(
-                path=path, message="until_time needs a time", hint='such as value = "07:00"'
+                path=path, message="until_time needs a time", hint='for example value = "07:00"'
             )
         case TargetKind.NO_READY if value is not None:
             yield Fault(path=path, message="no_ready takes no value")
@@ -140,12 +144,12 @@ def _zone(document: Document) -> Iterator[Fault]:
     zone = value_at(document, ("notify", "zone"))
     if not isinstance(zone, str):
         return
-    from zoneinfo import ZoneInfo  # only where it is wanted: it takes its time to load
+    from zoneinfo import ZoneInfo  # slow to import, rarely needed
 
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
-        hint = "such as Europe/Berlin; without it the machine's own counts"
+        hint = "for example Europe/Berlin; remove it to use this machine's time zone"
         message = f"there is no time zone {shown(zone)}"
         yield Fault(path=("notify", "zone"), message=message, hint=hint)
 
@@ -167,8 +171,8 @@ def _patterns(document: Document) -> Iterator[Fault]:
         if error := _compile_error(pattern):
             yield Fault(path=path, message=f"not a regular expression: {error}")
         elif _REPEATED_GROUP.search(pattern):
-            message = "a repeated group can take forever on a long line"
-            yield Fault(path=path, message=message, hint="write it without")
+            message = "a repeated group can take very long to match"
+            yield Fault(path=path, message=message, hint="remove the repetition")
 
 
 def _compile_error(pattern: str) -> str | None:

@@ -1,4 +1,4 @@
-"""In what form a setting is filled in by hand: a switch, a choice, a number, words, lines."""
+"""Form fields: the input control of each setting on the page."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Form(StrEnum):
     CHOICE = "choice"
     NUMBER = "number"
     TEXT = "text"
-    LINES = "lines"  # a list of texts
-    TABLES = "tables"  # everything else, as JSON
+    LINES = "lines"  # a list of strings
+    TABLES = "tables"  # any other value, as JSON
 
 
 def form_of(kind: Type) -> Form:

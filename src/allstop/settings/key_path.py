@@ -1,4 +1,4 @@
-"""Where a value stands in a document: the way to it, and how people write that."""
+"""Key paths: the location of a value in a document, and its dotted notation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from msgspec import DecodeError, json
 
 KeyPath = tuple[str | int, ...]
-"""Names of tables and keys; numbers are places in a list."""
+"""Names of tables and keys; numbers are indexes of lists."""
 
 Document = dict[str, object]
-"""A parsed TOML file, or what another source says in the same shape."""
+"""A parsed TOML file, or the values of another source in the same shape."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PART = re.compile(r"""\s*(?:([A-Za-z0-9_-]+)|("(?:[^"\\]|\\.)*")|'([^']*)')\s*(\.|$)""")
@@ -28,7 +28,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def split_dotted(text: str) -> tuple[str, ...] | None:
-    """The names of a dotted key; None where it isn't one."""
+    """The names of a dotted key; None if the text isn't a dotted key."""
     parts: list[str] = []
     position = 0
     while position < len(text):
@@ -56,13 +56,13 @@ def value_at(document: object, path: KeyPath, missing: object = None) -> object:
 
 
 def table_at(document: object, path: KeyPath) -> Document:
-    """The table there; an empty one where there is none."""
+    """The table at a path, or an empty one."""
     found = value_at(document, path)
     return found if isinstance(found, dict) else {}
 
 
 def put(document: Document, path: tuple[str, ...], value: object) -> None:
-    """Set a value in place, making the tables on the way to it."""
+    """Set a value in place and create missing tables."""
     for part in path[:-1]:
         inner = document.setdefault(part, {})
         assert isinstance(inner, dict)

@@ -1,4 +1,4 @@
-"""The settings in force here: defaults, the person's file, the repository's, variables, flags."""
+"""The loader: merges defaults, user file, repository file, environment variables and flags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, convert, to_builtins
 
-from allstop.settings.consistency import disagreements, unavailable
+from allstop.settings.consistency import inconsistencies, unavailable
 from allstop.settings.files.settings_file import parse, read_file
 from allstop.settings.key_path import Document, dotted, table_at
 from allstop.settings.model import Settings
@@ -15,7 +15,7 @@ from allstop.settings.origins import Origin, RepositoryFile, UserFile
 from allstop.settings.problems import Problem, SettingsError, locate
 from allstop.settings.repository_trust.accepted import is_trusted
 from allstop.settings.repository_trust.sensitive import sensitive_part
-from allstop.settings.repository_trust.withheld import Kept, Sides, Untrusted, withhold
+from allstop.settings.repository_trust.withheld import LayerStack, TrustedLayer, Untrusted, withhold
 from allstop.settings.schema import leaves, root
 from allstop.settings.sources.environment import Environment
 from allstop.settings.sources.flags import flags_layer
@@ -28,18 +28,18 @@ FILE_NAME = "allstop.toml"
 class Loaded(Struct, frozen=True, kw_only=True):
     settings: Settings
     origins: Mapping[str, Origin]
-    """Of every key with a value of its own, by its dotted name."""
+    """The origin of every key, by its dotted name."""
     notes: tuple[str, ...] = ()
-    uncounted: str = ""
-    """The one of them that says that something in the checkout's file does not count."""
+    ignored_note: str = ""
+    """The note about changes in the checkout's file that have no effect."""
     untrusted: tuple[Untrusted, ...] = ()
-    """What the repository's file asks for and doesn't get."""
-    asked: Document = {}
-    """The sensitive part of the repository's file: what there is to trust."""
+    """Settings of the repository's file that need trust and aren't in force."""
+    sensitive: Document = {}
+    """The sensitive part of the repository's file, which a person can trust."""
 
 
 class Layers(Struct, frozen=True, kw_only=True):
-    """From the weakest to the strongest."""
+    """The layers from the weakest to the strongest."""
 
     user: Layer
     project: Layer
@@ -57,20 +57,23 @@ def load(
     committed: bytes | None = None,
     flags: Mapping[str, object] | None = None,
 ) -> Loaded:
-    """Raises SettingsError with everything that is wrong.
+    """Load the settings.
 
-    `committed` is the repository's file as the target branch has it; without it the file of the
-    working copy counts.
+    `committed` is the repository's file on the target branch. Without it, the file of the working
+    copy is used.
+
+    Raises:
+        SettingsError: with all problems.
     """
     layers = _layers(environment, repository, committed, flags or {})
     if problems := _in_order(_problems(layers.all())):
         raise SettingsError(problems)
     if repository is None:
-        return _loaded(_there(layers.all()), ())
-    asked = sensitive_part(layers.project.document)
-    kept = _kept(environment, repository, layers)
-    in_force = (layers.user, kept.layer, layers.variables, layers.flags)
-    return _loaded(_there(in_force), kept.untrusted, asked)
+        return _loaded(_available(layers.all()), ())
+    sensitive = sensitive_part(layers.project.document)
+    trusted = _trusted_layer(environment, repository, layers)
+    in_force = (layers.user, trusted.layer, layers.variables, layers.flags)
+    return _loaded(_available(in_force), trusted.untrusted, sensitive)
 
 
 def _layers(
@@ -97,19 +100,19 @@ def _project_layer(path: Path, committed: bytes | None) -> Layer:
 
 
 def _problems(layers: tuple[Layer, ...]) -> Iterator[Problem]:
-    """Nothing is reported that only follows from another problem."""
+    """All problems, except those that only follow from another problem."""
     for layer in layers:
         yield from layer.problems
     if not all(layer.is_complete for layer in layers):
         return
     faulty = {path[:2] for layer in layers for path in layer.faulty}
-    for fault in disagreements(merged(layer.document for layer in layers)):
+    for fault in inconsistencies(merged(layer.document for layer in layers)):
         if fault.path[:2] not in faulty:
             yield locate(fault, origin_of(layers, fault.path))
 
 
-def _there(in_force: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """The same, unless they want what is named and does not exist: nothing else may take its place."""
+def _available(in_force: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The same layers; raises if they request values that aren't implemented."""
     document = merged(layer.document for layer in in_force)
     faults = unavailable(document)
     if problems := _in_order(locate(each, origin_of(in_force, each.path)) for each in faults):
@@ -118,7 +121,7 @@ def _there(in_force: tuple[Layer, ...]) -> tuple[Layer, ...]:
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """File by file, as they were met, and from top to bottom."""
+    """Problems grouped by file and sorted by line."""
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         by_file.setdefault(problem.file, []).append(problem)
@@ -129,12 +132,12 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
     ]
 
 
-def _kept(environment: Environment, repository: Path, layers: Layers) -> Kept:
+def _trusted_layer(environment: Environment, repository: Path, layers: Layers) -> TrustedLayer:
     if is_trusted(environment.trust_file, repository, layers.project.document):
-        return Kept(layer=layers.project, untrusted=())
+        return TrustedLayer(layer=layers.project, untrusted=())
     return withhold(
-        Sides(
-            asked=layers.project,
+        LayerStack(
+            project=layers.project,
             weaker=(layers.user,),
             stronger=(layers.variables, layers.flags),
             home=environment.home,
@@ -144,7 +147,7 @@ def _kept(environment: Environment, repository: Path, layers: Layers) -> Kept:
 
 
 def _loaded(
-    layers: tuple[Layer, ...], untrusted: tuple[Untrusted, ...], asked: Document | None = None
+    layers: tuple[Layer, ...], untrusted: tuple[Untrusted, ...], sensitive: Document | None = None
 ) -> Loaded:
     settings = convert(merged(layer.document for layer in layers), Settings)
     paths = leaves(to_builtins(settings), root())
@@ -153,21 +156,21 @@ def _loaded(
         origins={dotted(path): origin_of(layers, path) for path in paths},
         notes=tuple(_notes(settings, untrusted)),
         untrusted=untrusted,
-        asked=asked or {},
+        sensitive=sensitive or {},
     )
 
 
 def _notes(settings: Settings, untrusted: tuple[Untrusted, ...]) -> Iterator[str]:
     if untrusted:
         keys = ", ".join(each.key for each in untrusted)
-        yield f"{FILE_NAME} asks for what needs your trust, so it is not in force: {keys}. Run `allstop trust` to see and accept it."
+        yield f"These settings of {FILE_NAME} need your trust and aren't in force: {keys}. Run `allstop trust` to see and accept them."
     if settings.loop.agent and settings.loop.agent == settings.loop.fallback:
-        yield "loop.fallback is loop.agent itself: there is nothing to fall back to."
+        yield "loop.fallback is the same agent as loop.agent, so there is no fallback."
     unset = Settings()
     if settings.sprint != unset.sprint or settings.budget.sprint != unset.budget.sprint:
-        yield "there are no sprints yet: nothing reads [sprint] or [budget.sprint]."
+        yield "Sprints aren't implemented: [sprint] and [budget.sprint] have no effect."
     gate = settings.verification
     if gate.mutation:
-        yield "no lines are broken on purpose yet: nothing reads [verification] mutation."
+        yield "Mutation testing isn't implemented: verification.mutation has no effect."
     if any(check.report for check in gate.commands):
-        yield "commands are judged by their exit codes alone: nothing reads `report` yet."
+        yield "Reports aren't implemented: `report` has no effect, exit codes decide."

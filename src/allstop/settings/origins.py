@@ -1,4 +1,4 @@
-"""Where the value of a setting comes from."""
+"""Origins: the source of a setting's value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Default(Struct, frozen=True, kw_only=True, tag=True):
-    """Nobody said anything."""
+    """No source sets the value."""
 
 
 class UserFile(Struct, frozen=True, kw_only=True, tag=True):
@@ -27,14 +27,14 @@ class Variable(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Flag(Struct, frozen=True, kw_only=True, tag=True):
-    """Said on the command line, or by whoever else called."""
+    """Set on the command line or by another caller."""
 
 
 Origin = Default | UserFile | RepositoryFile | Variable | Flag
 
 
 def source_of(origin: Origin) -> str:
-    """The file or other place, as it is shown to people."""
+    """The file or other source, as shown to people."""
     match origin:
         case Default():
             return "default"
@@ -51,7 +51,7 @@ def source_of(origin: Origin) -> str:
 
 
 def describe_origin(origin: Origin) -> str:
-    """One word or place: default, allstop.toml:12, ALLSTOP_LOOP_MODE, command line."""
+    """For example default, allstop.toml:12, ALLSTOP_LOOP_MODE, command line."""
     match origin:
         case UserFile(line=line) | RepositoryFile(line=line):
             return f"{source_of(origin)}:{line}"

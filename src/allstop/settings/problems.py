@@ -1,4 +1,4 @@
-"""What is wrong with the settings, told so that it can be put right."""
+"""Problems of the settings, with file, line, key and hint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 class SettingsError(Exception):
-    """The settings can't be used; `problems` says why, all of it."""
+    """The settings can't be used; `problems` lists all reasons."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -34,7 +34,7 @@ class SettingsError(Exception):
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A problem that doesn't know its file yet."""
+    """A problem by key path, without file and line."""
 
     path: KeyPath
     message: str
@@ -50,7 +50,7 @@ def locate(fault: Fault, origin: Origin) -> Problem:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word this one was probably meant to be."""
+    """The known word most similar to this one; None if none is close."""
     import difflib
 
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)

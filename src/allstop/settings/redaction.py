@@ -1,13 +1,13 @@
-"""What is not shown of a setting because it may be a secret."""
+"""Redaction: hides parts of settings that may be secrets."""
 
 from __future__ import annotations
 
-from allstop.core.secrets import HIDDEN, scrubbed
+from allstop.core.secrets import HIDDEN, redact_patterns
 from allstop.settings.key_path import KeyPath
 
 
 def redacted(value: object, path: KeyPath) -> object:
-    """The value as it may be listed."""
+    """The value with secrets hidden."""
     match value:
         case dict():
             return {name: redacted(inner, (*path, name)) for name, inner in value.items()}
@@ -26,11 +26,11 @@ def _redacted_text(text: str, path: KeyPath) -> str:
         case ("notify", "urls", _):
             return text.partition("://")[0] + "://" + HIDDEN if "://" in text else HIDDEN
         case _:
-            return scrubbed(text)
+            return redact_patterns(text)
 
 
-def may_be_repeated(path: KeyPath) -> bool:
-    """Whether an error may quote the value; people put keys where a key's name belongs."""
+def may_quote(path: KeyPath) -> bool:
+    """Whether an error may quote the value. People sometimes put a key where its name belongs."""
     match path:
         case ("agents", _, "env" | "api_key_env" | "pass_env", *_) | ("notify", "urls", *_):
             return False

@@ -1,4 +1,4 @@
-"""The model as data: which keys there are, of what kind, and what they are for."""
+"""The schema of the settings: keys, types, defaults and descriptions, read from the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def root() -> StructType:
 
 
 def bare(kind: Type) -> Type:
-    """Without description, and without "or nothing", which TOML can't say."""
+    """The type without metadata and without None, which TOML doesn't have."""
     while True:
         if isinstance(kind, Metadata):
             kind = kind.type
@@ -52,13 +52,13 @@ def is_entry(kind: Type) -> bool:
 
 
 def merges(kind: Type) -> bool:
-    """Whether two layers' tables of this kind become one, key by key."""
+    """Whether layers merge tables of this type key by key."""
     kind = bare(kind)
     return isinstance(kind, DictType) or (isinstance(kind, StructType) and not is_entry(kind))
 
 
 def inside(kind: Type, name: str) -> Type | None:
-    """The kind of one key of a table; None where there is no such key."""
+    """The type of a table's key; None if there is no such key."""
     kind = bare(kind)
     if isinstance(kind, DictType):
         return kind.value_type
@@ -68,7 +68,7 @@ def inside(kind: Type, name: str) -> Type | None:
     return None
 
 
-@lru_cache(maxsize=2048)  # asked for each setting that is listed, again and again
+@lru_cache(maxsize=2048)  # called for each listed setting
 def kind_at(path: KeyPath) -> Type | None:
     kind: Type | None = root()
     for part in path:
@@ -79,7 +79,7 @@ def kind_at(path: KeyPath) -> Type | None:
 
 
 def description_at(path: KeyPath) -> str:
-    """The description of the key, or of the table of free names it is in."""
+    """The description of the key, or of the nearest table around it."""
     for length in range(len(path), 0, -1):
         text = _description(kind_at(path[:length]))
         if text:
@@ -94,7 +94,7 @@ def _description(kind: Type | None) -> str:
 
 
 def default_at(path: KeyPath) -> object:
-    """As TOML would write it; UNSET for a key that must be given or that has a free name."""
+    """The default as a TOML value; UNSET for a required key or a key with a free name."""
     kind = kind_at(path[:-1])
     if kind is None or not isinstance(struct := bare(kind), StructType):
         return UNSET
@@ -107,7 +107,7 @@ def default_at(path: KeyPath) -> object:
 
 
 def leaves(value: object, kind: Type, path: KeyPath = ()) -> Iterator[KeyPath]:
-    """The keys with a value of their own: lists and entries count as one value."""
+    """The paths of single values; a list or an entry counts as one value."""
     if not (merges(kind) and isinstance(value, dict) and (value or not path)):
         yield path
         return
@@ -118,7 +118,7 @@ def leaves(value: object, kind: Type, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def fixed_keys(kind: Type | None = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every key whose whole way is known beforehand; tables of free names count as one."""
+    """All keys with a fixed path; a table with free names counts as one key."""
     kind = bare(root() if kind is None else kind)
     if isinstance(kind, StructType) and not is_entry(kind):
         for name, field in fields(kind).items():

@@ -1,4 +1,4 @@
-"""One table of the settings in a file of its own, to be tried before it is taken over."""
+"""A section file: one section of the settings in a separate file."""
 
 from __future__ import annotations
 
@@ -16,48 +16,50 @@ from allstop.settings.problems import Fault, Problem, SettingsError, locate
 from allstop.settings.sources.layers import file_layer, origin_of
 
 
-def settings_apart(
+def read_section(
     path: Path,
     table: str,
     *,
     faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
 ) -> Settings:
-    """With the table under its name as in allstop.toml, or only what is in it.
+    """Settings from a file that has the section's table, or only the table's keys.
 
     Raises:
-        SettingsError: it is no such file; with the line of each mistake.
+        SettingsError: the file can't be used; with the line of each problem.
     """
-    return table_apart(path, table, faults=faults).settings
+    return read_section_keys(path, table, faults=faults).settings
 
 
-class Apart(NamedTuple):
+class Section(NamedTuple):
     settings: Settings
-    said: frozenset[str]  # the keys of the table that the file has; the rest are defaults
+    keys: frozenset[str]  # the keys that the file sets; the rest are defaults
 
 
-def table_apart(
+def read_section_keys(
     path: Path,
     table: str,
     *,
     faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
-) -> Apart:
-    """The same, and what of it the file says.
+) -> Section:
+    """Like `read_section`, with the keys that the file sets.
 
     Raises:
-        SettingsError: it is no such file; with the line of each mistake.
+        SettingsError: the file can't be used; with the line of each problem.
     """
     content = read_file(path)
     if isinstance(content, Missing):
-        raise SettingsError([Problem(file=str(path), message="there is no such file")])
+        raise SettingsError([Problem(file=str(path), message="the file doesn't exist")])
     if isinstance(content, Text) and table not in content.document:
         if not content.document:
-            raise SettingsError([Problem(file=str(path), message=f"it says nothing of [{table}]")])
+            raise SettingsError(
+                [Problem(file=str(path), message=f"the file is empty; expected [{table}]")]
+            )
         lines = {(table, *key): line for key, line in content.lines.items()}
         content = Text(document={table: content.document}, lines={(table,): 1, **lines})
     layer = file_layer(path, content, UserFile)
     found = [locate(fault, origin_of((layer,), fault.path)) for fault in faults(layer.document)]
     if problems := [*layer.problems, *found]:
         raise SettingsError(problems)
-    said = layer.document.get(table, {})
-    keys = frozenset(said) if isinstance(said, dict) else frozenset()
-    return Apart(convert(layer.document, Settings), keys)
+    section = layer.document.get(table, {})
+    keys = frozenset(section) if isinstance(section, dict) else frozenset()
+    return Section(convert(layer.document, Settings), keys)

@@ -1,4 +1,4 @@
-"""Every setting in force as a row: its value, where that comes from, what it is for."""
+"""Settings rows: each setting with value, origin, description and default."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from allstop.settings.schema import default_at, description_at, leaves, root
 class Row(Struct, frozen=True, kw_only=True):
     key: str
     value: object
-    """As TOML would give it, None where nothing is set; secrets are hidden."""
+    """As a TOML value, with secrets hidden; None if unset."""
     origin: Origin
     description: str
     default: object
-    """UNSET where the key has none: it must be given, or its name is free."""
+    """UNSET for a required key or a key with a free name."""
 
 
 def rows(loaded: Loaded) -> Iterator[Row]:

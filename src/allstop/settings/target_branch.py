@@ -1,4 +1,4 @@
-"""Whose allstop.toml counts for work: the target branch's, once it has one."""
+"""Settings of the target branch: its allstop.toml applies to runs as soon as it has one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TARGET = "project.target"
 
 
 class Branches(Protocol):
-    """What there is to know of a repository's branches."""
+    """Reads a repository's branches."""
 
     def checked_out(self) -> str | None:
-        """None where HEAD is on no branch."""
+        """The checked-out branch; None if HEAD is detached."""
 
     def file(self, branch: str) -> bytes | None:
-        """allstop.toml as the branch's last commit has it; None where it has none."""
+        """allstop.toml of the branch's last commit, or None."""
 
 
 def load_for_work(
@@ -32,45 +32,47 @@ def load_for_work(
     branches: Branches,
     flags: Mapping[str, object] | None = None,
 ) -> Loaded:
-    """The settings that work stands on; their notes say where the checkout differs from them.
+    """Load the settings for runs; a note says if the checkout's file differs.
 
-    Which branch is the target is the checkout's word: it is the person's own, and a branch can't
-    send its work to another one.
+    Only the checkout chooses the target branch, so that a branch can't redirect work to another one.
 
     Raises:
-        SettingsError: what counts can't be used; a mistake in a file that doesn't is only noted.
+        SettingsError: the settings in force can't be used. Problems in the checkout's file are only
+            noted if the target branch's file applies.
     """
     try:
-        here = load(environment, repository=repository, flags=flags)
+        checkout = load(environment, repository=repository, flags=flags)
     except SettingsError as broken:
-        return _despite(broken, environment, repository, branches, flags)
-    branch, committed = _committed(here, branches)
-    there = here
+        return _load_with_broken_checkout(broken, environment, repository, branches, flags)
+    branch, committed = _committed(checkout, branches)
+    target = checkout
     if committed is None:
-        return _with_note(here, _not_committed(repository, branch))
+        return _with_note(checkout, _not_committed(repository, branch))
     if committed != _bytes(repository / FILE_NAME):
-        there = _load(environment, repository, branch, committed, flags)
-    return _apart(_on_target_of(here, there), _difference(repository, branch, here, there))
+        target = _load(environment, repository, branch, committed, flags)
+    return _with_ignored_note(
+        _on_target_of(checkout, target), _difference(repository, branch, checkout, target)
+    )
 
 
-def _despite(
+def _load_with_broken_checkout(
     broken: SettingsError,
     environment: Environment,
     repository: Path,
     branches: Branches,
     flags: Mapping[str, object] | None,
 ) -> Loaded:
-    """Somebody is in the middle of changing the checkout's file: that stops no work."""
+    """Use the target branch's file, because a person may be editing the checkout's."""
     try:
-        alone = load(environment, flags=flags)
+        without_file = load(environment, flags=flags)
     except SettingsError:
         raise broken from None
-    branch, committed = _committed(alone, branches)
+    branch, committed = _committed(without_file, branches)
     if committed is None:
         raise broken
-    there = _load(environment, repository, branch, committed, flags)
-    note = f"{broken.problems[0]}. The {FILE_NAME} on {branch} counts."
-    return _apart(_on_target_of(alone, there), note)
+    target = _load(environment, repository, branch, committed, flags)
+    note = f"{broken.problems[0]}. The {FILE_NAME} on {branch} applies."
+    return _with_ignored_note(_on_target_of(without_file, target), note)
 
 
 def _committed(loaded: Loaded, branches: Branches) -> tuple[str, bytes | None]:
@@ -95,36 +97,34 @@ def _on_branch(problem: Problem, branch: str) -> Problem:
     return replace(problem, file=f"{branch}:{FILE_NAME}") if problem.file == FILE_NAME else problem
 
 
-def _on_target_of(here: Loaded, there: Loaded) -> Loaded:
-    settings = replace(there.settings, project=here.settings.project)
+def _on_target_of(checkout: Loaded, target: Loaded) -> Loaded:
+    settings = replace(target.settings, project=checkout.settings.project)
     return replace(
-        there, settings=settings, origins={**there.origins, _TARGET: here.origins[_TARGET]}
+        target, settings=settings, origins={**target.origins, _TARGET: checkout.origins[_TARGET]}
     )
 
 
 def _not_committed(repository: Path, branch: str) -> str:
     if not branch or not (repository / FILE_NAME).exists():
         return ""
-    return (
-        f"{FILE_NAME} is not on {branch} yet: the one in your checkout counts until you commit it."
-    )
+    return f"{FILE_NAME} isn't committed on {branch}: the one in your checkout applies."
 
 
-def _difference(repository: Path, branch: str, here: Loaded, there: Loaded) -> str:
-    """By what it says, not by its bytes: a comment or a line's end changes nothing."""
+def _difference(repository: Path, branch: str, checkout: Loaded, target: Loaded) -> str:
+    """A note if the settings differ; comments and line endings don't matter."""
     if not (repository / FILE_NAME).exists():
-        return f"{FILE_NAME} is not in your checkout: the one on {branch} counts."
-    if (here.settings, here.asked) == (there.settings, there.asked):
+        return f"{FILE_NAME} isn't in your checkout: the one on {branch} applies."
+    if (checkout.settings, checkout.sensitive) == (target.settings, target.sensitive):
         return ""
-    return f"{FILE_NAME} has changes that are not on {branch}: they don't count yet."
+    return f"{FILE_NAME} has changes that aren't on {branch}: they don't apply yet."
 
 
 def _with_note(loaded: Loaded, note: str) -> Loaded:
     return replace(loaded, notes=(*loaded.notes, note)) if note else loaded
 
 
-def _apart(loaded: Loaded, note: str) -> Loaded:
-    return replace(_with_note(loaded, note), uncounted=note)
+def _with_ignored_note(loaded: Loaded, note: str) -> Loaded:
+    return replace(_with_note(loaded, note), ignored_note=note)
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -1,4 +1,4 @@
-"""One source against the model: what in it can't be, and what is left without that."""
+"""Validation of one source against the model: its faults, and the document without them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.inspect import DictType, EnumType, StructType, Type, VarTupleType
 
-from allstop.core.secrets import scrubbed
-from allstop.settings.aliases import ALIASES, TABLES_OF_ALIASES
+from allstop.core.secrets import redact_patterns
+from allstop.settings.aliases import ALIAS_TABLES, ALIASES
 from allstop.settings.key_path import Document, KeyPath, dotted
 from allstop.settings.model import Entry
 from allstop.settings.problems import Fault, did_you_mean
-from allstop.settings.redaction import may_be_repeated
+from allstop.settings.redaction import may_quote
 from allstop.settings.schema import (
     bare,
     fields,
@@ -28,7 +28,7 @@ from allstop.settings.value_types import choices, expected, fits, shown
 
 class Checked(Struct, frozen=True, kw_only=True):
     document: Document
-    """Only what is right, shorthands written out."""
+    """Only the valid values, with shorthands expanded."""
     faults: tuple[Fault, ...]
 
 
@@ -41,7 +41,7 @@ _WRONG = object()
 
 
 def _value(value: object, kind: Type, path: KeyPath, faults: list[Fault]) -> object:
-    """The value as it is to be used, or _WRONG after saying why."""
+    """The valid value, or _WRONG after adding a fault."""
     plain = bare(kind)
     match plain, value:
         case StructType(), str() if shorthand := _shorthand(plain):
@@ -55,7 +55,7 @@ def _value(value: object, kind: Type, path: KeyPath, faults: list[Fault]) -> obj
         case _ if fits(value, kind):
             return value
         case _:
-            faults.append(_misfit(value, kind, path))
+            faults.append(_type_fault(value, kind, path))
             return {} if merges(plain) else _WRONG
 
 
@@ -75,17 +75,17 @@ def _table(table: Document, kind: Type, path: KeyPath, faults: list[Fault]) -> D
 
 
 def _kind_of(kind: Type, path: KeyPath) -> Type | None:
-    """By the key's own name, else by another name it has."""
+    """The type of a key, looked up by its own name or an alias."""
     names = tuple(part for part in path if isinstance(part, str))
     if names in ALIASES:
         return kind_at(ALIASES[names])
-    if names in TABLES_OF_ALIASES:
-        return kind_at(TABLES_OF_ALIASES[names])
+    if names in ALIAS_TABLES:
+        return kind_at(ALIAS_TABLES[names])
     return inside(kind, str(path[-1]))
 
 
 def _entry(entry: Document, kind: StructType, path: KeyPath, faults: list[Fault]) -> object:
-    """Right as a whole or not at all, so that nobody judges what is left of it."""
+    """An entry is valid as a whole or not at all, so that later checks see no partial entry."""
     before = len(faults)
     missing = [field.name for field in kind.fields if field.required and field.name not in entry]
     faults.extend(Fault(path=path, message=f"{name} is missing") for name in missing)
@@ -112,28 +112,28 @@ def _unknown(path: KeyPath, kind: Type, value: object) -> Fault:
     what = "unknown section" if len(path) == 1 and isinstance(value, dict) else "unknown key"
     siblings = list(fields(kind)) if isinstance(kind, StructType) else []
     siblings += [str(alias[-1]) for alias in ALIASES if alias[:-1] == path[:-1]]
-    hint = did_you_mean(name, siblings) or _elsewhere(name)
+    hint = did_you_mean(name, siblings) or _same_key_elsewhere(name)
     return Fault(path=path, message=what, hint=hint)
 
 
-def _elsewhere(name: str) -> str | None:
-    """A key of just this name in another table."""
+def _same_key_elsewhere(name: str) -> str | None:
+    """A hint if another table has a key of this name."""
     found = [key for key in fixed_keys() if key[-1] == name]
     return f"did you mean {dotted(found[0])}?" if found else None
 
 
-def _misfit(value: object, kind: Type, path: KeyPath) -> Fault:
-    got = scrubbed(shown(value)) if may_be_repeated(path) else "something else"
+def _type_fault(value: object, kind: Type, path: KeyPath) -> Fault:
+    got = redact_patterns(shown(value)) if may_quote(path) else "another value"
     return Fault(
-        path=path, message=f"expected {expected(kind)}, got {got}", hint=_cure(value, kind)
+        path=path, message=f"expected {expected(kind)}, got {got}", hint=_type_hint(value, kind)
     )
 
 
-def _cure(value: object, kind: Type) -> str | None:
+def _type_hint(value: object, kind: Type) -> str | None:
     match bare(kind), value:
         case EnumType(cls=cls), str():
             return did_you_mean(value, choices(cls))
         case VarTupleType(), str():
-            return "put it in [ ]"
+            return "use a list: [ … ]"
         case _:
             return None

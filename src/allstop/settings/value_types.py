@@ -1,4 +1,4 @@
-"""Whether a value is of the kind a setting wants, and the words for it when it isn't."""
+"""Value types: checks a value against a setting's type and describes the type in errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from allstop.settings.schema import bare
 
 
 def fits(value: object, kind: Type) -> bool:
-    """For values that aren't tables; those are gone through key by key."""
+    """Whether a value that isn't a table has the type; tables are checked key by key."""
     match bare(kind):
         case UnionType(types=types):
             return any(fits(value, each) for each in types)
@@ -52,7 +52,7 @@ def choices(cls: Iterable[enum.Enum]) -> tuple[str, ...]:
 
 
 def expected(kind: Type) -> str:
-    """What belongs there: "a whole number from 1 to 256"."""
+    """The description of a type, for example "a whole number from 1 to 256"."""
     while isinstance(kind, Metadata):
         if kind.extra and "expected" in kind.extra:
             return str(kind.extra["expected"])
@@ -68,14 +68,14 @@ def expected(kind: Type) -> str:
         case EnumType(cls=cls):
             return "one of " + ", ".join(choices(cls))
         case VarTupleType(item_type=item):
-            return "a list of tables" if isinstance(bare(item), StructType) else "a list of texts"
+            return "a list of tables" if isinstance(bare(item), StructType) else "a list of strings"
         case _:
-            return _PLAIN.get(type(kind), "something else")
+            return _PLAIN.get(type(kind), "another type")
 
 
 _PLAIN: dict[type[Type], str] = {
     BoolType: "true or false",
-    StrType: "text",
+    StrType: "a string",
     StructType: "a table",
     DictType: "a table",
 }
@@ -85,7 +85,7 @@ _LONGEST = 40
 
 
 def shown(value: object) -> str:
-    """A value as an error repeats it, short and on one line."""
+    """A value as errors quote it: short and on one line."""
     match value:
         case bool():
             return str(value).lower()
@@ -108,7 +108,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _in(value: float, bounds: IntType | FloatType) -> bool:
-    """Written so that "not a number" is outside of any bounds."""
+    """Whether the value is within bounds; NaN never is."""
     return (
         (bounds.ge is None or value >= bounds.ge)
         and (bounds.gt is None or value > bounds.gt)

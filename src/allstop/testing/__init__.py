@@ -1,1 +1,1 @@
-"""For those who write adapters or pilots: what theirs must do, and a clock that jumps."""
+"""Contract tests for adapters, a scripted model server and a virtual clock."""

@@ -1,8 +1,8 @@
-"""What every agent driver must do, whatever it drives.
+"""The contract tests that every agent driver must pass.
 
-Subclass `AgentContract` and give it a fixture `agents`: a function from a `Behaviour` to an agent
-that behaves so, and a fixture `place`: the box it works in, None for one that has no workspace. A
-driver that can't do something says so in its abilities, and is then not asked for it.
+Subclass `AgentContract` and define two fixtures. `agents` is a function from a `Behaviour` to an
+agent that behaves so. `place` is the box it works in, or None for an agent without a workspace.
+Tests skip what a driver's abilities exclude.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from allstop.adapters.clock import SystemClock
-from allstop.core.asks import Answer, Ask, Leave
+from allstop.core.asks import Answer, Ask, Permission
 from allstop.core.ids import RunId
 from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone
 from allstop.core.prompt import prompt
@@ -25,18 +25,18 @@ from allstop.ports import Agent, Box, Live, Turn
 
 
 class Behaviour(StrEnum):
-    SAYS_WORD = "says the word zebra and ends"
-    ECHOES_LENGTH = "says how many characters the prompt has"
+    SAYS_WORD = "replies zebra"
+    ECHOES_LENGTH = "replies with the number of characters in the prompt"
     WRITES_FILE = "writes made.txt in its workspace"
-    FAILS = "fails for a reason of its own: out of cheese"
+    FAILS = "fails with the message: out of cheese"
     LIMITED = "is at its rate limit"
-    LIMITED_FOR_HOURS = "is at its limit, and says that it serves again in two hours"
-    HANGS = "says begun, starts a process that beats into beat.txt, and never ends"
-    FLOODS = "says 20 MB, then the word zebra"
-    GARBLES = "says bytes that are no UTF-8, then the word zebra"
-    COUNTS = "says turn 1, turn 2, … in one conversation"
-    ASKS = "asks whether it may run `make install`, and says allowed or denied"
-    HEARS = "says begun, goes on until heard.txt is there, and says what it was told meanwhile"
+    LIMITED_FOR_HOURS = "is at its limit, which it says ends in two hours"
+    HANGS = "prints begun, starts a process that keeps writing to beat.txt, and never ends"
+    FLOODS = "replies 20 MB, then zebra"
+    GARBLES = "replies invalid UTF-8, then zebra"
+    COUNTS = "replies turn 1, turn 2, … in one conversation"
+    ASKS = "asks whether it may run `make install`, and replies allowed or denied"
+    HEARS = "prints begun, waits for heard.txt, and replies with the messages it got meanwhile"
     USES = "uses 100 tokens of input and 20 of output"
 
 
@@ -45,32 +45,32 @@ Agents = Callable[[Behaviour], Agent]
 LIMIT, MINUTE = timedelta(hours=2), timedelta(minutes=1)
 
 
-class Onlooker:
-    """A watch that remembers."""
+class RecordingWatch:
+    """A watch that records every call."""
 
     def __init__(
         self, *, allows: bool = False, answers: tuple[str, ...] = (), message: str = ""
     ) -> None:
-        leave = Leave.ALLOW if allows else Leave.DENY
+        leave = Permission.ALLOW if allows else Permission.DENY
         self.answer = Answer(leave=leave, answers=answers, message=message, by="an onlooker")
         self.lives: list[Live] = []
         self.items: list[Item] = []
         self.asks: list[Ask] = []
         self.threads: list[str] = []
-        self.stirred = anyio.Event()
-        self.told: list[str] = []  # what it was told at once
-        self._unheard: deque[str] = deque()
-        self._said = anyio.Event()
+        self.live_seen = anyio.Event()
+        self.delivered: list[str] = []  # messages that reached the agent during the turn
+        self._messages: deque[str] = deque()
+        self._message_added = anyio.Event()
 
     def say(self, *words: str) -> None:
-        """To the agent at work."""
-        self._unheard += words
-        self._said.set()
+        """Send messages to the agent during its turn."""
+        self._messages += words
+        self._message_added.set()
 
     def live(self, live: Live) -> None:
         if len(self.lives) < 10_000:
             self.lives.append(live)
-        self.stirred.set()
+        self.live_seen.set()
 
     async def opened(self, thread: str) -> None:
         self.threads.append(thread)
@@ -79,13 +79,13 @@ class Onlooker:
         self.items.append(item)
 
     async def words(self) -> str:
-        while not self._unheard:
-            self._said = anyio.Event()
-            await self._said.wait()
-        return self._unheard[0]
+        while not self._messages:
+            self._message_added = anyio.Event()
+            await self._message_added.wait()
+        return self._messages[0]
 
     async def reached(self) -> None:
-        self.told.append(self._unheard.popleft())
+        self.delivered.append(self._messages.popleft())
 
     async def ask(self, ask: Ask) -> Answer:
         self.asks.append(ask)
@@ -100,8 +100,8 @@ def turn(
 
 class AgentContract:
     async def test_k10_it_answers(self, agents: Agents, place: Box | None) -> None:
-        """K10: a turn that goes well is TurnDone with the agent's words."""
-        result = await agents(Behaviour.SAYS_WORD).take_turn(turn(place), Onlooker())
+        """K10: a successful turn is TurnDone with the agent's text."""
+        result = await agents(Behaviour.SAYS_WORD).take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, TurnDone)
         assert result.text.strip() == "zebra"
@@ -109,8 +109,8 @@ class AgentContract:
     async def test_k10_it_is_shown_while_it_happens(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10: what it says is live before the turn ends."""
-        watch = Onlooker()
+        """K10: the agent's text is shown live before the turn ends."""
+        watch = RecordingWatch()
 
         await agents(Behaviour.SAYS_WORD).take_turn(turn(place), watch)
 
@@ -119,7 +119,9 @@ class AgentContract:
     async def test_the_whole_prompt_arrives(self, agents: Agents, place: Box | None) -> None:
         text = "é" * 70_000 + "\n'\"$(x)`\\"
 
-        result = await agents(Behaviour.ECHOES_LENGTH).take_turn(turn(place, text), Onlooker())
+        result = await agents(Behaviour.ECHOES_LENGTH).take_turn(
+            turn(place, text), RecordingWatch()
+        )
 
         assert isinstance(result, TurnDone), result
         assert str(len(text)) in result.text
@@ -127,7 +129,7 @@ class AgentContract:
     async def test_its_work_is_in_the_workspace(self, agents: Agents, place: Box | None) -> None:
         if place is None:
             return
-        result = await agents(Behaviour.WRITES_FILE).take_turn(turn(place), Onlooker())
+        result = await agents(Behaviour.WRITES_FILE).take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, TurnDone), result
         assert place.workspace is not None
@@ -137,7 +139,7 @@ class AgentContract:
         self, agents: Agents, place: Box | None
     ) -> None:
         """K10: an end is completed, interrupted, failed or limited, with a class."""
-        result = await agents(Behaviour.FAILS).take_turn(turn(place), Onlooker())
+        result = await agents(Behaviour.FAILS).take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, Failed)
         assert result.kind not in LIMITED
@@ -147,17 +149,17 @@ class AgentContract:
         self, agents: Agents, place: Box | None
     ) -> None:
         """K10, P5: a limited agent is not a broken one."""
-        result = await agents(Behaviour.LIMITED).take_turn(turn(place), Onlooker())
+        result = await agents(Behaviour.LIMITED).take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, Failed)
         assert result.kind in LIMITED
 
     async def test_k10_a_limit_tells_when_it_ends(self, agents: Agents, place: Box | None) -> None:
-        """K10, K13: to the minute, where the agent says so itself."""
+        """K10, K13: to the minute, if the agent says when."""
         agent, clock = agents(Behaviour.LIMITED_FOR_HOURS), SystemClock()
         before = clock.now()
 
-        result = await agent.take_turn(turn(place), Onlooker())
+        result = await agent.take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, Failed)
         assert result.kind in LIMITED
@@ -168,13 +170,13 @@ class AgentContract:
     async def test_k10_cancelling_ends_it_and_all_it_started(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10, K2: nothing beats any more once the cancelled turn has returned."""
+        """K10, K2: every process has ended when the cancelled turn returns."""
         if place is None:
             return
         assert place.workspace is not None
         beat = Path(place.workspace) / "beat.txt"
         async with anyio.create_task_group() as group:
-            group.start_soon(agents(Behaviour.HANGS).take_turn, turn(place), Onlooker())
+            group.start_soon(agents(Behaviour.HANGS).take_turn, turn(place), RecordingWatch())
             with anyio.fail_after(20):
                 while not (beat.exists() and beat.stat().st_size):  # noqa: ASYNC110
                     await anyio.sleep(0.01)
@@ -186,13 +188,13 @@ class AgentContract:
             assert beat.stat().st_size == size
 
     async def test_k10_cancelling_ends_it_at_once(self, agents: Agents, place: Box | None) -> None:
-        """K10, K2: in the middle of what it says."""
-        watch = Onlooker()
+        """K10, K2: in the middle of its output."""
+        watch = RecordingWatch()
         agent = agents(Behaviour.HANGS)
         async with anyio.create_task_group() as group:
             group.start_soon(agent.take_turn, turn(place), watch)
             with anyio.fail_after(20):
-                await watch.stirred.wait()
+                await watch.live_seen.wait()
             began = anyio.current_time()
             group.cancel_scope.cancel()
 
@@ -201,9 +203,9 @@ class AgentContract:
     async def test_k12_a_flood_neither_hangs_nor_bloats(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K12: what is kept of any amount of words is bounded."""
+        """K12: the kept part of any output is bounded."""
         with anyio.fail_after(60):
-            result = await agents(Behaviour.FLOODS).take_turn(turn(place), Onlooker())
+            result = await agents(Behaviour.FLOODS).take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, TurnDone), result
         assert len(result.text) < 200_000
@@ -212,11 +214,11 @@ class AgentContract:
     async def test_k12_bytes_that_are_no_text_are_survived(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K12: invalid UTF-8 is shown as such and loses nothing around it.
+        """K12: invalid UTF-8 is replaced, and the text around it is kept.
 
-        From an API it is a broken stream, of which nothing counts.
+        From an API, it is an invalid reply.
         """
-        result = await agents(Behaviour.GARBLES).take_turn(turn(place), Onlooker())
+        result = await agents(Behaviour.GARBLES).take_turn(turn(place), RecordingWatch())
 
         if place is None and isinstance(result, Failed):
             assert result.kind is FailureKind.NETWORK
@@ -228,10 +230,10 @@ class AgentContract:
         """K10: resumed by another object, as after a restart."""
         if not agents(Behaviour.COUNTS).abilities.resume:
             return
-        first = await agents(Behaviour.COUNTS).take_turn(turn(place), Onlooker())
+        first = await agents(Behaviour.COUNTS).take_turn(turn(place), RecordingWatch())
         assert isinstance(first, TurnDone)
         second = await agents(Behaviour.COUNTS).take_turn(
-            turn(place, thread=first.thread), Onlooker()
+            turn(place, thread=first.thread), RecordingWatch()
         )
 
         assert isinstance(second, TurnDone)
@@ -240,16 +242,16 @@ class AgentContract:
     async def test_k10_a_copy_of_a_conversation_leaves_it_as_it_was(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10: both go on from where they were parted."""
+        """K10: both continue from the fork."""
         agent = agents(Behaviour.COUNTS)
         if not agent.abilities.fork:
             return
-        first = await agent.take_turn(turn(place), Onlooker())
+        first = await agent.take_turn(turn(place), RecordingWatch())
         assert isinstance(first, TurnDone), first
-        copy = await agent.take_turn(turn(place, thread=first.thread, fork=True), Onlooker())
+        copy = await agent.take_turn(turn(place, thread=first.thread, fork=True), RecordingWatch())
         assert isinstance(copy, TurnDone), copy
         results = [
-            await agent.take_turn(turn(place, thread=thread), Onlooker())
+            await agent.take_turn(turn(place, thread=thread), RecordingWatch())
             for thread in (first.thread, copy.thread)
         ]
 
@@ -258,19 +260,19 @@ class AgentContract:
         assert copy.thread != first.thread
         assert said == ["turn 2", "turn 3"]
 
-    async def test_k10_who_can_not_copy_a_conversation_says_so(
+    async def test_k10_a_driver_without_conversations_cannot_fork(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10: rather than to begin another one, or to go on in the one that was to be kept."""
+        """K10: it neither starts another conversation nor continues the given one."""
         agent = agents(Behaviour.SAYS_WORD)
         if agent.abilities.fork:
             return
 
-        result = await agent.take_turn(turn(place, thread="any", fork=True), Onlooker())
+        result = await agent.take_turn(turn(place, thread="any", fork=True), RecordingWatch())
 
         assert isinstance(result, Failed)
         assert result.kind is FailureKind.BAD_REQUEST
-        assert "can't copy a conversation" in result.message
+        assert "can't fork a conversation" in result.message
 
     @pytest.mark.parametrize("word", ["allowed", "denied"])
     async def test_f5_it_asks_before_it_does(
@@ -280,7 +282,7 @@ class AgentContract:
         agent = agents(Behaviour.ASKS)
         if not agent.abilities.asks:
             return
-        watch = Onlooker(allows=word == "allowed")
+        watch = RecordingWatch(allows=word == "allowed")
 
         result = await agent.take_turn(turn(place), watch)
 
@@ -288,15 +290,15 @@ class AgentContract:
         assert word in result.text
         assert [ask.argv for ask in watch.asks] == [("make", "install")]
 
-    async def test_k10_it_is_told_at_once_and_only_once(
+    async def test_k10_a_message_reaches_it_at_once_and_only_once(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10, B20: what a person says in the middle of a turn reaches it, where the driver can."""
+        """K10, B20: a person's message during a turn reaches the agent, if the driver supports it."""
         agent = agents(Behaviour.HEARS)
         if not agent.abilities.steer or place is None:
             return
         assert place.workspace is not None
-        watch, results = Onlooker(), list[TurnDone | Failed]()
+        watch, results = RecordingWatch(), list[TurnDone | Failed]()
 
         async def take() -> None:
             results.append(await agent.take_turn(turn(place), watch))
@@ -304,38 +306,38 @@ class AgentContract:
         async with anyio.create_task_group() as group:
             group.start_soon(take)
             with anyio.fail_after(30):
-                await watch.stirred.wait()
+                await watch.live_seen.wait()
                 watch.say("aardvark")
-                while not (watch.told or results):  # noqa: ASYNC110
+                while not (watch.delivered or results):  # noqa: ASYNC110
                     await anyio.sleep(0.01)
             (Path(place.workspace) / "heard.txt").touch()
 
         (result,) = results
         assert isinstance(result, TurnDone), result
         assert "aardvark" in result.text
-        assert watch.told == ["aardvark"]
+        assert watch.delivered == ["aardvark"]
 
-    async def test_k10_who_can_not_be_told_at_once_leaves_the_words(
+    async def test_k10_a_driver_that_cannot_be_steered_leaves_the_messages(
         self, agents: Agents, place: Box | None
     ) -> None:
-        """K10, B20: they are not taken for told, and so are in the next prompt."""
+        """K10, B20: the messages don't count as delivered, so the next prompt contains them."""
         agent = agents(Behaviour.SAYS_WORD)
         if agent.abilities.steer:
             return
-        watch = Onlooker()
+        watch = RecordingWatch()
         watch.say("aardvark")
 
         await agent.take_turn(turn(place), watch)
 
-        assert watch.told == []
+        assert watch.delivered == []
 
     async def test_k10_what_it_used_is_reported(self, agents: Agents, place: Box | None) -> None:
-        """K10: usage is of this turn, where the driver can tell."""
+        """K10: the usage is that of this turn."""
         agent = agents(Behaviour.USES)
         if not agent.abilities.usage:
             return
 
-        result = await agent.take_turn(turn(place), Onlooker())
+        result = await agent.take_turn(turn(place), RecordingWatch())
 
         assert isinstance(result, TurnDone)
         assert (result.usage.input, result.usage.output) == (100, 20)

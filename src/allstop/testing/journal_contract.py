@@ -1,7 +1,7 @@
-"""What every journal must do.
+"""The contract tests that every journal must pass.
 
-Subclass `JournalContract` in a test module and give it a fixture `journal`, and a fixture
-`second` that opens the same store as another process would (or None where that can't be).
+Subclass `JournalContract` and define two fixtures: `journal`, and `second`, which opens the same
+store as another process would, or is None if that is impossible.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class JournalContract:
         assert len(await journal.read(A)) == 3
 
     async def test_k2_a_writer_who_missed_the_helm_is_told_so(self, journal: Journal) -> None:
-        """K2: whatever was chosen before an Allstop is refused by the write itself."""
+        """K2: the write itself refuses a step that was chosen before an Allstop."""
         await journal.append(Entry(A, OPENED))
         await journal.append(Entry(HELM, STOPPED))
 
@@ -148,7 +148,7 @@ class JournalContract:
     async def test_a_conditional_write_whose_answer_was_lost_may_be_repeated(
         self, journal: Journal
     ) -> None:
-        """It expects what was there before itself, and is not told that it came too late."""
+        """The repeated write finds its own entry and is not stale."""
         for _ in range(2):
             await journal.append(Entry(A, OPENED), expect=Cursor(A, 0, 0), write=WriteId("w1"))
 
@@ -191,10 +191,10 @@ class JournalContract:
             )
 
     async def test_p7_a_claim_is_exclusive_and_ends_with_its_block(self, journal: Journal) -> None:
-        """P7: the second one is told; a claim that ended never blocks."""
+        """P7: a second claim fails; a claim that has ended never blocks."""
         with journal.claim(A):
             assert list(journal.holders()) == [A]
-            with pytest.raises(HeldError, match="a is being driven by"), journal.claim(A):
+            with pytest.raises(HeldError, match="a is driven by"), journal.claim(A):
                 pass
             with journal.claim(B):
                 pass
@@ -210,13 +210,13 @@ class JournalContract:
         heard = anyio.Event()
         news: list[tuple[RunId, int]] = []
 
-        def ear(run: RunId, seq: int) -> None:
+        def listener(run: RunId, seq: int) -> None:
             news.append((run, seq))
             heard.set()
 
         async with anyio.create_task_group() as group:
-            with journal.listen(ear):
-                group.start_soon(journal.attend)
+            with journal.listen(listener):
+                group.start_soon(journal.watch_writes)
                 await anyio.wait_all_tasks_blocked()
                 await second.append(Entry(A, OPENED), Entry(A, PAUSED))
                 with anyio.fail_after(5):
@@ -245,7 +245,7 @@ class JournalContract:
     async def test_who_has_not_read_what_another_process_wrote_is_told_so(
         self, journal: Journal, second: Journal | None
     ) -> None:
-        """Whatever run it was: what all share can't be given away twice."""
+        """A write to any run makes the cursor stale, because runs share resources."""
         if second is None:
             return
         await journal.append(Entry(A, OPENED))

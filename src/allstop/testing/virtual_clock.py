@@ -1,4 +1,4 @@
-"""A clock that shows the event loop's own time, so that virtual time is everybody's time."""
+"""A clock that shows the event loop's time, so that tests can use virtual time."""
 
 from __future__ import annotations
 

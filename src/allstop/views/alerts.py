@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from allstop.board.graph import Board
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.asks import Ask, words
+from allstop.core.asks import Ask, describe_ask
 from allstop.core.board_specs import BoardSpec, ReviewMode
-from allstop.core.brakes import SOFT_SHARE, Grip
+from allstop.core.brakes import SOFT_SHARE, BrakeLevel
 from allstop.core.commands import Raise
 from allstop.core.events import (
     Asked,
@@ -32,11 +32,12 @@ from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
 from allstop.core.room_specs import Ending, TalkMode
-from allstop.core.run import AT_EASE, Pilot, RunState
+from allstop.core.run import NO_HOLD, RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.rooms.session import RoomState, Summary, closing
-from allstop.views.runs import receipt, warning_of
+from allstop.rooms.session import Summary, closing_text
+from allstop.views.kind import Kind
+from allstop.views.log import receipt
 
 LONGEST = 500
 """Characters of an alert's text: it is shown in a corner of a screen."""
@@ -94,8 +95,8 @@ class Scene(NamedTuple):
 
     run: RunId
     state: RunState[Any] | None = None
-    pilot: Pilot[Any] | None = None
-    helm: Helm = AT_EASE
+    kind: Kind | None = None
+    helm: Helm = NO_HOLD
     board: Board | None = None
     is_braked: bool = False  # the board, by tasks that failed in a row
 
@@ -120,7 +121,7 @@ def _forget(told: Told, event: Event, scene: Scene) -> Told:
     match event:
         case MoveEnded(result=result):
             past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
-            if scene.state is None or not warning_of(scene.state):
+            if not _warning(scene):
                 past.add((run, Topic.STUCK))
         case MoveStarted():
             past = {(run, Topic.REST)}
@@ -171,6 +172,12 @@ def near_limit(run: RunId, text: str, at: datetime) -> Alert:
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
 
 
+def _warning(scene: Scene) -> str:
+    if scene.state is None or scene.kind is None or scene.state.closed is not None:
+        return ""
+    return scene.kind.warning(scene.state)
+
+
 # --- what happened ---
 
 
@@ -179,7 +186,7 @@ def _of_event(event: Event, scene: Scene) -> list[Alert]:
     match event:
         case Asked(ask=ask):
             title = f"{label_of(run)} asks {_what(ask)}"
-            return [_alert(Level.NEEDS_YOU, title, words(ask), event, run)]
+            return [_alert(Level.NEEDS_YOU, title, describe_ask(ask), event, run)]
         case ChildWaited(run=child, reason=reason):
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
@@ -261,7 +268,7 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
         Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
         Topic.LIMITED: _limited(event, scene),
         Topic.REST: _rest(event, scene.state, scene),
-        Topic.STUCK: _stuck(event, scene.state, scene.run),
+        Topic.STUCK: _stuck(event, scene.state, scene),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 
@@ -269,7 +276,7 @@ def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[
 def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None) -> Alert | None:
     if state.limits.cost_microusd is None:
         verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
-        if verdict.grip is not Grip.SOFT:
+        if verdict.level is not BrakeLevel.SOFT:
             return None
         return _alert(Level.INFO, f"{label_of(run)} is near a limit", verdict.reason, event, run)
     before = grant.used if grant else 0
@@ -294,13 +301,13 @@ def _limited(event: Event, scene: Scene) -> Alert | None:
     return _alert(Level.INFO, title, text, event, scene.run)
 
 
-def _stuck(event: Event, state: RunState[Any], run: RunId) -> Alert | None:
+def _stuck(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
     """It may be thinking, so it goes on."""
-    warning = warning_of(state)
+    warning = _warning(scene)
     if not warning:
         return None
-    title = f"{label_of(run)}: {warning}"
-    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, run)
+    title = f"{label_of(scene.run)}: {warning}"
+    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, scene.run)
 
 
 def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
@@ -350,14 +357,18 @@ def _was_last(event: Event, board: Board) -> bool:
 
 def _at_limit(event: Event, state: RunState[Any]) -> bool:
     verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
-    return verdict.grip is Grip.HARD or bool(state.broke) or runs.is_short(state, event.at)
+    return (
+        verdict.level is BrakeLevel.HARD
+        or bool(state.limit_reached)
+        or runs.waits_for_budget(state, event.at)
+    )
 
 
 def _waits(event: Event, scene: Scene) -> Wait | None:
-    state, pilot = scene.state, scene.pilot
-    if state is None or pilot is None or state.open_move is not None:
+    state, kind = scene.state, scene.kind
+    if state is None or kind is None or state.open_move is not None:
         return None
-    move = runs.outlook(pilot, state, event.at, scene.helm)
+    move = runs.expected_move(kind.pilot, state, event.at, scene.helm)
     return move if isinstance(move, Wait) else None
 
 
@@ -365,14 +376,13 @@ def _waits(event: Event, scene: Scene) -> Wait | None:
 
 
 def _session_over(event: Event, scene: Scene) -> Summary | None:
-    if scene.state is None or not isinstance(event, MoveEnded):
+    if scene.state is None or scene.kind is None or not isinstance(event, MoveEnded):
         return None
-    room = scene.state.pilot
-    return room.last if isinstance(room, RoomState) and room.session is None else None
+    return scene.kind.last_session(scene.state)
 
 
 def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
-    text = f"{closing(summary)} Goal: {summary.goal}"
+    text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
             if summary.mode is TalkMode.SINGLE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,15 +13,17 @@ from allstop.auto.hard_stops import Stop, StopOf, stop_of
 from allstop.auto.rules import GATE, by_rules, gated, overridden
 from allstop.auto.state import Action, AutoSpec, AutoState, Decision, History, TurnSummary
 from allstop.core import brakes, run
-from allstop.core.brakes import Grip
+from allstop.core.asks import Ask
+from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.events import Closed, Event, MoveEnded, Opened
 from allstop.core.helm import Helm, Hold
+from allstop.core.ids import RunId
 from allstop.core.moves import Outcome
-from allstop.core.replay import Redecided
+from allstop.core.replay import DecisionDifference
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal
 from allstop.core.text import counted, one_line
-from allstop.views.runs import Line, lines
+from allstop.views.log import Line, lines
 
 GOES_ON = (Action.CONTINUE, Action.REVIEW)
 
@@ -116,9 +118,9 @@ def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str
     if state.hold is not Hold.NONE:
         return f"the user: {state.hold}"
     verdict = brakes.check(state.limits, state.tally, state.opened.at, now)
-    if verdict.grip is Grip.HARD or state.broke:
-        return f"budget: {verdict.reason or state.broke}"
-    if run.is_short(state, now):
+    if verdict.level is BrakeLevel.HARD or state.limit_reached:
+        return f"budget: {verdict.reason or state.limit_reached}"
+    if run.waits_for_budget(state, now):
         return f"budget: {state.waits}"
     return auto.paused
 
@@ -135,6 +137,57 @@ def _next(state: AutoState, stopped: str) -> str:
     if state.reviews:
         return f"{state.spec.agent} looks at its own work"
     return state.step or f"{state.spec.agent} takes turn {state.turns + 1}"
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """Something an agent asks, and until when a person can answer."""
+
+    ask: Ask
+    since: datetime
+    until: datetime | None
+
+
+class AutoView(Struct, frozen=True, kw_only=True):
+    """A thread of Full Auto: its plan, the agent's own, what was decided and what is asked."""
+
+    run: RunId
+    agent: str
+    policy: str
+    plan: RunPlan
+    agent_plan: str
+    turns: int
+    paused: str
+    condition: str  # the stop condition in force; "" if there is none
+    guards: tuple[Guard, ...]
+    decisions: int
+    decision: Decision | None  # the latest
+    asks: list[Asking]
+    limits: Limits
+
+
+def auto_view(run: RunId, state: RunState[AutoState], helm: Helm, now: datetime) -> AutoView:
+    auto = state.pilot
+    return AutoView(
+        run=run,
+        agent=auto.spec.agent,
+        policy=auto.spec.policy.value,
+        plan=run_plan(auto, stop_condition(state, helm, now)),
+        agent_plan=auto.doing.plan if auto.doing else auto.plan,
+        turns=auto.turns,
+        paused=auto.paused,
+        condition=stop_condition(state, helm, now),
+        guards=guards(auto),
+        decisions=len(auto.decisions),
+        decision=auto.decision,
+        asks=[_asking(state, ask, auto.spec.ask_s) for ask in state.asks.values()],
+        limits=state.limits,
+    )
+
+
+def _asking(state: RunState[AutoState], ask: Ask, patience_s: float | None) -> Asking:
+    since = state.asked_at[ask.id]
+    until = since + timedelta(seconds=patience_s) if patience_s else None
+    return Asking(ask=ask, since=since, until=until)
 
 
 class Story:
@@ -299,7 +352,7 @@ def known(receipt: DecisionReceipt) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def again(other: Redecided) -> str:
+def again(other: DecisionDifference) -> str:
     """What comes out in place of a decision on record, in one line."""
     if other.again is None:
         return f"turn {other.recorded.decision.turn}: nothing is decided there"

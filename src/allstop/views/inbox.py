@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from allstop.board import remedies
 from allstop.core import run as runs
-from allstop.core.asks import Ask, Question, words
+from allstop.core.asks import Ask, Question, describe_ask
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, RunId, root_of
-from allstop.core.moves import OVERGROWN, Wait
-from allstop.core.run import Pilot, RunState
+from allstop.core.moves import OVER_MACHINE_LIMIT, Wait
+from allstop.core.run import RunState
 from allstop.core.tasks import STALLED, Status, Task
 from allstop.core.text import one_line
-from allstop.views.runs import goes_on
+from allstop.views.kind import Kind as RunKind
 
 TEXT_CHARS = 2000
 
@@ -55,7 +55,7 @@ class Sight(NamedTuple):
     """An open run, and what only its record and its process know."""
 
     run: RunId
-    pilot: Pilot[Any]
+    kind: RunKind
     state: RunState[Any]
     last_at: datetime
     driven: bool
@@ -86,7 +86,7 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
         return
     if sight.driven and state.open_move is not None:
         return
-    move = runs.outlook(sight.pilot, state, now, helm)
+    move = runs.expected_move(sight.kind.pilot, state, now, helm)
     if not isinstance(move, Wait):
         if not sight.driven and not sight.idle:
             text = "nobody drives it"
@@ -96,7 +96,7 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
 
 
 def _goes_on(sight: Sight) -> str:
-    return goes_on(sight.run, sight.state.opened)
+    return sight.kind.resume_command(sight.run, sight.state.opened)
 
 
 def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
@@ -104,8 +104,8 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
     if wait.at_limit:
         do, *options = _at_limit(sight, name, now)
         return _item(sight, Kind.LIMIT, wait.reason, do, *options)
-    if sight.state.opened.kind == "merge":
-        return _item(sight, Kind.MERGE, wait.reason, _goes_on(sight), "retry")
+    if sight.kind.waits_as:
+        return _item(sight, Kind(sight.kind.waits_as), wait.reason, _goes_on(sight), "retry")
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(sight, Kind.PENDING, wait.question, do, "answer")
@@ -116,13 +116,13 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
 
 def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
     """A command that helps, and what can be said to it."""
-    if runs.is_short(sight.state, now):
+    if runs.waits_for_budget(sight.state, now):
         return "allstop today", "abort"  # allows all runs more
-    if sight.state.broke_by in OVERGROWN:  # no budget helps against the disk's or the memory's
+    if sight.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
         return _goes_on(sight), "resume", "abort"
     if root_of(sight.run) == BOARD:
         return f"allstop log {name}", "limit", "abort"
-    if sight.state.broke:  # that of a run above it
+    if sight.state.limit_reached:  # that of a run above it
         return _goes_on(sight), "limit", "resume", "abort"
     return f"allstop limit {name} --times 2", "limit", "abort"
 
@@ -136,7 +136,7 @@ def _of_ask(sight: Sight, ask: Ask) -> Waiting:
         id=id_,
         run=sight.run,
         kind=Kind.QUESTION if is_question else Kind.LEAVE,
-        text=words(ask)[:TEXT_CHARS],
+        text=describe_ask(ask)[:TEXT_CHARS],
         since=since,
         do=f'allstop answer {id_} "…"' if is_question else f"allstop allow {id_}",
         options=labels if is_question else ("allow", "session", "deny"),

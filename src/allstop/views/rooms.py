@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +17,8 @@ from allstop.core.moves import TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind
 from allstop.core.run import Pilot, RunState
 from allstop.rooms.envelope import read_envelope
-from allstop.rooms.session import RoomState, Session, addressed, rounds
+from allstop.rooms.session import RoomState, Session, max_rounds, mentioned_agent
+from allstop.views.live_state import LiveState
 
 NOTHING_TO_STOP = "Allstop: no session is active here (no-op)."
 
@@ -79,7 +82,7 @@ class RoomView:
     ) -> Iterator[RoomEvent]:
         match event:
             case Commanded(command=Say(text=text)):
-                to = addressed(text, session.spec.agents) if session else None
+                to = mentioned_agent(text, session.spec.agents) if session else None
                 yield self._event(event, EventType.HUMAN_MESSAGE, YOU, to or ALL, text, session)
             case Commanded(command=StartSession(session=spec)) if self._has_begun(spec.id, before):
                 begun = self.room.session
@@ -145,7 +148,29 @@ class RoomView:
             seq=self.seq,
             session_id=session.spec.id if session else None,
             round=session.round if session else None,
-            max_rounds=rounds(session.spec) if session else None,
+            max_rounds=max_rounds(session.spec) if session else None,
             kind=kind,
             usage=usage,
         )
+
+
+class LiveRoom(LiveState):
+    """A room, with everything that was said in it."""
+
+    def __init__(self, pilot: Pilot[Any], opened: Opened) -> None:
+        super().__init__(pilot, opened)
+        self._view = RoomView(pilot, opened)
+        self.messages: list[RoomEvent] = []
+
+    def take(self, event: Event) -> None:
+        self.last_at = event.at
+        self.messages += self._view.take(event)
+        self.state, self.seq = self._view.run, self._view.seq
+
+    def messages_at(self, seq: int) -> list[RoomEvent]:
+        start = bisect_left(self.messages, seq, key=lambda each: each.seq)
+        end = bisect_left(self.messages, seq + 1, key=lambda each: each.seq)
+        return self.messages[start:end]
+
+    def messages_after(self, seq: int) -> list[RoomEvent]:
+        return self.messages[bisect_left(self.messages, seq + 1, key=lambda each: each.seq) :]

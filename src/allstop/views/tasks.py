@@ -5,7 +5,7 @@ from __future__ import annotations
 from allstop.board.attempt import TaskState
 from allstop.core.events import Event, Opened
 from allstop.core.run import Pilot
-from allstop.views.runs import Line
+from allstop.views.log import Line
 
 
 class Stillness:

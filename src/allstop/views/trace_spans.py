@@ -30,8 +30,9 @@ from allstop.core.moves import (
     TakeTurn,
     TurnDone,
 )
-from allstop.core.run import OpenMove, Pilot, RunState
-from allstop.rooms.session import RoomState, Session, Summary
+from allstop.core.run import OpenMove, RunState
+from allstop.rooms.session import Summary
+from allstop.views.kind import Kind
 
 Value: TypeAlias = str | int | float | bool
 Attributes: TypeAlias = Mapping[str, Value]
@@ -89,28 +90,30 @@ class Traced(Struct, frozen=True, kw_only=True):
     talk_began: datetime | None = None  # the session of a room
 
 
-def begin(run: RunId, pilot: Pilot[Any], opened: Opened, above: Traced | None) -> Traced:
+def begin(run: RunId, kind: Kind, opened: Opened, above: Traced | None) -> Traced:
     """A run below another one that is followed belongs to its trace."""
     trace = above.trace if above else f"{run} {opened.at.isoformat()}"
-    return Traced(state=runs.begin(pilot, opened), trace=trace)
+    return Traced(state=runs.begin(kind.pilot, opened), trace=trace)
 
 
 def follow(
-    run: RunId, pilot: Pilot[Any], before: Traced, event: Event, telling: Telling
+    run: RunId, kind: Kind, before: Traced, event: Event, telling: Telling
 ) -> tuple[Traced, list[Span]]:
     """The run after an event, and what has come to its end with it."""
-    state = runs.evolve(pilot, before.state, event)
+    state = runs.evolve(kind.pilot, before.state, event)
     after = replace(before, state=state, marks=_marks(before, event, telling))
-    began = _talk(before.state) or _talk(state)
-    if _talk(before.state) is None and _talk(state) is not None:
+    session_before, session = kind.session(before.state), kind.session(state)
+    began = session_before or session
+    if session_before is None and session is not None:
         after = replace(after, talk_began=event.at)
     place = _Place(run, before, began.spec.id if began else "")
     found: list[Span] = []
     move = before.state.open_move
     if isinstance(event, MoveEnded) and move is not None and not isinstance(move.move, Spawn):
         found.append(_of_move(place, move, event, after.marks, telling))
-    if _talk(before.state) is not None and _talk(state) is None and before.talk_began:
-        found.append(_of_talk(place, state.pilot.last, before.talk_began, event.at, telling))
+    ended = kind.last_session(state) if session_before is not None else None
+    if ended is not None and before.talk_began:
+        found.append(_of_talk(place, ended, before.talk_began, event.at, telling))
     if isinstance(event, Closed):
         found.append(_of_run(place, state, event, telling))
     return after, found
@@ -143,10 +146,6 @@ class _Place(NamedTuple):
     @property
     def attributes(self) -> dict[str, Value]:
         return {"allstop.run": self.run, "allstop.kind": self.traced.state.opened.kind}
-
-
-def _talk(state: RunState[Any]) -> Session | None:
-    return state.pilot.session if isinstance(state.pilot, RoomState) else None
 
 
 # --- what happens within a move ---

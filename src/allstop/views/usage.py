@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.ids import AgentName, RunId, label_of
-from allstop.core.moves import Charged, TakeTurn, Usage, is_turn
+from allstop.core.moves import Billable, TakeTurn, Usage, is_turn
 
 
 class By(StrEnum):
@@ -66,7 +66,7 @@ class Ledger:
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
                 self._open[run] = agent, at
-            case MoveEnded(result=result) if isinstance(result, Charged):
+            case MoveEnded(result=result) if isinstance(result, Billable):
                 begun, counts = self._open.pop(run, None), is_turn(result)
                 if begun and (counts or result.usage != UNUSED):
                     return Turn(run, *begun, result.usage, counts)

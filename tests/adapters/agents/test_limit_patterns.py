@@ -1,8 +1,8 @@
-"""P5, B8: what a failed program says of a limit, and what it says of its work."""
+"""P5, B8: finding a limit in the output of a failed program."""
 
 import pytest
 
-from allstop.adapters.agents.limit_patterns import limit_in
+from allstop.adapters.agents.limit_patterns import find_limit_line
 from support.cases import for_each
 
 
@@ -31,8 +31,8 @@ from support.cases import for_each
     ],
 )
 def test_p5_an_error_of_a_limit_is_one(line):
-    assert limit_in(f"starting\n{line}\n\n", "what it did") == line
-    assert limit_in("", f"what it did\n{line}\n") == line
+    assert find_limit_line(f"starting\n{line}\n\n", "what it did") == line
+    assert find_limit_line("", f"what it did\n{line}\n") == line
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_p5_an_error_of_a_limit_is_one(line):
     ],
 )
 def test_b8_words_about_limits_are_none(line):
-    assert limit_in(line, "") == ""
-    assert limit_in("", line) == ""
+    assert find_limit_line(line, "") == ""
+    assert find_limit_line("", line) == ""
 
 
 def test_b8_only_the_end_of_what_it_says_counts():
     early = "Error: 429\n" + "a line\n" * 3
 
-    assert limit_in(early, "") == ""
-    assert limit_in("", "Error: 429\nwent on\n") == ""
-    assert limit_in("a crash", "Error: 429") == "", "it has said what was wrong elsewhere"
+    assert find_limit_line(early, "") == ""
+    assert find_limit_line("", "Error: 429\nwent on\n") == ""
+    assert find_limit_line("a crash", "Error: 429") == "", "it has said what was wrong elsewhere"
 
 
 def test_p5_patterns_of_ones_own_count_too():
-    assert limit_in("come back tomorrow", "", ["come back"]) == "come back tomorrow"
+    assert find_limit_line("come back tomorrow", "", ["come back"]) == "come back tomorrow"

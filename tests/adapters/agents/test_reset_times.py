@@ -1,10 +1,10 @@
-"""K13: when a limit ends, as agents put it in words."""
+"""K13: parsing the end of a limit from agents' text."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from allstop.adapters.agents.reset_times import Moment, reset, retry
+from allstop.adapters.agents.reset_times import LocalTime, claude_reset, codex_retry
 from support.cases import for_each
 
 MORNING = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)  # a Monday
@@ -34,8 +34,8 @@ WEST = timezone(timedelta(hours=-5))
     ],
 )
 def test_k13_a_reset_in_words_is_understood(words, until):
-    """K13: "resets 12:50am" is the next such time, where it is said or where we are."""
-    assert reset(words, Moment(now=MORNING, local=WEST)) == until
+    """K13: "resets 12:50am" is the next such time in the named or local zone."""
+    assert claude_reset(words, LocalTime(now=MORNING, local=WEST)) == until
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_k13_a_reset_in_words_is_understood(words, until):
     ],
 )
 def test_k13_when_to_try_again_is_understood(words, at):
-    """K13: to the end of the minute that is named."""
-    assert retry(f"You’ve hit your usage limit. {words}", EVENING) == at
+    """K13: the end of the named minute."""
+    assert codex_retry(f"You’ve hit your usage limit. {words}", EVENING) == at

@@ -1,4 +1,4 @@
-"""K18: what a command line is."""
+"""K18: splitting plain command lines."""
 
 import pytest
 
@@ -22,5 +22,5 @@ from allstop.adapters.agents.simple_command import literal_words
     ],
 )
 def test_k18_only_a_plain_command_has_words(command, words):
-    """K18: a rule for `make` must not let through what a shell makes of the rest."""
+    """K18: a rule for `make` must not allow shell syntax after it."""
     assert literal_words(command) == words

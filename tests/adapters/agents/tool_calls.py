@@ -1,4 +1,4 @@
-"""What Claude Code does with our tools, and what becomes of it, by whichever driver it is driven."""
+"""Calls of the turn's tools by Claude Code, and the expected items, for every driver."""
 
 import json
 import re
@@ -6,8 +6,8 @@ import re
 from allstop.adapters.agents.claude_code.tools import PREFIX
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.signals import Said, Signal
-from allstop.testing.agent_contract import Onlooker
+from allstop.core.signals import Signal, SignalClaim
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 
@@ -16,7 +16,7 @@ def use(name, **arguments):
 
 
 def offered(asked):
-    """By name; it loads the rest when it wants to use one."""
+    """The names of the offered tools; Claude Code loads the rest on demand."""
     return set(re.findall(r"mcp__\w+", json.dumps(asked.body)))
 
 
@@ -31,13 +31,13 @@ ASKED = Ask(id="allstop-1", kind="question", text=_COLOUR.text, questions=(_COLO
 
 
 async def hear(bench, agent):
-    """A turn of one that tells what is in TELLS; nobody is asked whether it may."""
-    watch = Onlooker()
+    """Run a turn that makes the calls in TELLS; nobody is asked for permission."""
+    watch = RecordingWatch()
 
     result = await bench.turn(agent, watch)
 
     assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.PENDING, text="Which one?")
+    assert result.claim == SignalClaim(signal=Signal.PENDING, text="Which one?")
     assert watch.asks == []
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),

@@ -1,4 +1,4 @@
-"""B4: what is wrong with a file is said with its line; no tasks are never a success."""
+"""B4: errors in files name the line, and a file without tasks is an error."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_b4_the_error_has_its_parts(tmp_path):
     error = raised.value
     problem = "userStories[3].title: expected a text, found a number"
     assert (error.path, error.line, error.problem) == (file, 14, problem)
-    assert isinstance(error, AllstopError)
+    assert error.code == "invalid_import_file"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_b4_each_field_of_a_story(tmp_path, story, problem):
         ),
         (
             CIRCLE,
-            ": a, b: expected a parent that ends, found a circle",
+            ": a, b: expected no cycle of parents, found one",
         ),
         (
             '[{"number": 1, "title": "A"},\n {"number": "2", "title": "B"}]',
@@ -241,7 +241,7 @@ def test_b4_each_field_of_a_story(tmp_path, story, problem):
         ),
         (
             "- [ ] T1: A\n- [ ] T1: B\n  - [ ] C\n",
-            ": T1: expected a parent once, found it 2 times",
+            ": T1: expected this parent once, found it 2 times",
         ),
         (
             "".join(f"{' ' * at}- [ ] A\n" for at in range(40)),
@@ -249,7 +249,7 @@ def test_b4_each_field_of_a_story(tmp_path, story, problem):
         ),
     ],
 )
-def test_b4_each_mistake_in_its_words(tmp_path, text, message):
+def test_b4_each_mistake_has_its_message(tmp_path, text, message):
     assert in_file(tmp_path, "file", text) == f"file{message}"
 
 
@@ -373,14 +373,29 @@ def test_b4_a_format_that_does_not_exist(tmp_path):
     with pytest.raises(AllstopError) as writing:
         write_tasks([], "beads")
 
-    assert (reading.value.message, reading.value.hint) == (
-        "there is no format 'csv' here",
-        READABLE,
-    )
-    assert (writing.value.message, writing.value.hint) == (
-        "there is no format 'beads' here",
+    assert (reading.value.code, reading.value.hint) == ("unknown_format", READABLE)
+    assert (writing.value.code, writing.value.hint) == (
+        "unknown_format",
         "the formats are json, markdown, csv",
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "empty_file"),
+        (b"- [ ] a\0", "binary_file"),
+        (b"- [ ] \xff", "not_utf8"),
+        (b"# Nothing", "unknown_format"),
+        (b"- [?] a\n- [ ] b\n", "invalid_import_file"),
+        (b"SQLite format 3\0", "database_piped"),
+    ],
+)
+def test_b4_each_cause_has_a_code(data, code):
+    with pytest.raises(ImportFileError) as raised:
+        read_tasks(data)
+
+    assert raised.value.code == code
 
 
 def test_b4_the_line_is_right_deep_inside_a_large_file(tmp_path):

@@ -1,4 +1,4 @@
-"""B4: what is written can be read again, and nothing that is read can break the reader."""
+"""B4: exported tasks can be imported again, and no file crashes the import."""
 
 import json
 import string
@@ -99,7 +99,7 @@ def added(task: Task) -> NewTask:
 
 
 def in_markdown(task: Task) -> NewTask:
-    """What Markdown can carry: a body has no margin and no empty lines around it."""
+    """The task as Markdown can carry it: a body without margin and empty lines around it."""
     lines = [line if line.strip() else "" for line in task.body.split("\n")]
     new = added(task)
     fields = {name: getattr(new, name) for name in new.__struct_fields__}
@@ -160,7 +160,7 @@ ANYTHING = st.one_of(
 
 
 def outcome(file, named):
-    """The tasks, or what was said instead; anything else is a crash."""
+    """The tasks or the error message; any other exception is a crash."""
     try:
         return read_tasks(file, named)
     except ImportFileError as error:

@@ -1,4 +1,4 @@
-"""B4: tasks come from the files of other programs. One realistic file of each format."""
+"""B4: importing one realistic file of each format."""
 
 from pathlib import Path
 

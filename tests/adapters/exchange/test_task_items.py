@@ -1,4 +1,4 @@
-"""B4: how ids, titles, parents and keys come about, whatever the format."""
+"""B4: ids, titles, parents and sources of imported tasks, in any format."""
 
 import json
 from pathlib import Path

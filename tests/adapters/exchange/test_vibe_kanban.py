@@ -1,4 +1,4 @@
-"""B4: tasks come from vibe-kanban's database, whichever version made it."""
+"""B4: importing the databases of all vibe-kanban versions."""
 
 import sqlite3
 from uuid import UUID

@@ -1,8 +1,8 @@
-"""A small repository under a home that nobody else may enter."""
+"""Fixtures: a small repository in a home that only its owner may enter."""
 
 import pytest
 
-from adapters.git.workspace_fixture import OPENED, desk_at
+from adapters.git.workspace_fixture import OPENED, open_repo
 from support.repositories import make_repository
 
 
@@ -22,7 +22,7 @@ def root(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def _closes_desks():
+def _closes_repositories():
     """Their gits are ended with them: tests of processes count all that the process has."""
     yield
     while OPENED:
@@ -30,5 +30,5 @@ def _closes_desks():
 
 
 @pytest.fixture
-async def desk(root, tmp_path, anyio_backend):
-    return await desk_at(root, tmp_path)
+async def repo(root, tmp_path, anyio_backend):
+    return await open_repo(root, tmp_path)

@@ -1,4 +1,4 @@
-"""A program that merges and lands the work of `w`; it is killed while it does."""
+"""A program that merges and lands the work of `w`, to be killed meanwhile."""
 
 import sys
 from pathlib import Path
@@ -8,14 +8,14 @@ import anyio
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository.repository import Repository
 from allstop.ports import Box
-from support.in_memory_world import PaperLauncher
+from support.in_memory_world import FakeLauncher
 
 
 async def main(root):
     workspaces = GitWorkspaces(
         Repository(root),
         root / ".allstop" / "workspaces",
-        launcher=PaperLauncher(),
+        launcher=FakeLauncher(),
         box=Box(home=""),
         stores=(),
     )

@@ -1,4 +1,4 @@
-"""Run by root, the other tests here are run once more by a user who owns nothing."""
+"""When root runs the tests, run the other tests of this folder again as a normal user."""
 
 import os
 from pathlib import Path
@@ -10,13 +10,13 @@ from support.normal_user import run_again_as_user
 
 HERE = Path(__file__).parent
 GROUPS = (  # all that work in boxes
-    ("test_workspaces.py", "test_room.py"),
-    ("test_candidates.py", "test_checks.py", "test_asking.py"),
-    ("test_homecoming.py", "test_hostile.py", "test_surveying.py"),
-    ("test_laying.py", "test_ports.py", "test_ground.py", "test_noting.py"),
-    ("test_taking_up.py",),
-    ("test_merging.py",),
-    ("test_cleaning.py",),
+    ("test_workspaces.py", "test_free_space.py"),
+    ("test_gate_clone.py", "test_checks.py", "test_object_lookup.py"),
+    ("test_fetch_work.py", "test_hostile_agents.py", "test_tree_survey.py"),
+    ("test_clone_layout.py", "test_port_ranges.py", "test_ext4_hint.py", "test_ref_writer.py"),
+    ("test_resume_workspace.py",),
+    ("test_merge.py",),
+    ("test_cleanup.py",),
 )
 
 if os.getuid() == 0:  # a normal user runs these tests anyway

@@ -1,4 +1,4 @@
-"""Checks as they are run: in the box, in time, and with nothing left behind."""
+"""Checks run in the box, within their time, and leave nothing behind."""
 
 import subprocess
 
@@ -18,12 +18,12 @@ class Nobody:
         pass
 
 
-def gate(desk):
+def gate(repo):
     hands = Hands(
         {},
-        checks=BoxedChecks(desk.launcher),
-        workspaces=desk.workspaces,
-        launcher=desk.launcher,
+        checks=BoxedChecks(repo.launcher),
+        workspaces=repo.workspaces,
+        launcher=repo.launcher,
     )
 
     async def run(*checks, **more):
@@ -41,30 +41,30 @@ def alive(word):
     return subprocess.run(["pgrep", "-f", f"^sleep {word}"], capture_output=True).returncode == 0
 
 
-async def test_b14_a_command_that_times_out_leaves_no_process_behind(desk):
+async def test_b14_a_command_that_times_out_leaves_no_process_behind(repo):
     """B14: daemons and all."""
-    await desk.worked("echo x >x")
+    await repo.worked("echo x >x")
     command = "setsid sleep 4711.5 & (trap '' TERM; sleep 4711.5) & sleep 4711.5"
 
-    done = await gate(desk)(Check(name="slow", run=command, timeout_s=0.5))
+    done = await gate(repo)(Check(name="slow", run=command, timeout_s=0.5))
 
     assert done.results[0].timed_out
     assert not alive("4711.5")
 
 
-async def test_b9_time_for_all_of_them_leaves_no_process_behind(desk):
-    await desk.worked("echo x >x")
+async def test_b9_time_for_all_of_them_leaves_no_process_behind(repo):
+    await repo.worked("echo x >x")
 
-    failed = await gate(desk)(Check(name="slow", run="sleep 4712.5"), timeout_s=1.0)
+    failed = await gate(repo)(Check(name="slow", run="sleep 4712.5"), timeout_s=1.0)
 
     assert failed.kind == "timed_out"
     assert not alive("4712.5")
 
 
-async def test_k19_a_failure_the_target_has_too_is_known(desk):
-    await desk.worked("echo x >x")
+async def test_k19_a_failure_the_target_has_too_is_known(repo):
+    await repo.worked("echo x >x")
 
-    done = await gate(desk)(
+    done = await gate(repo)(
         Check(name="always", run="test -f nowhere"),
         Check(name="by the work", run="test ! -f x"),
         keep_going=True,
@@ -76,10 +76,10 @@ async def test_k19_a_failure_the_target_has_too_is_known(desk):
     ]
 
 
-async def test_b16_the_gate_finds_a_skipped_test_in_real_work(desk):
-    await desk.worked("mkdir tests; echo '@pytest.mark.skip' >tests/test_x.py")
+async def test_b16_the_gate_finds_a_skipped_test_in_real_work(repo):
+    await repo.worked("mkdir tests; echo '@pytest.mark.skip' >tests/test_x.py")
 
-    done = await gate(desk)(Check(name="ok", run="true"), protected=("tests/**",))
+    done = await gate(repo)(Check(name="ok", run="true"), protected=("tests/**",))
 
     assert [finding.kind for finding in done.findings] == ["protected", "skipped_test"]
     assert done.passed

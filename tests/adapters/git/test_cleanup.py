@@ -1,24 +1,26 @@
-"""B6, B18: what lies about is found, and nothing of anybody's work goes with it unasked."""
+"""B6, B18: leftover workspaces are found, and none is removed with work in it unless forced."""
 
 import pytest
 
 from adapters.git.workspace_fixture import commit, git
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import folder_name
-from allstop.adapters.git.workspace.cleanup import Cleaning, State
+from allstop.adapters.git.workspace.cleanup import State, WorkspaceCleanup
 from allstop.core.errors import AllstopError
 
 
 @pytest.fixture
-def cleaning(desk):
-    repository = Repository(desk.root)
-    yield Cleaning(repository, desk.folder, launcher=desk.launcher, workspaces=desk.workspaces)
+def cleaning(repo):
+    repository = Repository(repo.root)
+    yield WorkspaceCleanup(
+        repository, repo.folder, launcher=repo.launcher, workspaces=repo.workspaces
+    )
     repository.close()
 
 
-async def merged(desk, name="w"):
-    await desk.worked("echo x >x", name)
-    await desk.landed(await desk.integrated(name))
+async def merged(repo, name="w"):
+    await repo.worked("echo x >x", name)
+    await repo.landed(await repo.integrated(name))
 
 
 async def found(cleaning, name="w"):
@@ -55,11 +57,11 @@ MESS = {
 
 
 @pytest.mark.parametrize("mess", MESS)
-async def test_b6_what_is_in_a_workspace_is_told(desk, cleaning, mess):
+async def test_b6_what_is_in_a_workspace_is_told(repo, cleaning, mess):
     """B6: left-over workspaces are found and offered for clean-up."""
     script, expected = MESS[mess]
-    await desk.opened()
-    await desk.agent(script)
+    await repo.opened()
+    await repo.agent(script)
 
     leftover = await found(cleaning)
 
@@ -71,20 +73,20 @@ async def test_b6_what_is_in_a_workspace_is_told(desk, cleaning, mess):
 
 
 @pytest.mark.parametrize("mess", ["unmerged", "on another branch", "uncommitted", "stashed"])
-async def test_b6_nothing_with_work_in_it_is_removed_unasked(desk, cleaning, mess):
+async def test_b6_nothing_with_work_in_it_is_removed_unasked(repo, cleaning, mess):
     """B6: nothing with unmerged commits or changes is ever deleted without being asked."""
-    await desk.opened()
-    await desk.agent(MESS[mess][0])
+    await repo.opened()
+    await repo.agent(MESS[mess][0])
 
     removal = await cleaning.remove("w", "clean")
 
     assert not removal.removed
     assert removal.reason.startswith("it has ")
-    assert desk.tree().is_dir()
+    assert repo.tree().is_dir()
 
 
-async def test_b6_what_is_merged_is_removed_with_its_refs(desk, cleaning):
-    await merged(desk)
+async def test_b6_what_is_merged_is_removed_with_its_refs(repo, cleaning):
+    await merged(repo)
     before = await found(cleaning)
 
     removal = await cleaning.remove("w", "clean")
@@ -93,42 +95,42 @@ async def test_b6_what_is_merged_is_removed_with_its_refs(desk, cleaning):
     assert removal.removed
     assert removal.freed_bytes > 0
     assert removal.backup == ""
-    assert refs(desk.root) == []
+    assert refs(repo.root) == []
     assert await cleaning.leftovers("clean") == ()
 
 
-async def test_b18_work_that_is_thrown_away_is_kept_by_a_ref(desk, cleaning):
+async def test_b18_work_that_is_thrown_away_is_kept_by_a_ref(repo, cleaning):
     """B18: of an unmerged one, resets its branch, keeping a backup ref."""
-    await desk.worked("echo x >x")
-    await desk.agent("echo y >y")
+    await repo.worked("echo x >x")
+    await repo.agent("echo y >y")
 
     backup = await cleaning.reset("w", "clean")
-    opened = await desk.opened()
+    opened = await repo.opened()
 
     assert backup == "refs/allstop/backup/w/1"
-    assert git(desk.root, "ls-tree", "--name-only", backup).split() == ["a.txt", "x", "y"]
-    assert opened.base == git(desk.root, "rev-parse", "main")
-    assert (await desk.agent("ls"))[1].split() == ["a.txt"]
+    assert git(repo.root, "ls-tree", "--name-only", backup).split() == ["a.txt", "x", "y"]
+    assert opened.base == git(repo.root, "rev-parse", "main")
+    assert (await repo.agent("ls"))[1].split() == ["a.txt"]
 
 
-async def test_b18_each_time_it_is_another_ref(desk, cleaning):
+async def test_b18_each_time_it_is_another_ref(repo, cleaning):
     backups = []
     for number in range(2):
-        await desk.worked(f"echo {number} >x")
+        await repo.worked(f"echo {number} >x")
         backups.append(await cleaning.reset("w", "clean"))
 
     assert backups == ["refs/allstop/backup/w/1", "refs/allstop/backup/w/2"]
 
 
-async def contents(desk, backups):
-    names = (git(desk.root, "ls-tree", "--name-only", ref) for ref in backups.split(" and "))
+async def contents(repo, backups):
+    names = (git(repo.root, "ls-tree", "--name-only", ref) for ref in backups.split(" and "))
     return sorted({name for told in names for name in told.split()})
 
 
-async def test_b6_side_branches_and_stashes_are_kept_by_refs_too(desk, cleaning):
+async def test_b6_side_branches_and_stashes_are_kept_by_refs_too(repo, cleaning):
     """B6, B19: cleaning a workspace up loses nothing that git knows in it."""
-    await desk.worked("echo x >x")
-    await desk.agent(
+    await repo.worked("echo x >x")
+    await repo.agent(
         "git switch -qc side; echo s >side; git add -A; git commit -qm s; git tag t; git switch -q -;"
         "for n in 1 2; do echo $n >stashed$n; git stash -qu; done;"
         "git switch -q --detach; echo d >detached; git add -A; git commit -qm d; echo y >y"
@@ -138,34 +140,34 @@ async def test_b6_side_branches_and_stashes_are_kept_by_refs_too(desk, cleaning)
 
     assert removal.removed
     assert removal.reason == ""
-    assert removal.backup.split(" and ") == refs(desk.root)
-    assert len(refs(desk.root)) == 4  # two stashes, the side branch, and the tree
-    kept = git(desk.root, "log", "--format=", "--name-only", "-m", "--glob=refs/allstop/backup")
+    assert removal.backup.split(" and ") == refs(repo.root)
+    assert len(refs(repo.root)) == 4  # two stashes, the side branch, and the tree
+    kept = git(repo.root, "log", "--format=", "--name-only", "-m", "--glob=refs/allstop/backup")
     assert set(kept.split()) >= {"x", "side", "stashed1", "stashed2", "detached", "y"}
-    assert await contents(desk, removal.backup) == ["a.txt", "detached", "side", "x", "y"]
-    git(desk.root, "gc", "-q", "--prune=now")
-    assert git(desk.root, "fsck", "--strict", "--no-dangling") == ""
+    assert await contents(repo, removal.backup) == ["a.txt", "detached", "side", "x", "y"]
+    git(repo.root, "gc", "-q", "--prune=now")
+    assert git(repo.root, "fsck", "--strict", "--no-dangling") == ""
 
 
-async def test_b18_a_rollback_keeps_side_branches_and_stashes_too(desk, cleaning):
-    await desk.worked("echo x >x")
-    await desk.agent("echo s >s; git stash -qu; git branch old; git commit -q --amend -m other")
+async def test_b18_a_rollback_keeps_side_branches_and_stashes_too(repo, cleaning):
+    await repo.worked("echo x >x")
+    await repo.agent("echo s >s; git stash -qu; git branch old; git commit -q --amend -m other")
 
     backups = (await cleaning.reset("w", "clean")).split(" and ")
 
-    assert backups == refs(desk.root)
+    assert backups == refs(repo.root)
     assert len(backups) == 2  # the stash on what was amended, and what was made of it
 
 
-async def test_b6_a_tree_in_the_middle_of_a_conflict_is_kept_as_it_is(desk, cleaning):
-    await desk.worked("echo ours >a.txt")
-    commit(desk.root, a_txt="theirs\n")
-    await desk.opened(onto=git(desk.root, "rev-parse", "main"))
-    await desk.agent("echo half solved >>a.txt")
+async def test_b6_a_tree_in_the_middle_of_a_conflict_is_kept_as_it_is(repo, cleaning):
+    await repo.worked("echo ours >a.txt")
+    commit(repo.root, a_txt="theirs\n")
+    await repo.opened(onto=git(repo.root, "rev-parse", "main"))
+    await repo.agent("echo half solved >>a.txt")
 
     removal = await cleaning.remove("w", "clean", force=True)
 
-    kept = git(desk.root, "show", f"{removal.backup}:a.txt")
+    kept = git(repo.root, "show", f"{removal.backup}:a.txt")
     assert "<<<<<<<" in kept
     assert kept.endswith("half solved")
 
@@ -179,51 +181,51 @@ FORGED = (
 UNKEEPABLE = {
     "a repository of its own": (
         "git init -q in; cd in; git -c user.name=A -c user.email=a@b commit -q --allow-empty -m x",
-        "repositories of their own are in it: in;",
+        "other git repositories: in;",
     ),
     "objects that git refuses": (FORGED, "git unpack-objects:"),
 }
 
 
 @pytest.mark.parametrize("what", UNKEEPABLE)
-async def test_b6_a_workspace_stays_where_not_all_of_it_can_be_kept(desk, cleaning, what):
+async def test_b6_a_workspace_stays_where_not_all_of_it_can_be_kept(repo, cleaning, what):
     script, why = UNKEEPABLE[what]
-    await desk.opened()
-    await desk.agent(script)
-    before = refs(desk.root)
+    await repo.opened()
+    await repo.agent(script)
+    before = refs(repo.root)
 
     removal = await cleaning.remove("w", "clean", force=True)
 
     assert not removal.removed
     assert why in removal.reason
-    assert str(desk.tree()) in removal.reason
-    with pytest.raises(AllstopError, match="the workspace of w stays: not all of it can be kept"):
+    assert str(repo.tree()) in removal.reason
+    with pytest.raises(AllstopError, match="the workspace of w was not removed"):
         await cleaning.reset("w", "clean")
-    assert desk.tree().is_dir()
-    assert refs(desk.root) == before
+    assert repo.tree().is_dir()
+    assert refs(repo.root) == before
 
 
-async def test_b18_a_rollback_does_not_take_along_what_no_ref_can_keep(desk, cleaning):
-    await desk.worked("echo x >x")
-    await desk.agent("echo y >y; rm -rf .git")
+async def test_b18_a_rollback_does_not_take_along_what_no_ref_can_keep(repo, cleaning):
+    await repo.worked("echo x >x")
+    await repo.agent("echo y >y; rm -rf .git")
 
     with pytest.raises(AllstopError, match="it is damaged") as damaged:
         await cleaning.reset("w", "clean")
-    await desk.opened()
-    with pytest.raises(AllstopError, match="put aside"):
+    await repo.opened()
+    with pytest.raises(AllstopError, match="saved when it was damaged"):
         await cleaning.refuse_if_lost("w", "clean")
 
-    assert damaged.value.hint == "`allstop clean --force w` removes it with that"
-    assert (desk.folder / "w" / "damaged" / "y").is_file()
+    assert damaged.value.hint.startswith("`allstop clean --force w`")
+    assert (repo.folder / "w" / "damaged" / "y").is_file()
 
 
-async def test_b18_nothing_to_throw_away(desk, cleaning):
+async def test_b18_nothing_to_throw_away(repo, cleaning):
     assert await cleaning.reset("never", "clean") == ""
 
 
-async def test_b6_a_damaged_one_is_removed_only_by_name_and_what_came_home_is_kept(desk, cleaning):
-    change = await desk.worked("echo x >x")
-    await desk.agent("rm -rf .git")
+async def test_b6_a_damaged_one_is_removed_only_by_name_and_what_came_home_is_kept(repo, cleaning):
+    change = await repo.worked("echo x >x")
+    await repo.agent("rm -rf .git")
 
     leftover = await found(cleaning)
     unasked = await cleaning.remove("w", "clean")
@@ -231,23 +233,23 @@ async def test_b6_a_damaged_one_is_removed_only_by_name_and_what_came_home_is_ke
 
     assert leftover.state is State.DAMAGED
     assert not unasked.removed
-    assert git(desk.root, "rev-parse", asked.backup) == change.head
-    assert asked.reason == "nothing keeps what was in it when it was damaged"
-    assert not desk.tree().exists()
+    assert git(repo.root, "rev-parse", asked.backup) == change.head
+    assert asked.reason == "git can't back up its damaged content"
+    assert not repo.tree().exists()
 
 
-async def test_b6_what_was_put_aside_stays_each_time_until_it_is_named(desk, cleaning):
+async def test_b6_what_was_put_aside_stays_each_time_until_it_is_named(repo, cleaning):
     """B6: of a tree that was damaged nobody can say what is in it."""
-    await desk.opened()
+    await repo.opened()
     notes = []
     for number in range(3):
-        await desk.agent(f"echo {number} >p.txt; rm -rf .git")
-        notes += (await desk.opened()).notes
+        await repo.agent(f"echo {number} >p.txt; rm -rf .git")
+        notes += (await repo.opened()).notes
 
     leftover = await found(cleaning)
     unasked = await cleaning.remove("w", "clean")
 
-    folders = [desk.folder / "w" / name for name in ("damaged", "damaged-2", "damaged-3")]
+    folders = [repo.folder / "w" / name for name in ("damaged", "damaged-2", "damaged-3")]
     assert [(folder / "p.txt").read_text() for folder in folders] == ["0\n", "1\n", "2\n"]
     assert leftover.put_aside == tuple(map(str, folders))
     assert [str(folder) in note for folder, note in zip(folders, notes, strict=True)] == [True] * 3
@@ -255,45 +257,45 @@ async def test_b6_what_was_put_aside_stays_each_time_until_it_is_named(desk, cle
     assert not unasked.removed
     assert str(folders[0]) in unasked.reason
     assert (await cleaning.remove("w", "clean", force=True)).removed
-    assert not (desk.folder / "w").exists()
+    assert not (repo.folder / "w").exists()
 
 
-async def test_b6_one_that_was_never_finished_is_safe_to_remove(desk, cleaning):
-    await desk.opened()
-    (desk.tree().parent / "meta.json").unlink()
+async def test_b6_one_that_was_never_finished_is_safe_to_remove(repo, cleaning):
+    await repo.opened()
+    (repo.tree().parent / "meta.json").unlink()
 
     assert (await found(cleaning)).state is State.UNFINISHED
     assert (await cleaning.remove("w", "clean")).removed
 
 
-async def test_b6_refs_of_a_workspace_that_is_gone_are_found(desk, cleaning):
-    await desk.worked("echo x >x", "odd name/1")
-    desk.workspaces.discard("odd name/1")
+async def test_b6_refs_of_a_workspace_that_is_gone_are_found(repo, cleaning):
+    await repo.worked("echo x >x", "odd name/1")
+    repo.workspaces.discard("odd name/1")
 
     leftover = await found(cleaning, "odd name/1")
     removal = await cleaning.remove("odd name/1", "clean")
 
-    assert (leftover.state, leftover.unmerged) == (State.GONE, True)
+    assert (leftover.state, leftover.unmerged) == (State.NO_MODE, True)
     assert not removal.removed
 
 
-async def test_b17_after_a_merge_refs_stay_until_they_are_dropped(desk, cleaning):
+async def test_b17_after_a_merge_refs_stay_until_they_are_dropped(repo, cleaning):
     """B17: nothing stays but refs under refs/allstop/, for as long as retention says."""
-    await merged(desk)
-    kept = refs(desk.root)
+    await merged(repo)
+    kept = refs(repo.root)
 
     await cleaning.drop_refs("w")
 
     assert kept == ["refs/allstop/base/w", "refs/allstop/merge/w", "refs/allstop/tip/w"]
-    assert refs(desk.root) == []
-    assert git(desk.root, "branch", "--format=%(refname:short)") == "main"
+    assert refs(repo.root) == []
+    assert git(repo.root, "branch", "--format=%(refname:short)") == "main"
 
 
-async def test_k15_looking_runs_nothing_of_the_agents_on_the_host(desk, cleaning, tmp_path):
+async def test_k15_looking_runs_nothing_of_the_agents_on_the_host(repo, cleaning, tmp_path):
     """K15: git looks at the agent's tree only inside the box."""
     canary = tmp_path / "canary"
-    await desk.opened()
-    await desk.agent(f"git config core.fsmonitor 'touch {canary}'; ln -s /etc link; touch x")
+    await repo.opened()
+    await repo.agent(f"git config core.fsmonitor 'touch {canary}'; ln -s /etc link; touch x")
 
     await found(cleaning)
     await cleaning.remove("w", "clean", force=True)
@@ -302,30 +304,30 @@ async def test_k15_looking_runs_nothing_of_the_agents_on_the_host(desk, cleaning
 
 
 @pytest.mark.parametrize("name", ["w", "x.lock", "a..b"])
-async def test_b17_nothing_stays_of_a_task_once_it_is_cleaned_up(desk, cleaning, name):
+async def test_b17_nothing_stays_of_a_task_once_it_is_cleaned_up(repo, cleaning, name):
     """B17: also what a person gave, and what took it out before it was done again."""
-    await merged(desk, name)
-    first = git(desk.root, "rev-parse", "main")
-    await desk.landed(await desk.workspaces.revert(first, "main", "Take it back"))
-    await merged(desk, name)
-    git(desk.root, "update-ref", f"refs/allstop/given/{folder_name(name)}", first)
+    await merged(repo, name)
+    first = git(repo.root, "rev-parse", "main")
+    await repo.landed(await repo.workspaces.revert(first, "main", "Take it back"))
+    await merged(repo, name)
+    git(repo.root, "update-ref", f"refs/allstop/given/{folder_name(name)}", first)
 
     removal = await cleaning.remove(name, "clean")
 
     assert removal.removed
     assert removal.backup == ""
-    assert refs(desk.root) == []
+    assert refs(repo.root) == []
     assert await cleaning.leftovers("clean") == ()
 
 
-async def test_b6_what_a_person_gave_is_work_too(desk, cleaning):
-    await merged(desk)
-    tree = git(desk.root, "rev-parse", "main^{tree}")
-    given = git(desk.root, "commit-tree", tree, "-p", "main", "-m", "by hand")
-    git(desk.root, "update-ref", "refs/allstop/given/w", given)
+async def test_b6_what_a_person_gave_is_work_too(repo, cleaning):
+    await merged(repo)
+    tree = git(repo.root, "rev-parse", "main^{tree}")
+    given = git(repo.root, "commit-tree", tree, "-p", "main", "-m", "by hand")
+    git(repo.root, "update-ref", "refs/allstop/given/w", given)
 
     assert not (await found(cleaning)).is_safe
     assert not (await cleaning.remove("w", "clean")).removed
     removal = await cleaning.remove("w", "clean", force=True)
-    assert git(desk.root, "rev-parse", removal.backup) == given
-    assert refs(desk.root) == [removal.backup]
+    assert git(repo.root, "rev-parse", removal.backup) == given
+    assert refs(repo.root) == [removal.backup]

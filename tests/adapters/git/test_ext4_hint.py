@@ -1,11 +1,11 @@
-"""The folder of all workspaces."""
+"""The folder of all workspaces and its ext4 flag."""
 
 import os
 import stat
 import subprocess
 from contextlib import suppress
 
-from allstop.adapters.git.workspace.ext4_hint import make_ground
+from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.app.project import Project
@@ -31,8 +31,8 @@ def takes_marks(folder):
 def test_q5_workspaces_begin_far_from_each_other_where_the_disk_can_do_so(tmp_path):
     ground = tmp_path / "all" / "workspaces"
 
-    make_ground(ground)
-    make_ground(ground)
+    make_workspaces_folder(ground)
+    make_workspaces_folder(ground)
     (ground / "one").mkdir()
 
     assert stat.S_IMODE(ground.stat().st_mode) == 0o700

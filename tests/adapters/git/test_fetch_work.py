@@ -1,14 +1,14 @@
-"""What isn't looked at again when work is brought home, and what is."""
+"""When fetching work asks git again, and when it doesn't."""
 
 import os
 import time
 
 import pytest
 
-from adapters.git.workspace_fixture import commit, desk_at, git
-from allstop.adapters.git.repository.cached_files import content
-from allstop.adapters.git.workspace.change_detection import is_still, look_at
-from allstop.adapters.git.workspace.folders import Tree
+from adapters.git.workspace_fixture import commit, git, open_repo
+from allstop.adapters.git.repository.cached_files import read_small
+from allstop.adapters.git.workspace.change_detection import is_unchanged, take_snapshot
+from allstop.adapters.git.workspace.folders import WorkspaceFolders
 
 
 class Counting:
@@ -28,19 +28,19 @@ class Counting:
 
 @pytest.fixture
 async def counted(root, tmp_path, anyio_backend):
-    """A desk whose workspace was found twice as it was: nothing more is expected of it."""
-    boxes = []
+    """A repository whose workspace was found twice as it was: nothing more is expected of it."""
+    box_git = []
 
     def around(launcher):
-        boxes.append(Counting(launcher))
-        return boxes[0]
+        box_git.append(Counting(launcher))
+        return box_git[0]
 
-    desk = await desk_at(root, tmp_path, around=around)
-    (desk.boxes,) = boxes
-    await desk.worked("echo x >x; echo y >ignored; echo ignored >.gitignore")
-    await desk.kept()
-    desk.boxes.started = 0
-    return desk
+    repo = await open_repo(root, tmp_path, around=around)
+    (repo.box_git,) = box_git
+    await repo.worked("echo x >x; echo y >ignored; echo ignored >.gitignore")
+    await repo.kept()
+    repo.box_git.started = 0
+    return repo
 
 
 async def test_no_box_is_made_where_nothing_was_touched(counted):
@@ -50,7 +50,7 @@ async def test_no_box_is_made_where_nothing_was_touched(counted):
 
     assert change == await counted.kept()
     assert (change.commits, change.files) == (1, 2)
-    assert counted.boxes.started == 0
+    assert counted.box_git.started == 0
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def test_whatever_is_touched_is_looked_at(counted, script, files):
 
     assert change.head != before.head
     assert change.files == files
-    assert counted.boxes.started == 1
+    assert counted.box_git.started == 1
     assert git(counted.root, "rev-parse", "refs/allstop/tip/w") == change.head
 
 
@@ -129,15 +129,15 @@ async def test_work_is_counted_from_where_it_began(counted):
     assert change.files == 2
 
 
-def tree_at(place):
-    tree = Tree(place)
+def tree_at(box):
+    tree = WorkspaceFolders(box)
     tree.make()
     git(tree.work, "init", "-q")
     return tree
 
 
 def seen(tree, **most):
-    look = look_at(tree, **most)
+    look = take_snapshot(tree, **most)
     assert look is not None
     return look
 
@@ -162,13 +162,13 @@ def test_whatever_is_touched_is_seen(tmp_path, touch):
         (tree.work / name).touch()
     (tree.work / "link").symlink_to("nowhere")
     look = seen(tree)
-    still = is_still(look)
+    still = is_unchanged(look)
     time.sleep(0.02)  # the kernel's clock for files goes in steps
 
     touch(tree.work)
 
     assert still
-    assert not is_still(look)
+    assert not is_unchanged(look)
 
 
 def test_a_tree_that_can_not_be_seen_through_is_not_called_still(tmp_path):
@@ -177,8 +177,8 @@ def test_a_tree_that_can_not_be_seen_through_is_not_called_still(tmp_path):
     entries = len(seen(tree).entries)
 
     assert seen(tree, most_entries=entries)
-    assert look_at(tree, most_entries=entries - 1) is None
-    assert look_at(Tree(tmp_path / "nowhere")) is None
+    assert take_snapshot(tree, most_entries=entries - 1) is None
+    assert take_snapshot(WorkspaceFolders(tmp_path / "nowhere")) is None
 
 
 def _with(name, text):
@@ -198,21 +198,21 @@ def _with(name, text):
 )
 def test_a_tree_that_hangs_on_files_elsewhere_is_not_called_still(tmp_path, hang):
     tree = tree_at(tmp_path)
-    before = look_at(tree)
+    before = take_snapshot(tree)
 
     hang(tree.work)
 
     assert before
-    assert look_at(tree) is None
+    assert take_snapshot(tree) is None
 
 
 def test_only_as_much_of_a_file_is_read_as_was_said(tmp_path):
     (tmp_path / "one").write_bytes(b"x" * 200_000)
     for most in (0, 65_536, 199_999):
         with pytest.raises(OSError, match="too large"):
-            content(str(tmp_path / "one"), most)
+            read_small(str(tmp_path / "one"), most)
 
-    assert content(str(tmp_path / "one"), 200_000) == b"x" * 200_000
+    assert read_small(str(tmp_path / "one"), 200_000) == b"x" * 200_000
 
 
 def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_path):
@@ -222,15 +222,15 @@ def test_nobody_follows_a_link_of_the_agents_to_see_whether_it_was_at_rest(tmp_p
 
     (tree.home / ".config").symlink_to(tmp_path)
 
-    assert look_at(tree) is None
-    assert not is_still(look)
+    assert take_snapshot(tree) is None
+    assert not is_unchanged(look)
 
 
-async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(desk):
+async def test_f4_an_empty_commit_is_told_from_work_by_its_tree(repo):
     """F4: the head moves, what it holds stays the same."""
-    before = await desk.worked("echo x >x; git add x; git commit -qm x")
-    await desk.agent("git commit -q --allow-empty -m nothing")
-    after = await desk.kept()
+    before = await repo.worked("echo x >x; git add x; git commit -qm x")
+    await repo.agent("git commit -q --allow-empty -m nothing")
+    after = await repo.kept()
 
     assert after.head != before.head
     assert after.tree == before.tree != ""
@@ -257,24 +257,24 @@ INNER = {
 
 
 @pytest.mark.parametrize("what", INNER)
-async def test_b6_files_of_a_repository_without_a_commit_are_work(desk, what):
+async def test_b6_files_of_a_repository_without_a_commit_are_work(repo, what):
     """B6: `git init` in a folder of the workspace hides nothing that is in it."""
     script, files = INNER[what]
 
-    change = await desk.worked(f"echo x >x; ({script})")
-    await desk.agent("find . -name 1 -exec sh -c 'echo later >$(dirname \"$0\")/later' {} ';'")
-    later = await desk.kept()
+    change = await repo.worked(f"echo x >x; ({script})")
+    await repo.agent("find . -name 1 -exec sh -c 'echo later >$(dirname \"$0\")/later' {} ';'")
+    later = await repo.kept()
 
-    listed = git(desk.root, "ls-tree", "-r", "--name-only", change.head).split("\n")
+    listed = git(repo.root, "ls-tree", "-r", "--name-only", change.head).split("\n")
     assert " ".join(listed).replace("a.txt", "").replace(" x", "").split() == files.split()
     assert change.files == len(listed) - 1
     assert change.loose == ()
     assert (later.files, later.loose) == (change.files + 1, ())
 
 
-async def test_f3_what_steers_others_is_told_with_the_work(desk):
+async def test_f3_what_steers_others_is_told_with_the_work(repo):
     """F3: also under a name that nobody would type, and when it is taken away."""
-    change = await desk.worked(
+    change = await repo.worked(
         "mkdir -p .github/workflows .claude src; echo x >src/a.py; echo x >CLAUDE.md;"
         " echo x >'.github/workflows/a b.yml'; rm a.txt"
     )
@@ -291,8 +291,8 @@ async def test_f3_what_steers_others_is_told_with_the_work(desk):
     )
 
 
-async def test_f3_of_many_files_the_first_are_named(desk):
-    change = await desk.worked("for n in $(seq 100 150); do echo x >f$n; done")
+async def test_f3_of_many_files_the_first_are_named(repo):
+    change = await repo.worked("for n in $(seq 100 150); do echo x >f$n; done")
 
     assert change.files == 51
     assert change.sketch == tuple(f"A f{number}" for number in range(100, 120))

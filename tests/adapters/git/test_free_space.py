@@ -1,4 +1,4 @@
-"""K17: what a workspace holds is seen while its agent is at work, and so is a disk that fills up."""
+"""K17: the size of a workspace and a filling disk are noticed while an agent works."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from adapters.git.workspace_fixture import desk_at
-from allstop.adapters.git.workspace.folders import Tree
+from adapters.git.workspace_fixture import open_repo
+from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.adapters.git.workspace.free_space import size_of
 
 ON_A_SMALL_DISK = """
@@ -22,57 +22,59 @@ print("after:", shortage(folder, 8 * 1024**2))
 """
 
 
-@pytest.mark.parametrize("place", ["deep/er", "$HOME/cache"])
+@pytest.mark.parametrize("folder", ["deep/er", "$HOME/cache"])
 async def test_k17_a_workspace_that_holds_too_much_is_noticed_without_its_box(
-    root, tmp_path, place
+    root, tmp_path, folder
 ):
     """K17: in its home too, which lies on the same disk."""
-    desk = await desk_at(root, tmp_path, disk_mb=5)
-    await desk.opened()
-    before = await desk.workspaces.outgrown("w")
-    await desk.agent(f"mkdir -p {place}; head -c 9000000 /dev/urandom >{place}/big")
+    repo = await open_repo(root, tmp_path, disk_mb=5)
+    await repo.opened()
+    before = await repo.workspaces.over_limit("w")
+    await repo.agent(f"mkdir -p {folder}; head -c 9000000 /dev/urandom >{folder}/big")
 
-    after = await desk.workspaces.outgrown("w")
+    after = await repo.workspaces.over_limit("w")
 
     assert before == ""
     assert "and may hold 5 MB; remove what is not needed, or raise limits.disk_mb" in after
 
 
-@pytest.mark.parametrize("place", ["deep/er", "$HOME/cache"])
+@pytest.mark.parametrize("folder", ["deep/er", "$HOME/cache"])
 async def test_k17_a_clean_clone_that_holds_too_much_is_noticed_and_can_be_dropped(
-    root, tmp_path, place
+    root, tmp_path, folder
 ):
     """K17: it may hold as much as the workspace, and neither counts for the other."""
-    desk = await desk_at(root, tmp_path, disk_mb=5)
-    await desk.worked("echo x >x")
-    candidate = await desk.candidate()
-    before = await desk.workspaces.candidate_outgrown("w")
-    await desk.in_box(candidate.box, f"mkdir -p {place}; head -c 9000000 /dev/urandom >{place}/big")
+    repo = await open_repo(root, tmp_path, disk_mb=5)
+    await repo.worked("echo x >x")
+    candidate = await repo.candidate()
+    before = await repo.workspaces.candidate_over_limit("w")
+    await repo.in_box(
+        candidate.box, f"mkdir -p {folder}; head -c 9000000 /dev/urandom >{folder}/big"
+    )
 
-    after = await desk.workspaces.candidate_outgrown("w")
-    await desk.workspaces.drop_candidate("w")
+    after = await repo.workspaces.candidate_over_limit("w")
+    await repo.workspaces.drop_candidate("w")
 
     assert before == ""
     assert after.startswith("the clean clone of the work holds 8 MB, and may hold 5 MB;")
-    assert await desk.workspaces.outgrown("w") == ""
-    assert await desk.workspaces.candidate_outgrown("w") == ""
+    assert await repo.workspaces.over_limit("w") == ""
+    assert await repo.workspaces.candidate_over_limit("w") == ""
 
 
 async def test_k17_without_a_limit_a_workspace_may_hold_anything(root, tmp_path):
-    desk = await desk_at(root, tmp_path)
-    await desk.opened()
-    await desk.agent("head -c 9000000 /dev/urandom >big")
+    repo = await open_repo(root, tmp_path)
+    await repo.opened()
+    await repo.agent("head -c 9000000 /dev/urandom >big")
 
-    assert await desk.workspaces.outgrown("w") == ""
+    assert await repo.workspaces.over_limit("w") == ""
 
 
 async def test_k17_a_disk_with_less_than_is_kept_free_is_told(root, tmp_path):
     disk = os.statvfs(tmp_path)
     size = disk.f_blocks * disk.f_frsize
-    desk = await desk_at(root, tmp_path, low_bytes=size + 1024**2)
+    repo = await open_repo(root, tmp_path, low_bytes=size + 1024**2)
 
-    assert desk.workspaces.shortage() == await desk.workspaces.outgrown("w")
-    assert "MB are kept free; make room on it" in desk.workspaces.shortage()
+    assert repo.workspaces.shortage() == await repo.workspaces.over_limit("w")
+    assert "MB are reserved" in repo.workspaces.shortage()
 
 
 def test_k17_a_small_disk_is_short_once_it_fills_up(tmp_path):
@@ -89,11 +91,11 @@ def test_k17_a_small_disk_is_short_once_it_fills_up(tmp_path):
 
     before, after = done.stdout.splitlines()
     assert before == "before: "
-    assert after == "after: the disk has 4 MB left, and 8 MB are kept free; make room on it"
+    assert after == "after: the disk has 4 MB left, and 8 MB are reserved; free some space"
 
 
 def test_k17_what_is_linked_twice_counts_once_and_what_is_elsewhere_not_at_all(tmp_path):
-    tree = Tree(tmp_path / "w")
+    tree = WorkspaceFolders(tmp_path / "w")
     tree.make()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -1,11 +1,11 @@
-"""Agents that mean harm: whatever they do to their clone, the host takes only sound commits."""
+"""Hostile agents: whatever they do to their clone, the host accepts only valid commits."""
 
 import os
 import tracemalloc
 
 import pytest
 
-from adapters.git.workspace_fixture import commit, desk_at, git
+from adapters.git.workspace_fixture import commit, git, open_repo
 from allstop.core.moves import Change, Failed
 
 FORGED = {
@@ -22,63 +22,63 @@ FORGED = {
 
 
 @pytest.mark.parametrize("what", FORGED)
-async def test_k15_forged_objects_are_refused_one_by_one(desk, what):
+async def test_k15_forged_objects_are_refused_one_by_one(repo, what):
     """K15: all that comes from a workspace is checked before it counts."""
-    sound = await desk.worked("echo x >x")
-    await desk.agent(
+    sound = await repo.worked("echo x >x")
+    await repo.agent(
         f"tree=$({FORGED[what]}); commit=$(git commit-tree $tree -p HEAD -m forged);"
         " git update-ref HEAD $commit; git read-tree HEAD"
     )
 
-    kept = await desk.workspaces.keep("w", "run")
-    opened = await desk.opened()
+    kept = await repo.workspaces.keep("w", "run")
+    opened = await repo.opened()
 
     assert isinstance(kept, Failed)
-    assert git(desk.root, "rev-parse", "refs/allstop/tip/w") == sound.head
-    assert git(desk.root, "fsck", "--strict", "--no-dangling") == ""
-    assert any("made anew" in note for note in opened.notes)
-    assert (await desk.kept()).head == sound.head
+    assert git(repo.root, "rev-parse", "refs/allstop/tip/w") == sound.head
+    assert git(repo.root, "fsck", "--strict", "--no-dangling") == ""
+    assert any("recreated" in note for note in opened.notes)
+    assert (await repo.kept()).head == sound.head
 
 
-async def test_k15_what_the_box_says_is_only_data(desk):
+async def test_k15_what_the_box_says_is_only_data(repo):
     """K15: a `git` of the agent's own, first on its PATH, can send anything."""
-    await desk.worked("echo x >x")
-    await desk.agent("git config core.pager 'touch evil'; git config alias.rev-parse '!echo evil'")
+    await repo.worked("echo x >x")
+    await repo.agent("git config core.pager 'touch evil'; git config alias.rev-parse '!echo evil'")
 
-    assert isinstance(await desk.workspaces.keep("w", "run"), Change)
+    assert isinstance(await repo.workspaces.keep("w", "run"), Change)
 
 
-async def test_b6_a_head_elsewhere_is_what_counts(desk):
+async def test_b6_a_head_elsewhere_is_what_counts(repo):
     """B6: the workspace's HEAD is the work, on whatever branch or none."""
-    await desk.opened()
-    await desk.agent("echo 1 >one; git add -A; git commit -qm one; git checkout -q -b other HEAD~1")
-    await desk.agent("echo 2 >two")
+    await repo.opened()
+    await repo.agent("echo 1 >one; git add -A; git commit -qm one; git checkout -q -b other HEAD~1")
+    await repo.agent("echo 2 >two")
 
-    change = await desk.kept()
+    change = await repo.kept()
 
-    assert git(desk.root, "ls-tree", "--name-only", change.head).split() == ["a.txt", "two"]
+    assert git(repo.root, "ls-tree", "--name-only", change.head).split() == ["a.txt", "two"]
 
 
-async def test_b6_history_that_is_rewritten_is_not_lost_at_home(desk):
-    first = await desk.worked("echo x >x")
-    await desk.agent("echo y >y; git add -A; git commit -q --amend -m amended")
-    second = await desk.kept()
+async def test_b6_history_that_is_rewritten_is_not_lost_at_home(repo):
+    first = await repo.worked("echo x >x")
+    await repo.agent("echo y >y; git add -A; git commit -q --amend -m amended")
+    second = await repo.kept()
 
-    git(desk.root, "gc", "-q", "--prune=now")
+    git(repo.root, "gc", "-q", "--prune=now")
 
     assert second.head != first.head
-    assert git(desk.root, "cat-file", "-t", first.head) == "commit"
+    assert git(repo.root, "cat-file", "-t", first.head) == "commit"
 
 
-async def test_b6_an_agent_that_does_nothing_has_no_work(desk):
-    change = await desk.worked("true")
+async def test_b6_an_agent_that_does_nothing_has_no_work(repo):
+    change = await repo.worked("true")
 
     assert (change.commits, change.files) == (0, 0)
-    assert (await desk.integrated()).commit == git(desk.root, "rev-parse", "main")
+    assert (await repo.integrated()).commit == git(repo.root, "rev-parse", "main")
 
 
-async def test_b6_work_that_is_undone_again_is_no_work(desk):
-    change = await desk.worked(
+async def test_b6_work_that_is_undone_again_is_no_work(repo):
+    change = await repo.worked(
         "echo x >x; git add -A; git commit -qm x; git rm -qf x; git commit -qm y"
     )
 
@@ -97,22 +97,22 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("what", AWKWARD)
-async def test_b6_what_can_be_committed_is(desk, what):
-    change = await desk.worked(f"echo good >good; ({AWKWARD[what]})")
+async def test_b6_what_can_be_committed_is(repo, what):
+    change = await repo.worked(f"echo good >good; ({AWKWARD[what]})")
 
-    assert git(desk.root, "show", f"{change.head}:good") == "good"
-    assert git(desk.root, "fsck", "--no-dangling") == ""
+    assert git(repo.root, "show", f"{change.head}:good") == "good"
+    assert git(repo.root, "fsck", "--no-dangling") == ""
 
 
-async def test_b6_a_rebase_or_a_pick_in_the_middle_is_kept(desk):
-    await desk.worked("echo 1 >a.txt")
-    await desk.agent(
+async def test_b6_a_rebase_or_a_pick_in_the_middle_is_kept(repo):
+    await repo.worked("echo 1 >a.txt")
+    await repo.agent(
         "git checkout -q -b side HEAD~1; echo 2 >a.txt; git commit -qam 2; git cherry-pick - || true"
     )
 
-    change = await desk.kept()
+    change = await repo.kept()
 
-    assert git(desk.root, "cat-file", "-t", change.head) == "commit"
+    assert git(repo.root, "cat-file", "-t", change.head) == "commit"
 
 
 async def test_k15_a_link_in_the_place_of_a_mount_does_not_lead_out(root, tmp_path):
@@ -120,21 +120,21 @@ async def test_k15_a_link_in_the_place_of_a_mount_does_not_lead_out(root, tmp_pa
     os.makedirs(root / "web" / "node_modules")
     commit(root, web__a_txt="x\n")
     (root / "web" / "node_modules" / "lib").write_text("lib")
-    desk = await desk_at(root, tmp_path, links=("web/node_modules",))
-    await desk.worked("echo x >x")
-    await desk.agent("mv web away; ln -s / web")
+    repo = await open_repo(root, tmp_path, links=("web/node_modules",))
+    await repo.worked("echo x >x")
+    await repo.agent("mv web away; ln -s / web")
 
-    opened = await desk.opened()
+    opened = await repo.opened()
 
-    assert any("made anew" in note for note in opened.notes)
-    assert (await desk.agent("cat web/node_modules/lib x"))[1] == "libx\n"
+    assert any("recreated" in note for note in opened.notes)
+    assert (await repo.agent("cat web/node_modules/lib x"))[1] == "libx\n"
 
 
-async def test_big_work_comes_home_in_one_pack(desk):
-    change = await desk.worked("mkdir d; for n in $(seq 300); do echo $n >d/$n; done")
+async def test_big_work_comes_home_in_one_pack(repo):
+    change = await repo.worked("mkdir d; for n in $(seq 300); do echo $n >d/$n; done")
 
     assert change.files == 300
-    assert git(desk.root, "count-objects", "-v").count("packs: 1") == 1
+    assert git(repo.root, "count-objects", "-v").count("packs: 1") == 1
 
 
 OUR_OWN = {
@@ -148,32 +148,32 @@ OUR_OWN = {
 
 
 @pytest.mark.parametrize("what", OUR_OWN)
-async def test_q21_nothing_is_planted_in_allstops_own_folder(desk, what):
+async def test_q21_nothing_is_planted_in_allstops_own_folder(repo, what):
     """Q21, K14: what an agent commits there would be merged into the folder that the host reads."""
-    sound = await desk.worked("echo x >x")
-    await desk.agent(f"mkdir .allstop; {OUR_OWN[what]}; git add -fA .; git commit -qm evil")
+    sound = await repo.worked("echo x >x")
+    await repo.agent(f"mkdir .allstop; {OUR_OWN[what]}; git add -fA .; git commit -qm evil")
 
-    kept = await desk.workspaces.keep("w", "run")
-    opened = await desk.opened()
+    kept = await repo.workspaces.keep("w", "run")
+    opened = await repo.opened()
 
     assert isinstance(kept, Failed)
-    assert "Allstop's own" in kept.message
-    assert git(desk.root, "rev-parse", "refs/allstop/tip/w") == sound.head
-    assert any("made anew" in note for note in opened.notes)
-    assert (await desk.kept()).head == sound.head
+    assert "reserved for Allstop" in kept.message
+    assert git(repo.root, "rev-parse", "refs/allstop/tip/w") == sound.head
+    assert any("recreated" in note for note in opened.notes)
+    assert (await repo.kept()).head == sound.head
 
 
-async def test_k12_links_to_nowhere_are_told_by_the_first_of_them(desk):
+async def test_k12_links_to_nowhere_are_told_by_the_first_of_them(repo):
     """K12: what is told of work is written down, and an agent can make a million of them."""
-    await desk.opened()
-    await desk.agent(
+    await repo.opened()
+    await repo.agent(
         "head=$(git rev-parse HEAD); i=0; while [ $i -lt 500 ]; do i=$((i+1));"
         ' printf "160000 commit %s\\tlink%04d\\n" $head $i; done >list; rm -f a.txt;'
         " tree=$(git mktree <list); rm list;"
         " git reset -q --hard $(git commit-tree $tree -p HEAD -m links)"
     )
 
-    change = await desk.kept()
+    change = await repo.kept()
 
     assert change.files == 501
     assert change.loose == tuple(f"link{number:04}" for number in range(1, 21))
@@ -190,15 +190,15 @@ GROWN = {
 
 
 @pytest.mark.parametrize("name", GROWN)
-async def test_k12_a_file_that_steers_git_is_not_read_however_large_it_is(desk, name):
+async def test_k12_a_file_that_steers_git_is_not_read_however_large_it_is(repo, name):
     """K12: a few bytes of a pack may be any number of them in memory."""
-    await desk.opened()
-    await desk.agent(f"{GROWN[name]}; git add {name}; git commit -qm large")
+    await repo.opened()
+    await repo.agent(f"{GROWN[name]}; git add {name}; git commit -qm large")
 
     tracemalloc.start()
     try:
-        change = await desk.kept()
-        candidate = await desk.candidate()
+        change = await repo.kept()
+        candidate = await repo.candidate()
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

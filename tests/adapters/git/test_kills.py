@@ -1,4 +1,4 @@
-"""Killed at every git command of a merge, and done again: nothing is lost, nothing done twice."""
+"""A merge that is killed at any of its git commands and repeated loses nothing."""
 
 import os
 import shutil
@@ -50,11 +50,11 @@ def land(root, tmp_path, at, how):
 
 
 @pytest.fixture
-async def ready(desk):
+async def ready(repo):
     """Work that came home, and a target that has moved on."""
-    await desk.worked("echo x >x; echo two >>a.txt")
-    commit(desk.root, b_txt="b\n")
-    return desk.root
+    await repo.worked("echo x >x; echo two >>a.txt")
+    commit(repo.root, b_txt="b\n")
+    return repo.root
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ async def test_q5_a_merge_asks_git_as_little_as_it_can(ready, tmp_path):
     assert asked == 9
 
 
-async def test_q5_work_that_follows_the_tip_is_merged_without_merging(desk, tmp_path):
-    change = await desk.worked("for i in 1 2 3; do echo $i >x; git add x; git commit -qm $i; done")
+async def test_q5_work_that_follows_the_tip_is_merged_without_merging(repo, tmp_path):
+    change = await repo.worked("for i in 1 2 3; do echo $i >x; git add x; git commit -qm $i; done")
 
-    _, asked = land(desk.root, tmp_path, 0, "")
+    _, asked = land(repo.root, tmp_path, 0, "")
 
     assert asked == 6
-    parents = git(desk.root, "log", "-1", "--format=%P", "main").split()
-    assert parents == [git(desk.root, "rev-parse", "refs/allstop/base/w"), change.head]
-    assert git(desk.root, "rev-parse", "main^{tree}") == git(
-        desk.root, "rev-parse", f"{change.head}^{{tree}}"
+    parents = git(repo.root, "log", "-1", "--format=%P", "main").split()
+    assert parents == [git(repo.root, "rev-parse", "refs/allstop/base/w"), change.head]
+    assert git(repo.root, "rev-parse", "main^{tree}") == git(
+        repo.root, "rev-parse", f"{change.head}^{{tree}}"
     )

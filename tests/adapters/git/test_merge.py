@@ -1,4 +1,4 @@
-"""Merges made of objects, and landing them under the eyes of a person who works too."""
+"""Merges made from git objects, and landing them while a person works in the checkout."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ import pytest
 
 from adapters.git.workspace_fixture import commit, git
 from allstop.adapters.git.repository.merge_commits import with_trailer
-from allstop.adapters.git.repository.repository import GitError, need_merge_tree
+from allstop.adapters.git.repository.repository import GitError, require_merge_tree
 from allstop.core.moves import Failed, FailureKind, Integrated, Landed
 
 
@@ -28,105 +28,105 @@ def files_of(root):
     }
 
 
-async def test_b17_a_merge_is_made_without_touching_a_tree_or_a_branch(desk):
+async def test_b17_a_merge_is_made_without_touching_a_tree_or_a_branch(repo):
     """B17: merge onto the tip; then move the branch."""
-    change = await desk.worked("echo x >x")
-    tip = commit(desk.root, b_txt="b\n")
-    before = state(desk.root)
+    change = await repo.worked("echo x >x")
+    tip = commit(repo.root, b_txt="b\n")
+    before = state(repo.root)
 
-    made = await desk.integrated(message="Add x\n\nMore words.")
+    made = await repo.integrated(message="Add x\n\nMore words.")
 
     assert made.tip == tip
-    assert git(desk.root, "rev-parse", f"{made.commit}^1", f"{made.commit}^2").split() == [
+    assert git(repo.root, "rev-parse", f"{made.commit}^1", f"{made.commit}^2").split() == [
         tip,
         change.head,
     ]
-    assert git(desk.root, "rev-parse", f"{made.commit}^{{tree}}") == made.tree
+    assert git(repo.root, "rev-parse", f"{made.commit}^{{tree}}") == made.tree
     assert (
-        git(desk.root, "log", "-1", "--format=%B", made.commit)
+        git(repo.root, "log", "-1", "--format=%B", made.commit)
         == "Add x\n\nMore words.\n\nAllstop-Task: w"
     )
-    assert git(desk.root, "ls-tree", "--name-only", made.commit).split() == ["a.txt", "b.txt", "x"]
-    assert git(desk.root, "rev-parse", "refs/allstop/merge/w") == made.commit
-    assert state(desk.root) == before
+    assert git(repo.root, "ls-tree", "--name-only", made.commit).split() == ["a.txt", "b.txt", "x"]
+    assert git(repo.root, "rev-parse", "refs/allstop/merge/w") == made.commit
+    assert state(repo.root) == before
 
 
-async def test_b17_a_clean_checkout_follows_the_branch(desk):
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
+async def test_b17_a_clean_checkout_follows_the_branch(repo):
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
 
-    landed = await desk.landed(made)
+    landed = await repo.landed(made)
 
     assert landed == Landed(commit=made.commit)
-    assert state(desk.root)[:2] == (made.commit, "")
-    assert (desk.root / "x").read_text() == "x\n"
+    assert state(repo.root)[:2] == (made.commit, "")
+    assert (repo.root / "x").read_text() == "x\n"
 
 
-async def test_b17_a_branch_that_is_not_checked_out_is_moved_alone(desk):
-    await desk.worked("echo x >x")
-    git(desk.root, "checkout", "-q", "-b", "mine")
-    (desk.root / "a.txt").write_text("unsaved")
-    made = await desk.integrated()
-    before = state(desk.root)
+async def test_b17_a_branch_that_is_not_checked_out_is_moved_alone(repo):
+    await repo.worked("echo x >x")
+    git(repo.root, "checkout", "-q", "-b", "mine")
+    (repo.root / "a.txt").write_text("unsaved")
+    made = await repo.integrated()
+    before = state(repo.root)
 
-    await desk.landed(made)
+    await repo.landed(made)
 
-    assert git(desk.root, "rev-parse", "main") == made.commit
-    assert state(desk.root) == before
+    assert git(repo.root, "rev-parse", "main") == made.commit
+    assert state(repo.root) == before
 
 
-async def test_b17_a_branch_with_the_name_of_no_branch_is_moved_alone(desk):
+async def test_b17_a_branch_with_the_name_of_no_branch_is_moved_alone(repo):
     """Git says `(detached)` where HEAD is on no branch."""
-    git(desk.root, "branch", "(detached)")
-    await desk.worked("echo x >x", target="(detached)")
-    git(desk.root, "checkout", "-q", "--detach")
-    made = await desk.integrated(target="(detached)")
-    before = state(desk.root)
+    git(repo.root, "branch", "(detached)")
+    await repo.worked("echo x >x", target="(detached)")
+    git(repo.root, "checkout", "-q", "--detach")
+    made = await repo.integrated(target="(detached)")
+    before = state(repo.root)
 
-    await desk.landed(made, target="(detached)")
+    await repo.landed(made, target="(detached)")
 
-    assert git(desk.root, "rev-parse", "refs/heads/(detached)") == made.commit
-    assert state(desk.root) == before
+    assert git(repo.root, "rev-parse", "refs/heads/(detached)") == made.commit
+    assert state(repo.root) == before
 
 
-async def test_b17_all_files_that_are_in_the_way_are_named(desk):
+async def test_b17_all_files_that_are_in_the_way_are_named(repo):
     """Also one whose name has blanks, and one of a merge that was not finished."""
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
-    (desk.root / "a  b.txt").write_text("mine")
-    git(desk.root, "add", ".")
-    other = git(desk.root, "hash-object", "-w", "--stdin", text="other")
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
+    (repo.root / "a  b.txt").write_text("mine")
+    git(repo.root, "add", ".")
+    other = git(repo.root, "hash-object", "-w", "--stdin", text="other")
     entries = "".join(f"100644 {other} {stage}\tu v\n" for stage in (1, 2, 3))
-    git(desk.root, "update-index", "--index-info", text=entries)
+    git(repo.root, "update-index", "--index-info", text=entries)
 
-    result = await desk.workspaces.land("main", made.tip, made.commit)
+    result = await repo.workspaces.land("main", made.tip, made.commit)
 
     assert isinstance(result, Failed)
-    assert result.message == f"{desk.root}: it has uncommitted changes: a  b.txt, u v"
+    assert result.message == f"{repo.root}: it has uncommitted changes: a  b.txt, u v"
 
 
-async def test_b17_a_linked_worktree_follows_too(desk, tmp_path):
-    git(desk.root, "checkout", "-q", "-b", "mine")
+async def test_b17_a_linked_worktree_follows_too(repo, tmp_path):
+    git(repo.root, "checkout", "-q", "-b", "mine")
     linked = tmp_path / "home" / "linked tree"
-    git(desk.root, "worktree", "add", "-q", str(linked), "main")
-    await desk.worked("echo x >x")
+    git(repo.root, "worktree", "add", "-q", str(linked), "main")
+    await repo.worked("echo x >x")
 
-    await desk.landed(await desk.integrated())
+    await repo.landed(await repo.integrated())
 
     assert (linked / "x").read_text() == "x\n"
     assert git(linked, "status", "--porcelain") == ""
 
 
-async def test_b17_a_worktree_that_was_removed_by_hand_is_no_obstacle(desk, tmp_path):
-    git(desk.root, "checkout", "-q", "-b", "mine")
+async def test_b17_a_worktree_that_was_removed_by_hand_is_no_obstacle(repo, tmp_path):
+    git(repo.root, "checkout", "-q", "-b", "mine")
     linked = tmp_path / "home" / "linked"
-    git(desk.root, "worktree", "add", "-q", str(linked), "main")
+    git(repo.root, "worktree", "add", "-q", str(linked), "main")
     subprocess.run(["rm", "-rf", str(linked)], check=True)
-    await desk.worked("echo x >x")
+    await repo.worked("echo x >x")
 
-    await desk.landed(await desk.integrated())
+    await repo.landed(await repo.integrated())
 
-    assert git(desk.root, "show", "main:x") == "x"
+    assert git(repo.root, "show", "main:x") == "x"
 
 
 BUSY = {
@@ -148,117 +148,117 @@ BUSY = {
 
 
 @pytest.mark.parametrize("what", BUSY)
-async def test_b17_a_checkout_that_is_in_use_is_never_touched(desk, what):
+async def test_b17_a_checkout_that_is_in_use_is_never_touched(repo, what):
     """B17: nobody's checked-out, dirty tree is ever touched: the merge waits and says so."""
     script, named = BUSY[what]
-    await desk.worked("echo x >x; echo two >>a.txt")
-    made = await desk.integrated()
-    subprocess.run(["sh", "-c", script], cwd=desk.root, check=True)
-    before = files_of(desk.root)
+    await repo.worked("echo x >x; echo two >>a.txt")
+    made = await repo.integrated()
+    subprocess.run(["sh", "-c", script], cwd=repo.root, check=True)
+    before = files_of(repo.root)
 
-    result = await desk.workspaces.land("main", made.tip, made.commit)
+    result = await repo.workspaces.land("main", made.tip, made.commit)
 
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.BUSY
-    assert str(desk.root) in result.message
+    assert str(repo.root) in result.message
     assert named in result.message
-    assert git(desk.root, "rev-parse", "main") == made.tip
-    assert files_of(desk.root) == before
+    assert git(repo.root, "rev-parse", "main") == made.tip
+    assert files_of(repo.root) == before
 
 
-async def test_b17_untracked_files_elsewhere_are_no_obstacle(desk):
-    await desk.worked("echo x >x")
-    (desk.root / "notes.txt").write_text("mine")
+async def test_b17_untracked_files_elsewhere_are_no_obstacle(repo):
+    await repo.worked("echo x >x")
+    (repo.root / "notes.txt").write_text("mine")
 
-    await desk.landed(await desk.integrated())
+    await repo.landed(await repo.integrated())
 
-    assert (desk.root / "notes.txt").read_text() == "mine"
+    assert (repo.root / "notes.txt").read_text() == "mine"
 
 
-async def test_b17_a_branch_checked_out_twice_is_left_alone(desk, tmp_path):
-    git(desk.root, "worktree", "add", "-q", "-f", str(tmp_path / "home" / "linked"), "main")
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
+async def test_b17_a_branch_checked_out_twice_is_left_alone(repo, tmp_path):
+    git(repo.root, "worktree", "add", "-q", "-f", str(tmp_path / "home" / "linked"), "main")
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
 
-    result = await desk.workspaces.land("main", made.tip, made.commit)
+    result = await repo.workspaces.land("main", made.tip, made.commit)
 
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.BUSY
 
 
-async def test_b17_a_branch_that_moved_meanwhile_is_told(desk):
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
-    moved = commit(desk.root, b_txt="b\n")
+async def test_b17_a_branch_that_moved_meanwhile_is_told(repo):
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
+    moved = commit(repo.root, b_txt="b\n")
 
-    result = await desk.workspaces.land("main", made.tip, made.commit)
+    result = await repo.workspaces.land("main", made.tip, made.commit)
 
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.MOVED
-    assert git(desk.root, "rev-parse", "main") == moved
+    assert git(repo.root, "rev-parse", "main") == moved
 
 
-async def test_q16_landing_and_merging_twice_is_the_same_as_once(desk):
+async def test_q16_landing_and_merging_twice_is_the_same_as_once(repo):
     """Q16: 0 merged twice."""
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
-    await desk.landed(made)
-    after = commit(desk.root, b_txt="b\n")
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
+    await repo.landed(made)
+    after = commit(repo.root, b_txt="b\n")
 
-    again = await desk.landed(made)
-    nothing = await desk.integrated()
+    again = await repo.landed(made)
+    nothing = await repo.integrated()
 
     assert again == Landed(commit=made.commit)
     assert nothing == Integrated(
-        tip=after, commit=after, tree=git(desk.root, "rev-parse", "main^{tree}")
+        tip=after, commit=after, tree=git(repo.root, "rev-parse", "main^{tree}")
     )
-    assert git(desk.root, "rev-list", "--merges", "--count", "main") == "1"
+    assert git(repo.root, "rev-list", "--merges", "--count", "main") == "1"
 
 
-async def test_q16_a_landing_killed_between_tree_and_branch_is_finished(desk):
+async def test_q16_a_landing_killed_between_tree_and_branch_is_finished(repo):
     """Q16: git was killed after it wrote the files and before it moved the branch."""
-    await desk.worked("echo x >x; echo two >>a.txt")
-    made = await desk.integrated()
-    git(desk.root, "read-tree", "-m", "-u", made.tip, made.commit)
+    await repo.worked("echo x >x; echo two >>a.txt")
+    made = await repo.integrated()
+    git(repo.root, "read-tree", "-m", "-u", made.tip, made.commit)
 
-    await desk.landed(made)
+    await repo.landed(made)
 
-    assert state(desk.root)[:2] == (made.commit, "")
+    assert state(repo.root)[:2] == (made.commit, "")
 
 
-async def test_b17_a_conflict_names_the_files_and_the_commit(desk):
-    await desk.worked("echo theirs >a.txt; echo new >n.txt")
-    tip = commit(desk.root, a_txt="ours\n", n_txt="other\n")
+async def test_b17_a_conflict_names_the_files_and_the_commit(repo):
+    await repo.worked("echo theirs >a.txt; echo new >n.txt")
+    tip = commit(repo.root, a_txt="ours\n", n_txt="other\n")
 
-    result = await desk.workspaces.integrate("w", "main", "m", "run")
+    result = await repo.workspaces.integrate("w", "main", "m", "run")
 
     assert result == Failed(
         kind=FailureKind.CONFLICT, message=f"a.txt\nn.txt\nwith main at {tip[:10]}"
     )
-    assert git(desk.root, "for-each-ref", "refs/allstop/merge") == ""
+    assert git(repo.root, "for-each-ref", "refs/allstop/merge") == ""
 
 
-async def test_b17_work_without_a_common_history_is_refused(desk):
-    await desk.worked("git checkout -q --orphan new; git rm -rqf .; echo x >x")
+async def test_b17_work_without_a_common_history_is_refused(repo):
+    await repo.worked("git checkout -q --orphan new; git rm -rqf .; echo x >x")
 
-    result = await desk.workspaces.integrate("w", "main", "m", "run")
+    result = await repo.workspaces.integrate("w", "main", "m", "run")
 
     assert isinstance(result, Failed)
     assert "unrelated histories" in result.message
 
 
-async def test_b17_the_person_is_who_merges_where_git_knows_them(desk):
-    await desk.worked("echo x >x")
-    git(desk.root, "config", "user.name", "Ada")
-    git(desk.root, "config", "user.email", "ada@example.invalid")
+async def test_b17_the_person_is_who_merges_where_git_knows_them(repo):
+    await repo.worked("echo x >x")
+    git(repo.root, "config", "user.name", "Ada")
+    git(repo.root, "config", "user.email", "ada@example.invalid")
 
-    made = await desk.integrated()
+    made = await repo.integrated()
 
-    who = git(desk.root, "log", "-1", "--format=%an <%ae> %cn", made.commit)
+    who = git(repo.root, "log", "-1", "--format=%an <%ae> %cn", made.commit)
     assert who == "Ada <ada@example.invalid> Ada"
 
 
-async def test_b17_the_repositorys_own_hooks_do_not_run_on_the_host(desk, tmp_path):
+async def test_b17_the_repositorys_own_hooks_do_not_run_on_the_host(repo, tmp_path):
     """K15 for the user's checkout: hooks, fsmonitor and the like are off."""
     canary = tmp_path / "canary"
     for name in (
@@ -268,14 +268,14 @@ async def test_b17_the_repositorys_own_hooks_do_not_run_on_the_host(desk, tmp_pa
         "reference-transaction",
         "post-index-change",
     ):
-        hook = desk.root / ".git" / "hooks" / name
+        hook = repo.root / ".git" / "hooks" / name
         hook.write_text(f"#!/bin/sh\ntouch {canary}\n")
         hook.chmod(0o755)
-    await desk.worked("echo x >x")
+    await repo.worked("echo x >x")
 
-    made = await desk.integrated()
-    await desk.landed(made)
-    await desk.workspaces.revert(made.commit, "main", "Take it back")
+    made = await repo.integrated()
+    await repo.landed(made)
+    await repo.workspaces.revert(made.commit, "main", "Take it back")
 
     assert not canary.exists()
 
@@ -283,52 +283,52 @@ async def test_b17_the_repositorys_own_hooks_do_not_run_on_the_host(desk, tmp_pa
 # --- taking back ---
 
 
-async def test_b18_a_merge_is_taken_out_in_a_new_commit(desk):
+async def test_b18_a_merge_is_taken_out_in_a_new_commit(repo):
     """B18: rollback of a merged task reverts its commits in a new commit."""
-    await desk.worked("echo x >x; echo two >>a.txt; git add -A; git commit -qm 1; echo y >y")
-    made = await desk.integrated()
-    await desk.landed(made)
-    tip = commit(desk.root, b_txt="b\n")
+    await repo.worked("echo x >x; echo two >>a.txt; git add -A; git commit -qm 1; echo y >y")
+    made = await repo.integrated()
+    await repo.landed(made)
+    tip = commit(repo.root, b_txt="b\n")
 
-    reverted = await desk.workspaces.revert(made.commit, "main", "Take w back")
+    reverted = await repo.workspaces.revert(made.commit, "main", "Take w back")
     assert isinstance(reverted, Integrated)
-    await desk.landed(reverted)
+    await repo.landed(reverted)
 
-    assert git(desk.root, "rev-list", "--parents", "-1", "main").split()[1:] == [tip]
-    assert git(desk.root, "ls-files").split() == ["a.txt", "b.txt"]
-    assert (desk.root / "a.txt").read_text() == "one\n"
+    assert git(repo.root, "rev-list", "--parents", "-1", "main").split()[1:] == [tip]
+    assert git(repo.root, "ls-files").split() == ["a.txt", "b.txt"]
+    assert (repo.root / "a.txt").read_text() == "one\n"
 
 
-async def test_b18_taking_it_out_twice_is_the_same_as_once(desk):
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
-    await desk.landed(made)
-    first = await desk.workspaces.revert(made.commit, "main", "m")
-    await desk.landed(first)
+async def test_b18_taking_it_out_twice_is_the_same_as_once(repo):
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
+    await repo.landed(made)
+    first = await repo.workspaces.revert(made.commit, "main", "m")
+    await repo.landed(first)
 
-    second = await desk.workspaces.revert(made.commit, "main", "m")
-    again = await desk.landed(first)
+    second = await repo.workspaces.revert(made.commit, "main", "m")
+    again = await repo.landed(first)
 
     assert (second.tip, second.commit) == (first.commit, first.commit)
     assert again.commit == first.commit
 
 
-async def test_b18_what_was_never_merged_is_not_taken_out(desk):
-    await desk.worked("echo x >x")
-    made = await desk.integrated()
+async def test_b18_what_was_never_merged_is_not_taken_out(repo):
+    await repo.worked("echo x >x")
+    made = await repo.integrated()
 
-    result = await desk.workspaces.revert(made.commit, "main", "m")
+    result = await repo.workspaces.revert(made.commit, "main", "m")
 
     assert result.commit == result.tip == made.tip
 
 
-async def test_b18_later_work_on_the_same_lines_is_a_conflict(desk):
-    await desk.worked("echo two >a.txt")
-    made = await desk.integrated()
-    await desk.landed(made)
-    commit(desk.root, a_txt="three\n")
+async def test_b18_later_work_on_the_same_lines_is_a_conflict(repo):
+    await repo.worked("echo two >a.txt")
+    made = await repo.integrated()
+    await repo.landed(made)
+    commit(repo.root, a_txt="three\n")
 
-    result = await desk.workspaces.revert(made.commit, "main", "m")
+    result = await repo.workspaces.revert(made.commit, "main", "m")
 
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.CONFLICT
@@ -336,14 +336,14 @@ async def test_b18_later_work_on_the_same_lines_is_a_conflict(desk):
 
 
 @pytest.mark.parametrize("what", ["nowhere", "-x", "a b", "HEAD\nHEAD"])
-async def test_b18_a_commit_that_is_not_there_is_a_clear_failure(desk, what):
-    result = await desk.workspaces.revert(what, "main", "m")
+async def test_b18_a_commit_that_is_not_there_is_a_clear_failure(repo, what):
+    result = await repo.workspaces.revert(what, "main", "m")
 
     assert isinstance(result, Failed)
 
 
-async def test_b18_the_first_commit_has_nothing_before_it(desk):
-    result = await desk.workspaces.revert("main", "main", "m")
+async def test_b18_the_first_commit_has_nothing_before_it(repo):
+    result = await repo.workspaces.revert("main", "main", "m")
 
     assert isinstance(result, Failed)
     assert "first commit" in result.message
@@ -368,7 +368,7 @@ def test_a_trailer_is_the_last_paragraph(message, whole):
 
 def test_a_git_that_is_too_old_is_told():
     with pytest.raises(GitError, match=r"git 2\.37") as caught:
-        need_merge_tree((2, 37))
+        require_merge_tree((2, 37))
 
     assert caught.value.hint == "install git 2.38 or newer"
 
@@ -379,60 +379,60 @@ REVERTED = {
 }
 
 
-async def taken_out(desk, made, how):
+async def taken_out(repo, made, how):
     if how == "rollback":
-        await desk.landed(await desk.workspaces.revert(made.commit, "main", "Take it back"))
+        await repo.landed(await repo.workspaces.revert(made.commit, "main", "Take it back"))
     else:
-        git(desk.root, *how.split()[1:])
+        git(repo.root, *how.split()[1:])
 
 
 @pytest.mark.parametrize("how", REVERTED)
-async def test_b18_work_that_was_taken_out_is_not_taken_for_merged(desk, how):
+async def test_b18_work_that_was_taken_out_is_not_taken_for_merged(repo, how):
     """B18: its commits are in the branch's history, what they did is not."""
-    await desk.worked("echo x >x")
-    await desk.landed(first := await desk.integrated())
-    await taken_out(desk, first, REVERTED[how])
-    commit(desk.root, b_txt="b\n")
+    await repo.worked("echo x >x")
+    await repo.landed(first := await repo.integrated())
+    await taken_out(repo, first, REVERTED[how])
+    commit(repo.root, b_txt="b\n")
 
-    made = await desk.integrated()
-    await desk.landed(made)
+    made = await repo.integrated()
+    await repo.landed(made)
 
     assert made.commit != made.tip
-    assert git(desk.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "b.txt", "x"]
-    again = await desk.integrated()
+    assert git(repo.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "b.txt", "x"]
+    again = await repo.integrated()
     assert again.commit == again.tip, "now it is there"
 
 
-async def test_b18_work_that_goes_on_after_it_was_taken_out_lands_whole(desk):
-    await desk.worked("echo x >x")
-    await desk.landed(first := await desk.integrated())
-    await taken_out(desk, first, "rollback")
-    await desk.agent("echo y >y")
-    await desk.kept()
+async def test_b18_work_that_goes_on_after_it_was_taken_out_lands_whole(repo):
+    await repo.worked("echo x >x")
+    await repo.landed(first := await repo.integrated())
+    await taken_out(repo, first, "rollback")
+    await repo.agent("echo y >y")
+    await repo.kept()
 
-    await desk.landed(await desk.integrated())
+    await repo.landed(await repo.integrated())
 
-    assert git(desk.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "x", "y"]
+    assert git(repo.root, "ls-tree", "--name-only", "main").split() == ["a.txt", "x", "y"]
 
 
-async def test_b18_a_workspace_begins_anew_from_the_tip_after_a_rollback(desk):
-    await desk.worked("echo x >x")
-    await desk.landed(first := await desk.integrated())
-    await taken_out(desk, first, "rollback")
+async def test_b18_a_workspace_begins_anew_from_the_tip_after_a_rollback(repo):
+    await repo.worked("echo x >x")
+    await repo.landed(first := await repo.integrated())
+    await taken_out(repo, first, "rollback")
 
-    opened = await desk.opened()
+    opened = await repo.opened()
 
-    assert opened.base == git(desk.root, "rev-parse", "main")
+    assert opened.base == git(repo.root, "rev-parse", "main")
     assert opened.conflicts == ()
-    assert (await desk.agent("ls"))[1].split() == ["a.txt"]
-    assert (await desk.kept()).files == 0
+    assert (await repo.agent("ls"))[1].split() == ["a.txt"]
+    assert (await repo.kept()).files == 0
 
 
-async def test_b17_work_that_a_person_merged_is_merged(desk):
-    change = await desk.worked("echo x >x")
-    git(desk.root, "merge", "-q", "--no-ff", "--no-edit", change.head)
-    commit(desk.root, x="more\n")
+async def test_b17_work_that_a_person_merged_is_merged(repo):
+    change = await repo.worked("echo x >x")
+    git(repo.root, "merge", "-q", "--no-ff", "--no-edit", change.head)
+    commit(repo.root, x="more\n")
 
-    made = await desk.integrated()
+    made = await repo.integrated()
 
-    assert made.commit == made.tip == git(desk.root, "rev-parse", "main")
+    assert made.commit == made.tip == git(repo.root, "rev-parse", "main")

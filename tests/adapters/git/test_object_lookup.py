@@ -1,4 +1,4 @@
-"""The git that stays: it knows what has come since, and nobody waits for one that is gone."""
+"""Object lookup: sees later commits, and survives the end of its git process."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ def repository(root):
     repository.close()
 
 
-def answering(parent=None):
+def running(parent=None):
     """The processes that stay to answer."""
     found = children_of(parent or os.getpid())
     return [pid for pid in found if b"--batch-check" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -36,7 +36,7 @@ async def test_many_questions_are_answered_by_one_program(root, repository):
     answers = [await repository.commit(name) for name in ("main", "nowhere", "HEAD", "a b", "")]
 
     assert answers == [head, None, head, None, None]
-    assert len(answering()) == 1
+    assert len(running()) == 1
 
 
 async def test_what_comes_later_is_known(root, repository):
@@ -48,7 +48,7 @@ async def test_what_comes_later_is_known(root, repository):
 
     git(root, "repack", "-adq")
     git(root, "pack-refs", "--all", "--prune")
-    assert await repository.named("more", f"{loose}:b.txt") == (
+    assert await repository.resolve("more", f"{loose}:b.txt") == (
         loose,
         git(root, "rev-parse", "HEAD:b.txt"),
     )
@@ -60,21 +60,21 @@ async def test_what_comes_later_is_known(root, repository):
 
     git(root, "branch", "-D", "more")
     assert await repository.commit("more") is None
-    assert len(answering()) == 1
+    assert len(running()) == 1
 
 
 async def test_one_that_was_killed_is_replaced(root, repository):
     head = await repository.commit("main")
-    (pid,) = answering()
+    (pid,) = running()
     os.kill(pid, signal.SIGKILL)
 
     assert await repository.commit("main") == head
-    assert answering() != [pid]
+    assert running() != [pid]
 
 
 async def test_an_answer_that_nobody_waited_for_is_not_taken_for_another(root, repository):
     head = await repository.commit("main")
-    (pid,) = answering()
+    (pid,) = running()
     os.kill(pid, signal.SIGSTOP)
 
     with anyio.move_on_after(0.05) as scope:
@@ -90,7 +90,7 @@ async def test_questions_at_once_get_their_own_answers(root, repository):
     found = {}
 
     async def ask(number, name):
-        found[number] = await repository.named(name, "nowhere")
+        found[number] = await repository.resolve(name, "nowhere")
 
     async with anyio.create_task_group() as group:
         for number in range(40):
@@ -101,21 +101,21 @@ async def test_questions_at_once_get_their_own_answers(root, repository):
 
 async def test_a_long_question_is_answered_too(root, repository):
     head = git(root, "rev-parse", "HEAD")
-    names = ["main", "n" * git_daemon.MOST_BYTES, *["HEAD"] * 500]
+    names = ["main", "n" * git_daemon.MAX_BYTES, *["HEAD"] * 500]
 
-    assert await repository.named(*names) == (head, None, *[head] * 500)
+    assert await repository.resolve(*names) == (head, None, *[head] * 500)
 
 
 async def test_it_is_replaced_after_a_while(root, repository):
     await repository.commit("main")
-    first = answering()
-    for _ in range(git_daemon.MOST_QUESTIONS // 50):
-        await repository.named(*["main"] * 50)
+    first = running()
+    for _ in range(git_daemon.MAX_REQUESTS // 50):
+        await repository.resolve(*["main"] * 50)
 
     await repository.commit("main")
 
-    assert len(answering()) == 1
-    assert answering() != first
+    assert len(running()) == 1
+    assert running() != first
 
 
 async def test_why_git_does_not_answer_is_told(root, repository):
@@ -123,20 +123,20 @@ async def test_why_git_does_not_answer_is_told(root, repository):
 
     with pytest.raises(GitError, match="bad config"):
         await repository.commit("main")
-    assert answering() == []
+    assert running() == []
 
 
 async def test_none_is_left_when_it_is_closed_or_forgotten(root):
     one, other = Repository(root), Repository(root)
     await one.commit("main")
     await other.commit("main")
-    assert len(answering()) == 2
+    assert len(running()) == 2
 
     one.close()
     del other
     gc.collect()
 
-    assert answering() == []
+    assert running() == []
     assert await one.commit("main") is not None
     one.close()
 
@@ -145,14 +145,14 @@ def test_it_ends_with_a_program_that_is_killed(root):
     script = f"""
 import anyio, time
 from pathlib import Path
-from allstop.adapters.git.repository import Repository
+from allstop.adapters.git.repository.repository import Repository
 repository = Repository(Path({str(root)!r}))
 print(anyio.run(repository.commit, "main"), flush=True)
 time.sleep(60)
 """
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     program.stdout.readline()
-    (pid,) = answering(program.pid)
+    (pid,) = running(program.pid)
 
     program.kill()
     program.communicate()

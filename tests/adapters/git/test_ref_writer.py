@@ -1,4 +1,4 @@
-"""The git that writes Allstop's own refs: it stays, says what it did, and is not missed."""
+"""The ref writer: writes Allstop's refs, reports failures, and survives the end of its git process."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from adapters.git.workspace_fixture import commit, git
-from allstop.adapters.git.repository.git_daemon import MOST_BYTES
+from allstop.adapters.git.repository.git_daemon import MAX_BYTES
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.processes.proc import children_of
 
@@ -93,7 +93,7 @@ async def test_refs_at_once_are_written_one_after_the_other(root, repository):
 async def test_many_at_once_are_written_by_another(root, repository):
     head = git(root, "rev-parse", "HEAD")
     lines = [f"update {KEPT}/{number} {head}" for number in range(100)]
-    assert sum(map(len, lines)) > MOST_BYTES
+    assert sum(map(len, lines)) > MAX_BYTES
 
     await repository.set_refs(*lines)
 

@@ -1,60 +1,60 @@
-"""A workspace that is taken up: stashes, merges of the target, damage, and doing it all twice."""
+"""Reopening a workspace: stashes, merges of the target, repairs, and doing it twice."""
 
 import os
 
 import pytest
 
-from adapters.git.workspace_fixture import commit, desk_at, git
+from adapters.git.workspace_fixture import commit, git, open_repo
 from allstop.core.moves import Failed
 
 
-async def test_b13_what_a_stop_left_uncommitted_is_stashed_in_the_box(desk):
+async def test_b13_what_a_stop_left_uncommitted_is_stashed_in_the_box(repo):
     """B13: stashed inside the box when the task is taken up again."""
-    await desk.worked("echo x >x")
-    await desk.agent("echo half >>x; echo new >new")
+    await repo.worked("echo x >x")
+    await repo.agent("echo half >>x; echo new >new")
 
-    opened = await desk.opened(stash=True)
-    _, said = await desk.agent("cat x; ls; git stash show --include-untracked --name-only")
+    opened = await repo.opened(stash=True)
+    _, said = await repo.agent("cat x; ls; git stash show --include-untracked --name-only")
 
     assert opened.stashed
     assert said.split() == ["x", "a.txt", "x", "new", "x"]
 
 
-async def test_b13_nothing_to_stash_is_no_stash(desk):
-    await desk.worked("echo x >x")
+async def test_b13_nothing_to_stash_is_no_stash(repo):
+    await repo.worked("echo x >x")
 
-    opened = await desk.opened(stash=True)
+    opened = await repo.opened(stash=True)
 
     assert not opened.stashed
-    assert (await desk.agent("git stash list"))[1] == ""
+    assert (await repo.agent("git stash list"))[1] == ""
 
 
-async def test_b17_a_conflict_is_brought_into_the_workspace(desk):
+async def test_b17_a_conflict_is_brought_into_the_workspace(repo):
     """B17: it goes back to the agent with the conflict in its workspace."""
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n", b_txt="b\n")
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n", b_txt="b\n")
 
-    opened = await desk.opened(onto=tip)
-    _, said = await desk.agent("cat a.txt; git status --porcelain")
+    opened = await repo.opened(onto=tip)
+    _, said = await repo.agent("cat a.txt; git status --porcelain")
 
     assert (opened.base, opened.conflicts) == (tip, ("a.txt",))
     assert "<<<<<<< HEAD" in said
     assert f">>>>>>> {tip}" in said
-    assert git(desk.root, "rev-parse", "refs/allstop/base/w") == tip
+    assert git(repo.root, "rev-parse", "refs/allstop/base/w") == tip
 
 
-async def test_b17_solving_it_makes_work_that_merges(desk):
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n", b_txt="b\n")
-    await desk.opened(onto=tip)
+async def test_b17_solving_it_makes_work_that_merges(repo):
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n", b_txt="b\n")
+    await repo.opened(onto=tip)
 
-    await desk.agent("echo both >a.txt")
-    change = await desk.kept()
-    made = await desk.integrated()
+    await repo.agent("echo both >a.txt")
+    change = await repo.kept()
+    made = await repo.integrated()
 
     assert change.files == 1
     assert made.tip == tip
-    assert git(desk.root, "show", f"{made.commit}:a.txt") == "both"
+    assert git(repo.root, "show", f"{made.commit}:a.txt") == "both"
 
 
 UNSOLVED = {
@@ -65,108 +65,108 @@ UNSOLVED = {
 
 
 @pytest.mark.parametrize("what", UNSOLVED)
-async def test_b17_an_unsolved_conflict_is_not_committed_as_work(desk, what):
+async def test_b17_an_unsolved_conflict_is_not_committed_as_work(repo, what):
     """B17: the next merge tells of it again; nothing is pretended."""
-    before = await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n")
-    await desk.opened(onto=tip)
+    before = await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n")
+    await repo.opened(onto=tip)
 
-    await desk.agent(UNSOLVED[what])
-    change = await desk.kept()
-    again = await desk.opened(onto=tip)
+    await repo.agent(UNSOLVED[what])
+    change = await repo.kept()
+    again = await repo.opened(onto=tip)
 
     assert change.head == before.head
     assert again.conflicts == ("a.txt",)
-    assert isinstance(await desk.workspaces.integrate("w", "main", "m", "run"), Failed)
+    assert isinstance(await repo.workspaces.integrate("w", "main", "m", "run"), Failed)
 
 
-async def test_b17_a_file_changed_here_and_deleted_there_must_be_decided(desk):
-    commit(desk.root, b_txt="b\n")
-    before = await desk.worked("echo theirs >b.txt")
-    git(desk.root, "rm", "-q", "b.txt")
-    git(desk.root, "commit", "-q", "-m", "gone")
-    opened = await desk.opened(onto="refs/heads/main")
+async def test_b17_a_file_changed_here_and_deleted_there_must_be_decided(repo):
+    commit(repo.root, b_txt="b\n")
+    before = await repo.worked("echo theirs >b.txt")
+    git(repo.root, "rm", "-q", "b.txt")
+    git(repo.root, "commit", "-q", "-m", "gone")
+    opened = await repo.opened(onto="refs/heads/main")
 
-    undecided = await desk.kept()
-    await desk.agent("git rm -q --cached b.txt; rm -f b.txt")
-    decided = await desk.kept()
+    undecided = await repo.kept()
+    await repo.agent("git rm -q --cached b.txt; rm -f b.txt")
+    decided = await repo.kept()
 
     assert opened.conflicts == ("b.txt",)
     assert undecided.head == before.head
     assert decided.head != before.head
-    assert (await desk.integrated()).tip == git(desk.root, "rev-parse", "main")
+    assert (await repo.integrated()).tip == git(repo.root, "rev-parse", "main")
 
 
-async def test_b17_a_merge_without_conflict_is_simply_there(desk):
-    await desk.worked("echo x >x")
-    tip = commit(desk.root, b_txt="b\n")
+async def test_b17_a_merge_without_conflict_is_simply_there(repo):
+    await repo.worked("echo x >x")
+    tip = commit(repo.root, b_txt="b\n")
 
-    opened = await desk.opened(onto=tip)
-    change = await desk.kept()
+    opened = await repo.opened(onto=tip)
+    change = await repo.kept()
 
     assert (opened.base, opened.conflicts) == (tip, ())
-    assert (await desk.agent("ls"))[1].split() == ["a.txt", "b.txt", "x"]
+    assert (await repo.agent("ls"))[1].split() == ["a.txt", "b.txt", "x"]
     assert (change.commits, change.files) == (2, 1)
 
 
-async def test_b17_bringing_in_twice_is_the_same_as_once(desk):
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n")
+async def test_b17_bringing_in_twice_is_the_same_as_once(repo):
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n")
 
-    first = await desk.opened(onto=tip)
-    second = await desk.opened(onto=tip)
-    await desk.agent("echo both >a.txt")
-    await desk.kept()
-    third = await desk.opened(onto=tip)
+    first = await repo.opened(onto=tip)
+    second = await repo.opened(onto=tip)
+    await repo.agent("echo both >a.txt")
+    await repo.kept()
+    third = await repo.opened(onto=tip)
 
     assert first == second
     assert third.conflicts == ()
-    assert (await desk.agent("cat a.txt"))[1] == "both\n"
+    assert (await repo.agent("cat a.txt"))[1] == "both\n"
 
 
-async def test_b17_work_left_uncommitted_is_committed_before_the_merge(desk):
-    await desk.worked("echo x >x")
-    await desk.agent("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n")
+async def test_b17_work_left_uncommitted_is_committed_before_the_merge(repo):
+    await repo.worked("echo x >x")
+    await repo.agent("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n")
 
-    opened = await desk.opened(onto=tip)
+    opened = await repo.opened(onto=tip)
 
     assert opened.conflicts == ("a.txt",)
-    assert (await desk.agent("git show HEAD:a.txt"))[1] == "theirs\n"
+    assert (await repo.agent("git show HEAD:a.txt"))[1] == "theirs\n"
 
 
-async def test_b17_a_stash_in_the_middle_of_a_merge_begins_it_again(desk):
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n")
-    await desk.opened(onto=tip)
-    await desk.agent("echo half-solved >a.txt")
+async def test_b17_a_stash_in_the_middle_of_a_merge_begins_it_again(repo):
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n")
+    await repo.opened(onto=tip)
+    await repo.agent("echo half-solved >a.txt")
 
-    opened = await desk.opened(onto=tip, stash=True)
+    opened = await repo.opened(onto=tip, stash=True)
 
     assert opened.stashed
     assert opened.conflicts == ("a.txt",)
-    assert "<<<<<<<" in (await desk.agent("cat a.txt"))[1]
+    assert "<<<<<<<" in (await repo.agent("cat a.txt"))[1]
 
 
-async def test_b17_names_with_line_breaks_and_dashes_are_names(desk):
+async def test_b17_names_with_line_breaks_and_dashes_are_names(repo):
     script = "printf x >'-rf'; printf x >\"$(printf 'two\\nlines')\""
-    await desk.worked(script)
+    await repo.worked(script)
     for name in ("-rf", "two\nlines"):
-        (desk.root / name).write_text("other")
-    tip = commit(desk.root)
+        (repo.root / name).write_text("other")
+    tip = commit(repo.root)
 
-    opened = await desk.opened(onto=tip)
-    failed = await desk.workspaces.integrate("w", "main", "m", "run")
+    opened = await repo.opened(onto=tip)
+    failed = await repo.workspaces.integrate("w", "main", "m", "run")
 
     assert sorted(opened.conflicts) == ["-rf", "two\nlines"]
     assert isinstance(failed, Failed)
     assert "-rf" in failed.message
 
 
-async def test_a_commit_that_is_not_there_can_not_be_brought_in(desk):
-    await desk.opened()
+async def test_a_commit_that_is_not_there_can_not_be_brought_in(repo):
+    await repo.opened()
 
-    result = await desk.workspaces.open("w", "main", "run", onto="refs/heads/nowhere")
+    result = await repo.workspaces.open("w", "main", "run", onto="refs/heads/nowhere")
 
     assert isinstance(result, Failed)
     assert "refs/heads/nowhere" in result.message
@@ -174,12 +174,12 @@ async def test_a_commit_that_is_not_there_can_not_be_brought_in(desk):
 
 async def test_b17_objects_that_can_not_be_read_are_sent_along_for_a_merge_too(root, tmp_path):
     (root / ".git" / "objects").chmod(0o700)
-    desk = await desk_at(root, tmp_path)
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n", b_txt="b\n")
+    repo = await open_repo(root, tmp_path)
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n", b_txt="b\n")
     (root / ".git" / "objects").chmod(0o700)
 
-    opened = await desk.opened(onto=tip)
+    opened = await repo.opened(onto=tip)
 
     assert opened.conflicts == ("a.txt",)
 
@@ -194,17 +194,17 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-async def test_q19_a_workspace_beyond_repair_is_made_anew_from_what_came_home(desk, damage):
+async def test_q19_a_workspace_beyond_repair_is_made_anew_from_what_came_home(repo, damage):
     """Q19: a damaged workspace; commits that came home are never lost."""
-    change = await desk.worked("echo x >x")
-    await desk.agent(DAMAGE[damage])
+    change = await repo.worked("echo x >x")
+    await repo.agent(DAMAGE[damage])
 
-    opened = await desk.opened()
-    _, said = await desk.agent("git rev-parse HEAD; cat x; git status --short")
+    opened = await repo.opened()
+    _, said = await repo.agent("git rev-parse HEAD; cat x; git status --short")
 
-    assert any("made anew" in note for note in opened.notes)
+    assert any("recreated" in note for note in opened.notes)
     assert said.split() == [change.head, "x"]
-    assert (await desk.kept()).head == change.head
+    assert (await repo.kept()).head == change.head
 
 
 REPAIRABLE = {
@@ -218,84 +218,84 @@ REPAIRABLE = {
 
 
 @pytest.mark.parametrize("damage", REPAIRABLE)
-async def test_q19_a_damaged_git_folder_is_repaired_and_no_file_is_lost(desk, damage):
-    await desk.worked("echo x >x")
-    await desk.agent(f"echo unsaved >unsaved; {REPAIRABLE[damage]}")
+async def test_q19_a_damaged_git_folder_is_repaired_and_no_file_is_lost(repo, damage):
+    await repo.worked("echo x >x")
+    await repo.agent(f"echo unsaved >unsaved; {REPAIRABLE[damage]}")
 
-    await desk.opened()
-    change = await desk.kept()
+    await repo.opened()
+    change = await repo.kept()
 
     assert change.files == 2
-    assert git(desk.root, "show", f"{change.head}:unsaved") == "unsaved"
+    assert git(repo.root, "show", f"{change.head}:unsaved") == "unsaved"
 
 
-async def test_q19_a_workspace_whose_folder_is_gone_goes_on_from_what_came_home(desk):
-    change = await desk.worked("echo x >x")
-    desk.workspaces.discard("w")
+async def test_q19_a_workspace_whose_folder_is_gone_goes_on_from_what_came_home(repo):
+    change = await repo.worked("echo x >x")
+    repo.workspaces.discard("w")
 
-    opened = await desk.opened()
-    await desk.agent("echo y >y")
-    later = await desk.kept()
+    opened = await repo.opened()
+    await repo.agent("echo y >y")
+    later = await repo.kept()
 
     assert any(change.head[:12] in note for note in opened.notes)
     assert (later.commits, later.files) == (2, 2)
 
 
-async def test_q19_a_tree_that_somebody_removed_is_there_again(desk):
-    change = await desk.worked("echo x >x")
-    desk.tree().rename(desk.root / "elsewhere")
+async def test_q19_a_tree_that_somebody_removed_is_there_again(repo):
+    change = await repo.worked("echo x >x")
+    repo.tree().rename(repo.root / "elsewhere")
 
-    opened = await desk.opened()
+    opened = await repo.opened()
 
     assert any(change.head[:12] in note for note in opened.notes)
-    assert (await desk.agent("cat x"))[1] == "x\n"
+    assert (await repo.agent("cat x"))[1] == "x\n"
 
 
-async def test_a_workspace_is_fresh_when_its_former_work_was_merged(desk):
-    await desk.worked("echo x >x")
-    await desk.landed(await desk.integrated())
-    desk.workspaces.discard("w")
+async def test_a_workspace_is_fresh_when_its_former_work_was_merged(repo):
+    await repo.worked("echo x >x")
+    await repo.landed(await repo.integrated())
+    repo.workspaces.discard("w")
 
-    opened = await desk.opened()
+    opened = await repo.opened()
 
-    assert opened.base == git(desk.root, "rev-parse", "main")
+    assert opened.base == git(repo.root, "rev-parse", "main")
     assert opened.notes == ()
 
 
-async def test_q19_a_lock_that_a_killed_git_left_on_our_own_ref_is_no_obstacle(desk):
+async def test_q19_a_lock_that_a_killed_git_left_on_our_own_ref_is_no_obstacle(repo):
     """Q19: locks left behind; only under refs/allstop, where nobody else writes."""
-    await desk.worked("echo x >x")
-    lock = desk.root / ".git" / "refs" / "allstop" / "tip" / "w.lock"
+    await repo.worked("echo x >x")
+    lock = repo.root / ".git" / "refs" / "allstop" / "tip" / "w.lock"
     lock.touch()
     os.utime(lock, (1, 1))
-    await desk.agent("echo y >y")
+    await repo.agent("echo y >y")
 
-    change = await desk.kept()
+    change = await repo.kept()
 
-    assert git(desk.root, "rev-parse", "refs/allstop/tip/w") == change.head
+    assert git(repo.root, "rev-parse", "refs/allstop/tip/w") == change.head
     assert not lock.exists()
 
 
-async def test_a_lock_that_somebody_holds_is_respected(desk):
-    await desk.worked("echo x >x")
-    (desk.root / ".git" / "refs" / "allstop" / "tip" / "w.lock").touch()
-    await desk.agent("echo y >y")
+async def test_a_lock_that_somebody_holds_is_respected(repo):
+    await repo.worked("echo x >x")
+    (repo.root / ".git" / "refs" / "allstop" / "tip" / "w.lock").touch()
+    await repo.agent("echo y >y")
 
-    assert isinstance(await desk.workspaces.keep("w", "run"), Failed)
+    assert isinstance(await repo.workspaces.keep("w", "run"), Failed)
 
 
-async def test_q16_a_merge_that_was_cut_off_before_git_noted_it_is_made_again(desk):
+async def test_q16_a_merge_that_was_cut_off_before_git_noted_it_is_made_again(repo):
     """Q16: the tree has the conflict's marks and git knows of no merge; nobody's work is in it."""
-    await desk.worked("echo theirs >a.txt")
-    tip = commit(desk.root, a_txt="ours\n", b_txt="b\n")
-    await desk.opened(onto=tip)
-    await desk.agent(
+    await repo.worked("echo theirs >a.txt")
+    tip = commit(repo.root, a_txt="ours\n", b_txt="b\n")
+    await repo.opened(onto=tip)
+    await repo.agent(
         "head=$(git rev-parse HEAD); echo $head >.git/allstop-bringing;"
         " rm .git/MERGE_HEAD .git/MERGE_MSG .git/MERGE_MODE; git rm -q --cached b.txt"
     )
 
-    opened = await desk.opened(onto=tip)
-    _, said = await desk.agent("cat a.txt; git log --format=%s; ls .git/allstop-bringing || true")
+    opened = await repo.opened(onto=tip)
+    _, said = await repo.agent("cat a.txt; git log --format=%s; ls .git/allstop-bringing || true")
 
     assert opened.conflicts == ("a.txt",)
     assert said.count("<<<<<<<") == 1

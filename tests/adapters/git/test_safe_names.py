@@ -1,4 +1,4 @@
-"""Names of tasks and branches that mean to be something else."""
+"""Names of tasks and branches that look like paths, options or refs."""
 
 import subprocess
 
@@ -28,41 +28,41 @@ ODD = [
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_a_task_of_any_name_has_a_workspace_and_can_be_merged(desk, name):
-    await desk.worked("echo x >x", name)
+async def test_a_task_of_any_name_has_a_workspace_and_can_be_merged(repo, name):
+    await repo.worked("echo x >x", name)
 
-    made = await desk.integrated(name)
-    await desk.landed(made)
+    made = await repo.integrated(name)
+    await repo.landed(made)
 
-    assert desk.tree(name).parent.parent == desk.folder
-    assert git(desk.root, "show", "main:x") == "x"
+    assert repo.tree(name).parent.parent == repo.folder
+    assert git(repo.root, "show", "main:x") == "x"
 
 
 @pytest.mark.parametrize(
     "branch", ["-d", "--force", "a..b", "a b", "x\ny", "", "HEAD^", "a:b", "/etc"]
 )
-async def test_a_branch_that_can_not_be_is_a_clear_failure(desk, branch):
-    await desk.worked("echo x >x")
-    tip = git(desk.root, "rev-parse", "main")
+async def test_a_branch_that_can_not_be_is_a_clear_failure(repo, branch):
+    await repo.worked("echo x >x")
+    tip = git(repo.root, "rev-parse", "main")
 
     results = [
-        await desk.workspaces.open("new", branch, "run"),
-        await desk.workspaces.integrate("w", branch, "m", "run"),
-        await desk.workspaces.land(branch, tip, tip),
-        await desk.workspaces.revert(tip, branch, "m"),
+        await repo.workspaces.open("new", branch, "run"),
+        await repo.workspaces.integrate("w", branch, "m", "run"),
+        await repo.workspaces.land(branch, tip, tip),
+        await repo.workspaces.revert(tip, branch, "m"),
     ]
 
     assert all(isinstance(result, Failed) for result in results)
-    assert git(desk.root, "rev-parse", "main") == tip
+    assert git(repo.root, "rev-parse", "main") == tip
 
 
-async def test_a_branch_that_begins_with_a_dash_is_a_branch(desk):
-    git(desk.root, "update-ref", "refs/heads/-d", "main")
+async def test_a_branch_that_begins_with_a_dash_is_a_branch(repo):
+    git(repo.root, "update-ref", "refs/heads/-d", "main")
 
-    await desk.worked("echo x >x", target="-d")
-    await desk.landed(await desk.integrated(target="-d"), "-d")
+    await repo.worked("echo x >x", target="-d")
+    await repo.landed(await repo.integrated(target="-d"), "-d")
 
-    assert git(desk.root, "show", "refs/heads/-d:x") == "x"
+    assert git(repo.root, "show", "refs/heads/-d:x") == "x"
 
 
 @given(st.lists(st.text(max_size=200), min_size=2, max_size=2, unique=True))
@@ -106,16 +106,16 @@ def test_b17_a_branch_is_told_from_a_tag_of_the_same_name(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["main", "linked", "submodule"])
-def test_b6_where_git_keeps_what_it_knows_of_a_checkout(desk, tmp_path, kind):
+def test_b6_where_git_keeps_what_it_knows_of_a_checkout(repo, tmp_path, kind):
     """B6: as git itself says."""
-    root = desk.root
+    root = repo.root
     if kind == "linked":
         root = tmp_path / "linked"
-        git(desk.root, "worktree", "add", "-q", "--detach", str(root))
+        git(repo.root, "worktree", "add", "-q", "--detach", str(root))
     if kind == "submodule":
         local = ("-c", "protocol.file.allow=always")
-        git(desk.root, *local, "submodule", "--quiet", "add", str(desk.root), "inner")
-        root = desk.root / "inner"
+        git(repo.root, *local, "submodule", "--quiet", "add", str(repo.root), "inner")
+        root = repo.root / "inner"
 
     found = git_folders(root)
 

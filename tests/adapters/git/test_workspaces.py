@@ -1,108 +1,108 @@
-"""Workspaces: shared clones that only boxed programs touch, whatever an agent does to them."""
+"""Workspaces: shared clones that only boxed programs touch."""
 
 import os
 import subprocess
 
 import pytest
 
-from adapters.git.workspace_fixture import desk_at, git
+from adapters.git.workspace_fixture import git, open_repo
 from allstop.core.moves import Failed, FailureKind
 
 
-async def test_work_is_done_in_a_clone_at_the_repositorys_own_path_and_comes_home(desk):
-    await desk.opened()
+async def test_work_is_done_in_a_clone_at_the_repositorys_own_path_and_comes_home(repo):
+    await repo.opened()
 
-    code, said = await desk.agent(
+    code, said = await repo.agent(
         "pwd; git log --oneline | wc -l; echo two >>a.txt; echo new >b.txt"
     )
-    change = await desk.kept()
-    delivered = await desk.delivered()
+    change = await repo.kept()
+    delivered = await repo.delivered()
 
-    assert (code, said.split()) == (0, [str(desk.root), "1"])
+    assert (code, said.split()) == (0, [str(repo.root), "1"])
     assert (change.commits, change.files) == (1, 2)
-    assert git(desk.root, "show", "work:a.txt") == "one\ntwo"
-    assert delivered.commit == git(desk.root, "rev-parse", "work") == change.head
-    assert (desk.root / "a.txt").read_text() == "one\n"
+    assert git(repo.root, "show", "work:a.txt") == "one\ntwo"
+    assert delivered.commit == git(repo.root, "rev-parse", "work") == change.head
+    assert (repo.root / "a.txt").read_text() == "one\n"
 
 
-async def test_a_workspace_is_taken_up_as_it_was_left(desk):
-    first = await desk.opened()
-    await desk.agent("echo half >half.txt")
-    git(desk.root, "commit", "-q", "--allow-empty", "-m", "main has moved on")
+async def test_a_workspace_is_taken_up_as_it_was_left(repo):
+    first = await repo.opened()
+    await repo.agent("echo half >half.txt")
+    git(repo.root, "commit", "-q", "--allow-empty", "-m", "main has moved on")
 
-    again = await desk.opened()
-    _, said = await desk.agent("cat half.txt")
+    again = await repo.opened()
+    _, said = await repo.agent("cat half.txt")
 
     assert again == first
     assert said == "half\n"
 
 
-async def test_q19_locks_of_a_killed_git_are_gone_when_it_is_taken_up_again(desk):
+async def test_q19_locks_of_a_killed_git_are_gone_when_it_is_taken_up_again(repo):
     """Q19: index.lock and its kind, left by a turn that was cut off."""
-    await desk.opened()
-    await desk.agent("touch .git/index.lock .git/HEAD.lock .git/refs/heads/x.lock")
+    await repo.opened()
+    await repo.agent("touch .git/index.lock .git/HEAD.lock .git/refs/heads/x.lock")
 
-    await desk.opened()
-    code, said = await desk.agent("echo x >x && git add x && git commit -qm x && git branch x")
+    await repo.opened()
+    code, said = await repo.agent("echo x >x && git add x && git commit -qm x && git branch x")
 
     assert (code, said) == (0, "")
 
 
-async def test_one_that_was_never_finished_is_made_again(desk):
-    await desk.opened()
-    tree = desk.root / ".allstop" / "workspaces" / "w"
+async def test_one_that_was_never_finished_is_made_again(repo):
+    await repo.opened()
+    tree = repo.root / ".allstop" / "workspaces" / "w"
     (tree / "meta.json").unlink()
 
-    await desk.opened()
+    await repo.opened()
 
-    assert (await desk.agent("git status --short"))[0] == 0
+    assert (await repo.agent("git status --short"))[0] == 0
 
 
-async def test_delivering_twice_is_the_same_as_once(desk):
-    await desk.opened()
-    await desk.agent("echo x >x")
-    await desk.kept()
+async def test_delivering_twice_is_the_same_as_once(repo):
+    await repo.opened()
+    await repo.agent("echo x >x")
+    await repo.kept()
 
-    first = await desk.delivered()
-    second = await desk.delivered()
+    first = await repo.delivered()
+    second = await repo.delivered()
 
     assert first == second
 
 
-async def test_a_branch_with_other_commits_is_never_overwritten(desk):
-    await desk.opened()
-    git(desk.root, "branch", "work")
-    git(desk.root, "commit", "-q", "--allow-empty", "-m", "elsewhere")
-    git(desk.root, "branch", "-f", "work", "main")
-    await desk.agent("echo x >x")
-    await desk.kept()
+async def test_a_branch_with_other_commits_is_never_overwritten(repo):
+    await repo.opened()
+    git(repo.root, "branch", "work")
+    git(repo.root, "commit", "-q", "--allow-empty", "-m", "elsewhere")
+    git(repo.root, "branch", "-f", "work", "main")
+    await repo.agent("echo x >x")
+    await repo.kept()
 
-    result = await desk.workspaces.deliver("w", "work", "run")
+    result = await repo.workspaces.deliver("w", "work", "run")
 
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.CONFLICT
-    assert git(desk.root, "rev-parse", "work") == git(desk.root, "rev-parse", "main")
+    assert git(repo.root, "rev-parse", "work") == git(repo.root, "rev-parse", "main")
 
 
-async def test_a_branch_that_is_not_there_is_a_clear_failure(desk):
-    result = await desk.workspaces.open("w", "nowhere", "run")
+async def test_a_branch_that_is_not_there_is_a_clear_failure(repo):
+    result = await repo.workspaces.open("w", "nowhere", "run")
 
     assert result == Failed(
         kind=FailureKind.BAD_REQUEST,
-        message="there is no branch 'nowhere' with a commit to start from",
+        message="branch 'nowhere' doesn't exist",
     )
 
 
-async def test_the_base_survives_the_persons_own_tidying(desk):
-    opened = await desk.opened()
-    git(desk.root, "commit", "-q", "--amend", "-m", "rewritten")
-    git(desk.root, "reflog", "expire", "--expire=now", "--all")
-    git(desk.root, "gc", "-q", "--prune=now")
+async def test_the_base_survives_the_persons_own_tidying(repo):
+    opened = await repo.opened()
+    git(repo.root, "commit", "-q", "--amend", "-m", "rewritten")
+    git(repo.root, "reflog", "expire", "--expire=now", "--all")
+    git(repo.root, "gc", "-q", "--prune=now")
 
-    await desk.agent("git fsck >/dev/null && echo x >x")
+    await repo.agent("git fsck >/dev/null && echo x >x")
 
-    assert (await desk.kept()).files == 1
-    assert git(desk.root, "cat-file", "-t", opened.base) == "commit"
+    assert (await repo.kept()).files == 1
+    assert git(repo.root, "cat-file", "-t", opened.base) == "commit"
 
 
 HOSTILE = {
@@ -121,20 +121,20 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("trick", HOSTILE)
-async def test_k15_the_host_runs_nothing_that_an_agent_planted(desk, tmp_path, trick):
+async def test_k15_the_host_runs_nothing_that_an_agent_planted(repo, tmp_path, trick):
     """K15: whatever runs, runs in the box, where the canary's folder isn't."""
     canary = tmp_path / "canary"
-    await desk.opened()
-    await desk.agent(HOSTILE[trick].format(canary=canary) + "; echo x >x")
+    await repo.opened()
+    await repo.agent(HOSTILE[trick].format(canary=canary) + "; echo x >x")
 
-    await desk.kept()
-    await desk.workspaces.candidate("w", "run")
-    await desk.delivered()
+    await repo.kept()
+    await repo.workspaces.candidate("w", "run")
+    await repo.delivered()
 
     assert not canary.exists()
 
 
-async def test_k15_a_git_file_that_points_elsewhere_brings_nothing_home(desk, tmp_path):
+async def test_k15_a_git_file_that_points_elsewhere_brings_nothing_home(repo, tmp_path):
     """K15: another repository of the person is not imported."""
     other = tmp_path / "home" / "secret"
     other.mkdir()
@@ -142,18 +142,18 @@ async def test_k15_a_git_file_that_points_elsewhere_brings_nothing_home(desk, tm
     (other / "secret.txt").write_text("s3cret")
     git(other, "add", "-A")
     git(other, "commit", "-q", "-m", "secret")
-    await desk.opened()
-    await desk.agent(f"rm -rf .git; echo 'gitdir: {other}/.git' >.git")
+    await repo.opened()
+    await repo.agent(f"rm -rf .git; echo 'gitdir: {other}/.git' >.git")
 
-    kept = await desk.workspaces.keep("w", "run")
-    delivered = await desk.workspaces.deliver("w", "work", "run")
+    kept = await repo.workspaces.keep("w", "run")
+    delivered = await repo.workspaces.deliver("w", "work", "run")
 
     assert isinstance(kept, Failed)
     assert isinstance(delivered, Failed)
     assert (
         "s3cret"
         not in subprocess.run(
-            ["git", "grep", "s3cret", "--all-match"], cwd=desk.root, capture_output=True, text=True
+            ["git", "grep", "s3cret", "--all-match"], cwd=repo.root, capture_output=True, text=True
         ).stdout
     )
 
@@ -168,46 +168,46 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-async def test_a_damaged_workspace_is_told_and_hurts_nobody_else(desk, damage):
-    await desk.opened()
-    await desk.agent(DAMAGE[damage])
+async def test_a_damaged_workspace_is_told_and_hurts_nobody_else(repo, damage):
+    await repo.opened()
+    await repo.agent(DAMAGE[damage])
 
-    kept = await desk.workspaces.keep("w", "run")
+    kept = await repo.workspaces.keep("w", "run")
 
     assert isinstance(kept, Failed)
     assert "the workspace is damaged" in kept.message
-    assert git(desk.root, "fsck", "--no-dangling") == ""
-    await desk.opened("other")
+    assert git(repo.root, "fsck", "--no-dangling") == ""
+    await repo.opened("other")
 
 
-async def test_locks_that_a_killed_git_left_behind_are_no_obstacle(desk):
-    await desk.opened()
-    await desk.agent("echo x >x; touch .git/index.lock")
+async def test_locks_that_a_killed_git_left_behind_are_no_obstacle(repo):
+    await repo.opened()
+    await repo.agent("echo x >x; touch .git/index.lock")
 
-    assert (await desk.kept()).files == 1
+    assert (await repo.kept()).files == 1
 
 
-async def test_work_on_another_branch_or_a_detached_head_is_work_too(desk):
-    await desk.opened()
-    await desk.agent(
+async def test_work_on_another_branch_or_a_detached_head_is_work_too(repo):
+    await repo.opened()
+    await repo.agent(
         "git checkout -q -b mine; echo x >x; git add x; git commit -qm x; git checkout -q --detach"
     )
 
-    change = await desk.kept()
-    await desk.delivered()
+    change = await repo.kept()
+    await repo.delivered()
 
     assert change.files == 1
-    assert git(desk.root, "ls-tree", "--name-only", "work").split() == ["a.txt", "x"]
+    assert git(repo.root, "ls-tree", "--name-only", "work").split() == ["a.txt", "x"]
 
 
-async def test_k19_checks_see_a_clean_clone_of_the_commit_only(desk):
+async def test_k19_checks_see_a_clean_clone_of_the_commit_only(repo):
     """K19: what the agent left lying about, ignored files and caches too, isn't there."""
-    await desk.opened()
-    await desk.agent("echo secret-cache >cache; echo cache >.gitignore; echo x >x; echo y >~/left")
-    await desk.kept()
+    await repo.opened()
+    await repo.agent("echo secret-cache >cache; echo cache >.gitignore; echo x >x; echo y >~/left")
+    await repo.kept()
 
-    candidate = await desk.candidate()
-    _, said = await desk.in_box(candidate.box, "ls -A; ls -A ~; git status --short")
+    candidate = await repo.candidate()
+    _, said = await repo.in_box(candidate.box, "ls -A; ls -A ~; git status --short")
 
     assert said.split() == [".git", ".gitignore", "a.txt", "x"]
 
@@ -218,25 +218,25 @@ async def test_objects_the_box_cannot_read_are_sent_along(root, tmp_path):
         for name in files:
             os.chmod(os.path.join(folder, name), 0o400)
         os.chmod(folder, 0o700)
-    desk = await desk_at(root, tmp_path)
+    repo = await open_repo(root, tmp_path)
 
-    await desk.opened()
-    await desk.agent("echo x >x")
+    await repo.opened()
+    await repo.agent("echo x >x")
 
-    assert (await desk.kept()).files == 1
-    assert (await desk.delivered()).branch == "work"
+    assert (await repo.kept()).files == 1
+    assert (await repo.delivered()).branch == "work"
 
 
 async def test_a_repository_that_borrows_objects_itself(root, tmp_path):
     borrower = tmp_path / "home" / "borrower"
     git(root.parent, "clone", "-q", "--shared", str(root), str(borrower))
-    desk = await desk_at(borrower, tmp_path)
+    repo = await open_repo(borrower, tmp_path)
 
-    await desk.opened()
-    await desk.agent("echo x >x; git log >/dev/null")
+    await repo.opened()
+    await repo.agent("echo x >x; git log >/dev/null")
 
-    assert (await desk.kept()).files == 1
-    await desk.delivered()
+    assert (await repo.kept()).files == 1
+    await repo.delivered()
 
 
 async def test_k14_linked_folders_can_be_read_not_changed_and_are_no_work(root, tmp_path):
@@ -244,14 +244,14 @@ async def test_k14_linked_folders_can_be_read_not_changed_and_are_no_work(root, 
     (root / "node_modules").mkdir()
     (root / "node_modules" / "lib.js").write_text("lib")
     (root / "node_modules").chmod(0o755)
-    desk = await desk_at(root, tmp_path, links=("node_modules", ".venv"))
-    await desk.opened()
+    repo = await open_repo(root, tmp_path, links=("node_modules", ".venv"))
+    await repo.opened()
 
-    _, said = await desk.agent(
+    _, said = await repo.agent(
         "cat node_modules/lib.js; echo evil >node_modules/lib.js || echo kept; git status --short"
     )
-    await desk.agent("echo x >x")
-    change = await desk.kept()
+    await repo.agent("echo x >x")
+    change = await repo.kept()
 
     assert "lib" in said
     assert "kept" in said
@@ -259,11 +259,11 @@ async def test_k14_linked_folders_can_be_read_not_changed_and_are_no_work(root, 
     assert change.files == 1
 
 
-async def test_a_tree_with_closed_folders_can_be_removed(desk):
-    await desk.opened()
-    await desk.agent("mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep; ln -s / out")
+async def test_a_tree_with_closed_folders_can_be_removed(repo):
+    await repo.opened()
+    await repo.agent("mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep; ln -s / out")
 
-    desk.workspaces.discard("w")
+    repo.workspaces.discard("w")
 
-    assert not (desk.root / ".allstop" / "workspaces" / "w").exists()
+    assert not (repo.root / ".allstop" / "workspaces" / "w").exists()
     assert os.path.exists("/usr")

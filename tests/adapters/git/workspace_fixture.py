@@ -1,11 +1,11 @@
-"""A repository, its workspaces, and what agents do in them."""
+"""A repository with workspaces, and commands that an agent runs in them."""
 
 import subprocess
 
 from allstop.adapters.git import GitWorkspaces
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import folder_name
-from allstop.adapters.git.workspace.clone import Fittings
+from allstop.adapters.git.workspace.clone import CloneSetup
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.core.moves import Change, Delivered, Integrated, Landed, WorkspaceOpen
 from allstop.ports import Box, Candidate, Launch
@@ -40,7 +40,7 @@ def commit(folder, message="more", **files):
     return git(folder, "rev-parse", "HEAD")
 
 
-class Desk:
+class RepositoryFixture:
     """Workspaces of one repository, and an agent's hands in them."""
 
     def __init__(self, root, launcher, workspaces):
@@ -59,11 +59,11 @@ class Desk:
 
     async def agent(self, script, name="w"):
         """What an agent does: anything, in the box."""
-        return await self.in_box(self.workspaces.place(name), script)
+        return await self.in_box(self.workspaces.box_of(name), script)
 
-    async def in_box(self, place, script):
+    async def in_box(self, box, script):
         out = Tail()
-        launch = Launch(argv=("sh", "-c", script), box=place, label="run", env=place.env)
+        launch = Launch(argv=("sh", "-c", script), box=box, label="run", env=box.env)
         code = await run_to_end(self.launcher, launch, b"", out, lambda live: None)
         return code, out.text()
 
@@ -102,9 +102,9 @@ class Desk:
 OPENED = []  # to be closed after the test
 
 
-async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
+async def open_repo(root, tmp_path, *, around=lambda launcher: launcher, **how):
     """`around` is put around the launcher of what isn't the agent's."""
-    fittings = {name: how.pop(name) for name in Fittings.__struct_fields__ if name in how}
+    clone_setup = {name: how.pop(name) for name in CloneSetup.__struct_fields__ if name in how}
     launcher = await make_launcher("auto", tmp_path / "live")
     assert launcher.isolation.boxed, launcher.isolation.hint
     repository = Repository(root)
@@ -117,9 +117,9 @@ async def desk_at(root, tmp_path, *, around=lambda launcher: launcher, **how):
         launcher=around(launcher),
         box=Box(home=""),
         stores=await repository.object_stores(),
-        fittings=Fittings(**fittings),
+        clone_setup=CloneSetup(**clone_setup),
         **how,
     )
-    desk = Desk(root, launcher, workspaces)
-    OPENED.append(desk)
-    return desk
+    repo = RepositoryFixture(root, launcher, workspaces)
+    OPENED.append(repo)
+    return repo

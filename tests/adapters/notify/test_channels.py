@@ -1,4 +1,4 @@
-"""P11, U4: alerts delivered for real: over loopback HTTP, by apprise, by a program, by a bell."""
+"""P11, U4: alerts delivered for real: by loopback HTTP, apprise, a desktop program, the terminal bell."""
 
 import io
 import socket
@@ -8,9 +8,9 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from allstop.adapters.notify import Bell, Post, Service, Webhook, deliver, find_desktop
-from allstop.adapters.notify.delivery import MOST_WAITING
-from allstop.adapters.notify.webhook import MOST_BYTES
+from allstop.adapters.notify import Bell, Delivery, Service, Webhook, deliver, find_desktop
+from allstop.adapters.notify.delivery import MAX_WAITING
+from allstop.adapters.notify.webhook import MAX_BYTES
 from allstop.core.address_policy import parse
 from allstop.core.ids import RunId
 from allstop.views.alert_rate import MOST
@@ -106,7 +106,7 @@ async def test_p11_a_redirect_is_not_followed(listener):
 
     why = await deliver(Webhook(listener.url(), private=True), ALERT)
 
-    assert why == "it wants to send us elsewhere (307); that is not followed"
+    assert why == "the webhook redirects (307); redirects are not followed"
     assert [path for path, _ in listener.got] == ["/hook/secret-path"]
 
 
@@ -140,10 +140,10 @@ async def test_p11_one_bad_address_among_good_ones_refuses_the_name(kind):
 async def test_p11_a_long_answer_and_a_bad_one_are_failures(listener):
     webhook = Webhook(listener.url(), private=True)
 
-    listener.body = b"x" * (MOST_BYTES + 1)
-    assert await deliver(webhook, ALERT) == "it answered with more than 64 kB"
+    listener.body = b"x" * (MAX_BYTES + 1)
+    assert await deliver(webhook, ALERT) == "the answer has more than 64 kB"
     listener.body, listener.status = b"", 500
-    assert await deliver(webhook, ALERT) == "it answered 500"
+    assert await deliver(webhook, ALERT) == "the webhook answered 500"
 
 
 async def test_p11_nobody_there_and_nonsense_are_failures(listener):
@@ -151,9 +151,10 @@ async def test_p11_nobody_there_and_nonsense_are_failures(listener):
         port = taken.getsockname()[1]
 
     gone = Webhook(f"http://127.0.0.1:{port}/secret", private=True)
-    assert await deliver(gone, ALERT) == "it can't be reached (ConnectError)"
-    assert await deliver(Webhook("http:///x"), ALERT) == "the address has no host in it"
-    assert await deliver(Webhook("http://no.such.host.invalid/"), ALERT) == "its name leads nowhere"
+    assert await deliver(gone, ALERT) == "the webhook can't be reached (ConnectError)"
+    assert await deliver(Webhook("http:///x"), ALERT) == "the address has no host"
+    unknown = Webhook("http://no.such.host.invalid/")
+    assert await deliver(unknown, ALERT) == "host no.such.host.invalid was not found"
 
 
 async def test_p11_a_slow_webhook_is_given_up_in_time(listener):
@@ -213,7 +214,7 @@ async def test_p11_apprise_follows_no_redirect_even_if_the_address_says_so(liste
 
 
 async def test_p11_an_address_that_apprise_does_not_know_is_said():
-    assert await deliver(Service("nosuch://x"), ALERT) == "apprise does not understand the address"
+    assert await deliver(Service("nosuch://x"), ALERT) == "apprise doesn't support this address"
 
 
 def test_k23_no_part_of_an_address_that_may_be_secret_is_in_a_name():
@@ -318,16 +319,18 @@ def alert(number):
     return Alert(level=Level.ERROR, title=f"t{number}", run=RunId("x"), at=NOON)
 
 
-def post(tellers, tmp_path, shown=None, clock=None):
+def make_delivery(channels, tmp_path, shown=None, clock=None):
     show = shown.append if shown is not None else lambda line: None
-    return Post(lambda: tellers, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show)
+    return Delivery(
+        lambda: channels, tmp_path / "logs" / "notify.log", clock=clock or Noon(), show=show
+    )
 
 
 async def test_p11_one_that_hangs_keeps_nobody_waiting_neither_others_nor_the_end(tmp_path):
     slow, quick = Kept("slow", wait_s=3600), Kept("quick")
-    async with post([slow, quick], tmp_path) as office:
-        office.tell(alert(1))
-        office.tell(alert(2))
+    async with make_delivery([slow, quick], tmp_path) as delivery:
+        delivery.tell(alert(1))
+        delivery.tell(alert(2))
 
     assert (slow.told, quick.told) == ([], ["t1", "t2"])
 
@@ -336,12 +339,12 @@ async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
     shown = []
     places = [Kept("one", why="it is full"), Kept("two", error=ValueError("sk-canary-secret"))]
 
-    async with post(places, tmp_path, shown) as office:
+    async with make_delivery(places, tmp_path, shown) as delivery:
         for number in range(4):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
 
     log = (tmp_path / "logs" / "notify.log").read_text()
-    assert sorted(shown) == ["notify one: it is full", "notify two: it failed (ValueError)"]
+    assert sorted(shown) == ["notify one: it is full", "notify two: delivery failed (ValueError)"]
     assert len(log.splitlines()) == 2
     assert "canary" not in log
 
@@ -349,9 +352,9 @@ async def test_p11_a_failure_is_logged_and_shown_once(tmp_path):
 async def test_p11_after_a_flood_one_message_speaks_of_the_rest(tmp_path):
     kept = Kept()
 
-    async with post([kept], tmp_path) as office:
+    async with make_delivery([kept], tmp_path) as delivery:
         for number in range(MOST + 12):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
 
     assert kept.told == [*(f"t{number}" for number in range(MOST)), "… and 12 more"]
 
@@ -369,12 +372,12 @@ class Later:
 async def test_p11_the_rest_is_told_as_soon_as_there_is_room(tmp_path):
     kept, clock = Kept(), Later()
 
-    async with post([kept], tmp_path, clock=clock) as office:
+    async with make_delivery([kept], tmp_path, clock=clock) as delivery:
         for number in range(MOST):
-            office.tell(alert(number))
+            delivery.tell(alert(number))
         clock.time += timedelta(seconds=59.9)
-        office.tell(alert(98))
-        office.tell(alert(99))
+        delivery.tell(alert(98))
+        delivery.tell(alert(99))
         with anyio.fail_after(5):
             while len(kept.told) <= MOST:
                 await anyio.sleep(0.01)
@@ -386,9 +389,9 @@ async def test_p11_a_place_that_takes_nothing_does_not_fill_the_memory(tmp_path)
     shown = []
     slow = Kept("slow", wait_s=3600)
 
-    async with post([slow], tmp_path, shown) as office:
-        for number in range(MOST_WAITING * 3):
+    async with make_delivery([slow], tmp_path, shown) as delivery:
+        for number in range(MAX_WAITING * 3):
             stop = Alert(level=Level.STOPPED, title=f"{number}", run=RunId("x"), at=NOON)
-            office.tell(stop)
+            delivery.tell(stop)
 
-    assert shown == [f"notify slow: not told: {MOST_WAITING} others wait already"]
+    assert shown == [f"notify slow: not sent: {MAX_WAITING} others are waiting"]

@@ -1,10 +1,10 @@
-"""P11: in quiet hours alerts wait, and are told together when the hours are over."""
+"""P11: alerts wait in quiet hours, and are sent as one summary afterwards."""
 
 from datetime import UTC
 
 import anyio
 
-from allstop.adapters.notify import Post
+from allstop.adapters.notify import Delivery
 from allstop.core.ids import RunId
 from allstop.testing.virtual_clock import LoopClock
 from allstop.views import quiet_hours
@@ -28,14 +28,16 @@ class Kept:
 async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
     """The clock begins at midnight."""
     clock = LoopClock()
-    teller = Kept(clock)
+    channel = Kept(clock)
     night = quiet_hours.read("22:00-07:00", UTC)
 
     def tell(level, title):
-        office.tell(Alert(level=level, title=title, run=RunId("x"), at=clock.now()))
+        delivery.tell(Alert(level=level, title=title, run=RunId("x"), at=clock.now()))
 
-    tellers = [teller]
-    async with Post(lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: night) as office:
+    channels = [channel]
+    async with Delivery(
+        lambda: channels, tmp_path / "log", clock=clock, quiet=lambda: night
+    ) as delivery:
         await anyio.sleep(HOUR_S)
         tell(Level.DONE, "one")
         tell(Level.NEEDS_YOU, "two")
@@ -46,7 +48,7 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
         await anyio.sleep(12 * HOUR_S)
         tell(Level.INFO, "five")
 
-    assert teller.told == [
+    assert channel.told == [
         ("01:00", "two"),
         ("07:00", "While it was quiet: 1 error, 1 done"),
         ("12:00", "four"),
@@ -63,27 +65,29 @@ async def test_p11_hours_that_end_while_all_ends_break_nothing(tmp_path):
             await anyio.sleep(4)
             return await super().tell(alert)
 
-    tellers = [Slow(clock)]
-    async with Post(lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: night) as office:
-        office.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
+    channels = [Slow(clock)]
+    async with Delivery(
+        lambda: channels, tmp_path / "log", clock=clock, quiet=lambda: night
+    ) as delivery:
+        delivery.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
         await anyio.sleep(7 * HOUR_S - 2)
-        office.tell(Alert(level=Level.NEEDS_YOU, title="two", run=RunId("x"), at=clock.now()))
+        delivery.tell(Alert(level=Level.NEEDS_YOU, title="two", run=RunId("x"), at=clock.now()))
 
-    assert [title for _, title in tellers[0].told] == ["two"]
+    assert [title for _, title in channels[0].told] == ["two"]
 
 
 async def test_p11_hours_that_are_taken_back_end_at_once(tmp_path):
     clock = LoopClock()
-    teller = Kept(clock)
+    channel = Kept(clock)
     hours = [quiet_hours.read("00:00-12:00", UTC)]
 
-    tellers = [teller]
-    async with Post(
-        lambda: tellers, tmp_path / "log", clock=clock, quiet=lambda: hours[0] if hours else None
-    ) as office:
-        office.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
+    channels = [channel]
+    async with Delivery(
+        lambda: channels, tmp_path / "log", clock=clock, quiet=lambda: hours[0] if hours else None
+    ) as delivery:
+        delivery.tell(Alert(level=Level.DONE, title="one", run=RunId("x"), at=clock.now()))
         await anyio.sleep(HOUR_S)
         hours.clear()
         await anyio.sleep(HOUR_S)
 
-    assert [title for _, title in teller.told] == ["one"]
+    assert [title for _, title in channel.told] == ["one"]

@@ -1,8 +1,8 @@
-"""Real processes: real time, and no test without the programs a box is made of."""
+"""Fixtures for real processes in real boxes; they fail without bubblewrap and setpriv."""
 
 import pytest
 
-from adapters.processes.launch_fixture import Place, new_token
+from adapters.processes.launch_fixture import BoxFolders, new_token
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.sandbox.boxed_program import boxed
 from allstop.adapters.processes.sandbox.host_tools import this_host
@@ -25,8 +25,8 @@ def host():
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place.made(tmp_path / "place")
+def box_folders(tmp_path):
+    return BoxFolders.make(tmp_path / "place")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What lies outside of a box: a home with keys, a store, siblings, and who listens there."""
+"""A host around a box to attack: a home with keys, a journal, siblings, and listening sockets."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ import sys
 import threading
 from contextlib import ExitStack, contextmanager
 
-from adapters.processes.launch_fixture import ZOO, Place
+from adapters.processes.launch_fixture import ZOO, BoxFolders
 
 sys.path.append(str(ZOO))
 from escape_files import CREDENTIALS
@@ -22,18 +22,18 @@ MAKE_SHARED, REMOVE_SHARED = 0o1000 | 0o666, 0
 
 
 @contextmanager
-def outside_of(place, tmp_path, live_dir):
+def outside_of(box_folders, tmp_path, live_dir):
     """The names of all that there is to be reached."""
     token = f"allstop-test-{os.getpid()}-{tmp_path.name}"
     home, store = tmp_path / "users-home", tmp_path / "repository" / ".allstop"
     git = tmp_path / "repository" / ".git"
-    sibling, shown = Place.made(tmp_path / "sibling"), tmp_path / "shown"
-    for folder in (home, store, git / "hooks", shown, place.at):
+    sibling, shown = BoxFolders.make(tmp_path / "sibling"), tmp_path / "shown"
+    for folder in (home, store, git / "hooks", shown, box_folders.at):
         folder.mkdir(parents=True)
     for name in ("secret", ".bashrc", *CREDENTIALS):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(f"the secret of {name}")
-    for file in (store / "STOP", store / "journal.db", git / "config", place.at / "below"):
+    for file in (store / "STOP", store / "journal.db", git / "config", box_folders.at / "below"):
         file.write_text("kept")
     (sibling.workspace / "secret").write_text("the sibling's secret")
     with ExitStack() as stack:
@@ -55,8 +55,8 @@ def outside_of(place, tmp_path, live_dir):
             "sibling_secret": str(sibling.workspace / "secret"),
             "live_file": str(live_dir / "planted"),
             "shown": str(shown),
-            "at": str(place.at),
-            "below": str(place.at / "below"),
+            "at": str(box_folders.at),
+            "below": str(box_folders.at / "below"),
             "key": stack.enter_context(_key(token)),
             "in_memory": stack.enter_context(_in_memory(token)),
             **_ears(stack, home, store, token),

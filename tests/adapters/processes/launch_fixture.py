@@ -1,4 +1,4 @@
-"""Folders for a box, programs for it, and looking for what is still alive."""
+"""Folders for a box, programs to launch in it, and a search for live processes."""
 
 import sys
 import uuid
@@ -16,11 +16,11 @@ ZOO_KINDS = ("plain", "ignorer", "session", "daemonized", "scrubbed", "chain", "
 SOON_S = 30.0
 
 
-class Place(NamedTuple):
+class BoxFolders(NamedTuple):
     folder: Path
 
     @classmethod
-    def made(cls, folder):
+    def make(cls, folder):
         for name in ("home", "workspace"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         return cls(folder)
@@ -52,8 +52,8 @@ class Place(NamedTuple):
         return self.launch(sys.executable, "-S", *named, *args, read=read, **options)
 
 
-def hostile(place, kinds, token, **options):
-    return place.python("hostile.py", ",".join(kinds), token, **options)
+def hostile(box_folders, kinds, token, **options):
+    return box_folders.python("hostile.py", ",".join(kinds), token, **options)
 
 
 def new_token():
@@ -103,5 +103,5 @@ def alive(token):
     return found
 
 
-def beats(place):
-    return {file.name: file.stat().st_size for file in sorted(place.workspace.glob("beat-*"))}
+def beats(box_folders):
+    return {file.name: file.stat().st_size for file in sorted(box_folders.workspace.glob("beat-*"))}

@@ -1,4 +1,4 @@
-"""Run by root, the other tests here are run once more by a user who owns nothing."""
+"""When root runs the tests, run the other tests of this folder again as a normal user."""
 
 import os
 
@@ -8,11 +8,11 @@ from adapters.processes.launch_fixture import HERE
 from support.normal_user import run_again_as_user
 
 GROUPS = (  # all that start programs
-    ("test_stopping.py",),
-    ("test_streams.py", "test_registry.py", "test_peers.py"),
-    ("test_bare.py", "test_freezing.py", "test_threads.py"),
-    ("test_attempts.py", "test_chain.py", "test_escapes.py"),
-    ("test_probe.py", "test_surroundings.py", "test_memory.py", "test_open_files.py"),
+    ("test_stop.py",),
+    ("test_streams.py", "test_live_registry.py", "test_socket_owner.py"),
+    ("test_unboxed.py", "test_freeze.py", "test_threads.py"),
+    ("test_attempts.py", "test_program_needs.py", "test_escapes.py"),
+    ("test_sandbox_probe.py", "test_environment.py", "test_memory.py", "test_open_files.py"),
 )
 
 if os.getuid() == 0:  # a normal user runs these tests anyway

@@ -1,4 +1,4 @@
-"""Q21, K14: a table of attempts to get out of a box, of which none succeeds."""
+"""Q21, K14: a table of attempts to get out of a box, none of which succeeds."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from adapters.processes.host_probe import CREDENTIALS, outside_of
 from adapters.processes.launch_fixture import ZOO, run
-from allstop.adapters.processes.sandbox.landlock import has_fence
+from allstop.adapters.processes.sandbox.landlock import has_landlock
 from allstop.ports import Network
 
 HARMFUL = (
@@ -55,8 +55,8 @@ OPEN_TO_THE_NETWORK = {
 
 
 @pytest.fixture
-def outside(place, tmp_path, live_dir, launcher):
-    with outside_of(place, tmp_path, live_dir) as targets:
+def outside(box_folders, tmp_path, live_dir, launcher):
+    with outside_of(box_folders, tmp_path, live_dir) as targets:
         yield targets
 
 
@@ -67,8 +67,8 @@ def objects_at(tmp_path):
     return objects
 
 
-async def tried(launcher, place, outside, tmp_path, **options):
-    launch = place.python(
+async def tried(launcher, box_folders, outside, tmp_path, **options):
+    launch = box_folders.python(
         "escape.py",
         json.dumps(outside),
         objects=(str(objects_at(tmp_path)),),
@@ -92,9 +92,11 @@ def traces(tmp_path):
     return [*planted, *(line for line in mounts.splitlines() if str(tmp_path) in line)]
 
 
-async def test_q21_no_attempt_succeeds_without_the_network(launcher, place, outside, tmp_path):
+async def test_q21_no_attempt_succeeds_without_the_network(
+    launcher, box_folders, outside, tmp_path
+):
     name = socket.gethostname()
-    attempts = await tried(launcher, place, outside, tmp_path, network=Network.NONE)
+    attempts = await tried(launcher, box_folders, outside, tmp_path, network=Network.NONE)
 
     assert succeeded(attempts) == set()
     assert len(attempts) >= 160
@@ -104,12 +106,14 @@ async def test_q21_no_attempt_succeeds_without_the_network(launcher, place, outs
     assert Path(outside["stop"]).exists()
 
 
-async def test_q21_with_the_network_only_the_network_is_reached(launcher, place, outside, tmp_path):
-    attempts = await tried(launcher, place, outside, tmp_path, network=Network.FULL)
+async def test_q21_with_the_network_only_the_network_is_reached(
+    launcher, box_folders, outside, tmp_path
+):
+    attempts = await tried(launcher, box_folders, outside, tmp_path, network=Network.FULL)
 
     abstract = {name for name in attempts if "abstract" in name or "desktop" in name}
     assert len(abstract) == 3
-    allowed = OPEN_TO_THE_NETWORK if has_fence() else OPEN_TO_THE_NETWORK | abstract
+    allowed = OPEN_TO_THE_NETWORK if has_landlock() else OPEN_TO_THE_NETWORK | abstract
     assert succeeded(attempts) <= allowed
     assert "reach a port of the host" in succeeded(attempts)
     assert traces(tmp_path) == []

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from adapters.processes.launch_fixture import HERE, TESTS
-from allstop.adapters.processes.memory.cgroups import our_groups
+from allstop.adapters.processes.memory.cgroups import own_cgroups
 from support.normal_user import USER, as_user
 
 KERNEL = shutil.which("linux.uml")
@@ -67,7 +67,7 @@ def on_another_kernel(tmp_path, *argv):
     assert " passed" in booted.stdout
 
 
-if our_groups():
+if own_cgroups():
 
     @pytest.mark.timeout(BOOTED_S)
     def test_k17_this_kernel_bounds_memory():

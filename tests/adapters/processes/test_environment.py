@@ -1,4 +1,4 @@
-"""K11, K14, K17: what a program finds in its box: environment, home, limits, network, objects."""
+"""K11, K14, K17: a program in its box: environment, home, limits, network, objects."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ import anyio
 import msgspec
 import pytest
 
-from adapters.processes.launch_fixture import Place, alive, run, until_ready
+from adapters.processes.launch_fixture import BoxFolders, alive, run, until_ready
 from allstop.adapters.processes.sandbox.bubblewrap import limits
 from allstop.adapters.processes.sandbox.host_tools import Ceilings
 from allstop.ports import Caps, Network
@@ -19,9 +19,11 @@ def variables(out):
     return dict(line.split("=", 1) for line in out.decode().rstrip("\0").split("\0"))
 
 
-async def test_the_environment_is_exactly_what_was_given(launcher, place, monkeypatch):
+async def test_the_environment_is_exactly_what_was_given(launcher, box_folders, monkeypatch):
     monkeypatch.setenv("CANARY", "must not be seen")
-    out, _, _ = await run(launcher, place.launch("env", "-0", env={"GIVEN": "a b\nc", "LANG": "C"}))
+    out, _, _ = await run(
+        launcher, box_folders.launch("env", "-0", env={"GIVEN": "a b\nc", "LANG": "C"})
+    )
     found = variables(out)
     found.pop("SHLVL", None)  # some shells count themselves
 
@@ -32,61 +34,63 @@ async def test_the_environment_is_exactly_what_was_given(launcher, place, monkey
         "LANG": "C",
         "USER": "agent",
         "GIVEN": "a b\nc",
-        "PWD": str(place.at),
+        "PWD": str(box_folders.at),
     }
 
 
-async def test_values_are_on_no_command_line(launcher, place, token):
-    launch = place.launch("sh", "-c", "echo ready; read line", env={"KEY": token})
+async def test_values_are_on_no_command_line(launcher, box_folders, token):
+    launch = box_folders.launch("sh", "-c", "echo ready; read line", env={"KEY": token})
     async with launcher.launch(launch) as child:
         await until_ready(child)
 
         assert alive(token) == []
 
 
-async def test_home_and_temp_are_its_own(launcher, place):
-    (place.home / "laid-in").write_text("before")
+async def test_home_and_temp_are_its_own(launcher, box_folders):
+    (box_folders.home / "laid-in").write_text("before")
     script = "cat ~/laid-in; touch ~/made /tmp/made; stat -c %a /tmp; stat -c %a /home; id -un"
-    out, _, _ = await run(launcher, place.launch("sh", "-c", script))
+    out, _, _ = await run(launcher, box_folders.launch("sh", "-c", script))
 
     assert out == b"before1777\n755\nagent\n"
-    assert sorted(file.name for file in place.home.iterdir()) == ["laid-in", "made"]
+    assert sorted(file.name for file in box_folders.home.iterdir()) == ["laid-in", "made"]
     assert not os.path.exists("/tmp/made")
 
 
-async def test_a_program_without_a_workspace_starts_in_its_home(launcher, place):
-    out, _, _ = await run(launcher, place.launch("pwd", workspace=None))
+async def test_a_program_without_a_workspace_starts_in_its_home(launcher, box_folders):
+    out, _, _ = await run(launcher, box_folders.launch("pwd", workspace=None))
 
     assert out == b"/home/agent\n"
 
 
-async def test_the_workspace_is_at_the_repository_s_own_path(launcher, place):
-    out, _, _ = await run(launcher, place.launch("sh", "-c", "pwd; echo x >file"))
+async def test_the_workspace_is_at_the_repository_s_own_path(launcher, box_folders):
+    out, _, _ = await run(launcher, box_folders.launch("sh", "-c", "pwd; echo x >file"))
 
-    assert out.decode() == f"{place.at}\n"
-    assert (place.workspace / "file").read_text() == "x\n"
-    assert not place.at.exists()
+    assert out.decode() == f"{box_folders.at}\n"
+    assert (box_folders.workspace / "file").read_text() == "x\n"
+    assert not box_folders.at.exists()
 
 
 @pytest.mark.parametrize("fresh", [True, False])
 async def test_what_lies_in_a_workspace_is_given_away_only_where_it_is_fresh(
-    fresh, launcher, place, host, tmp_path
+    fresh, launcher, box_folders, host, tmp_path
 ):
     outside = tmp_path / "outside"
     outside.write_text("a person's own")
-    laid = place.workspace / "folder" / "laid"
+    laid = box_folders.workspace / "folder" / "laid"
     laid.parent.mkdir()
     laid.write_text("by us")
-    (place.workspace / "link").symlink_to(outside)
+    (box_folders.workspace / "link").symlink_to(outside)
 
-    await run(launcher, place.launch("true", fresh=fresh))
+    await run(launcher, box_folders.launch("true", fresh=fresh))
 
     owner = host.box_uid if fresh else os.geteuid()
-    assert [path.stat().st_uid for path in (laid, laid.parent, place.workspace)] == [owner] * 3
+    assert [path.stat().st_uid for path in (laid, laid.parent, box_folders.workspace)] == [
+        owner
+    ] * 3
     assert outside.stat().st_uid == os.geteuid()
 
 
-async def test_objects_can_be_read_and_not_changed(launcher, place, tmp_path):
+async def test_objects_can_be_read_and_not_changed(launcher, box_folders, tmp_path):
     stores = []
     for name in ("own", "borrowed"):
         store = tmp_path / name
@@ -94,14 +98,16 @@ async def test_objects_can_be_read_and_not_changed(launcher, place, tmp_path):
         (store / "pack").write_text(name)
         stores.append(str(store))
     script = "cat /run/allstop/objects/0/pack /run/allstop/objects/1/pack; rm /run/allstop/objects/0/pack"
-    out, err, code = await run(launcher, place.launch("sh", "-c", script, objects=tuple(stores)))
+    out, err, code = await run(
+        launcher, box_folders.launch("sh", "-c", script, objects=tuple(stores))
+    )
 
     assert out == b"ownborrowed"
     assert b"Read-only file system" in err
     assert code != 0
 
 
-async def test_git_works_on_borrowed_objects(launcher, place, tmp_path):
+async def test_git_works_on_borrowed_objects(launcher, box_folders, tmp_path):
     repository = tmp_path / "repository"
     git = ["git", "-C", str(repository), "-c", "user.name=n", "-c", "user.email=e"]
     subprocess.run(["git", "init", "-q", str(repository)], check=True)
@@ -115,13 +121,13 @@ async def test_git_works_on_borrowed_objects(launcher, place, tmp_path):
         cat file && echo more >file && git commit -qam second && git log --format=%s
     """
     objects = (str(repository / ".git" / "objects"),)
-    out, err, _ = await run(launcher, place.launch("sh", "-ec", script, objects=objects))
+    out, err, _ = await run(launcher, box_folders.launch("sh", "-ec", script, objects=objects))
 
     assert (out, err) == (b"textsecond\nfirst\n", b"")
 
 
-async def test_paths_to_read_are_at_their_own_places(launcher, place, tmp_path):
-    shown, inside = tmp_path / "shown", place.at / ".venv"
+async def test_paths_to_read_are_at_their_own_places(launcher, box_folders, tmp_path):
+    shown, inside = tmp_path / "shown", box_folders.at / ".venv"
     for folder in (shown, inside):
         folder.mkdir(parents=True)
         (folder / "file").write_text(folder.name)
@@ -130,7 +136,7 @@ async def test_paths_to_read_are_at_their_own_places(launcher, place, tmp_path):
     (tmp_path / "linked").symlink_to("shown")
     read = (str(shown), str(inside), str(alone), str(tmp_path / "linked"))
     script = f"cat {shown}/file {inside}/file {alone} {tmp_path}/linked/file; ls {tmp_path}; touch {shown}/x"
-    out, err, _ = await run(launcher, place.launch("sh", "-c", script, read=read))
+    out, err, _ = await run(launcher, box_folders.launch("sh", "-c", script, read=read))
 
     assert out == b"shown.venvaloneshown" + b"alone\nlinked\nplace\nshown\n"
     assert b"Read-only file system" in err
@@ -155,8 +161,8 @@ time.sleep(1000)
 async def test_processes_are_counted_for_each_box(launcher, tmp_path):
     counts = []
 
-    async def fill(place, *, task_status):
-        launch = place.python(FORK, caps=Caps(processes=20))
+    async def fill(box_folders, *, task_status):
+        launch = box_folders.python(FORK, caps=Caps(processes=20))
         async with launcher.launch(launch) as child:
             chunk = await child.receive()
             counts.append(int(chunk.data.split()[0]))
@@ -165,32 +171,34 @@ async def test_processes_are_counted_for_each_box(launcher, tmp_path):
 
     async with anyio.create_task_group() as group:
         for name in "ab":
-            await group.start(fill, Place.made(tmp_path / name))
+            await group.start(fill, BoxFolders.make(tmp_path / name))
         group.cancel_scope.cancel()
 
     assert all(10 <= count <= 20 for count in counts)
     assert len(counts) == 2
 
 
-async def test_files_can_not_grow_past_their_cap(launcher, place):
+async def test_files_can_not_grow_past_their_cap(launcher, box_folders):
     script = "head -c 2000000 /dev/zero >big"
-    _, _, code = await run(launcher, place.launch("sh", "-c", script, caps=Caps(file_mb=1)))
+    _, _, code = await run(launcher, box_folders.launch("sh", "-c", script, caps=Caps(file_mb=1)))
 
     assert code != 0
-    assert (place.workspace / "big").stat().st_size == 1 << 20
+    assert (box_folders.workspace / "big").stat().st_size == 1 << 20
 
 
-async def test_memory_can_not_grow_past_its_cap(launcher, place):
-    launch = place.python("x = bytearray(500 << 20)", caps=Caps(memory_mb=300))
+async def test_memory_can_not_grow_past_its_cap(launcher, box_folders):
+    launch = box_folders.python("x = bytearray(500 << 20)", caps=Caps(memory_mb=300))
     _, err, code = await run(launcher, launch)
 
     assert b"MemoryError" in err
     assert code == 1
 
 
-async def test_without_caps_nothing_is_limited_but_core_files(launcher, place):
+async def test_without_caps_nothing_is_limited_but_core_files(launcher, box_folders):
     caps = Caps(processes=None)
-    out, _, _ = await run(launcher, place.launch("sh", "-c", "ulimit -c; ulimit -f", caps=caps))
+    out, _, _ = await run(
+        launcher, box_folders.launch("sh", "-c", "ulimit -c; ulimit -f", caps=caps)
+    )
 
     assert out == b"0\nunlimited\n"
 
@@ -209,9 +217,9 @@ def limits_of(told):
     return {name: line[len(name) :].split()[:2] for name, line in lines.items()}
 
 
-async def test_k17_limits_are_exact_and_can_not_be_raised(launcher, place):
+async def test_k17_limits_are_exact_and_can_not_be_raised(launcher, box_folders):
     caps = Caps(processes=20, memory_mb=300, file_mb=5)
-    out, _, _ = await run(launcher, place.launch("cat", "/proc/self/limits", caps=caps))
+    out, _, _ = await run(launcher, box_folders.launch("cat", "/proc/self/limits", caps=caps))
 
     assert limits_of(out.decode()) == {name: [most, most] for name, most in LIMITS.items()}
 
@@ -234,8 +242,8 @@ ls /dev
 """
 
 
-async def test_there_are_harmless_devices_and_shared_memory(launcher, place, host):
-    out, _, _ = await run(launcher, place.launch("sh", "-c", DEVICES))
+async def test_there_are_harmless_devices_and_shared_memory(launcher, box_folders, host):
+    out, _, _ = await run(launcher, box_folders.launch("sh", "-c", DEVICES))
     said, listed = out.decode().split("shared\n")
     own = set() if host.is_root else {"more"}  # a file in memory, in a box that is all the user's
 
@@ -246,15 +254,15 @@ async def test_there_are_harmless_devices_and_shared_memory(launcher, place, hos
     }
 
 
-async def test_a_program_can_have_a_terminal_of_its_own(launcher, place):
+async def test_a_program_can_have_a_terminal_of_its_own(launcher, box_folders):
     script = "import os, pty; print(os.ttyname(pty.openpty()[1]))"
-    out, err, _ = await run(launcher, place.python(script))
+    out, err, _ = await run(launcher, box_folders.python(script))
 
     assert (out, err) == (b"/dev/pts/0\n", b"")
 
 
-async def test_a_cap_above_what_we_may_use_ourselves_is_no_error(launcher, place):
-    _, err, code = await run(launcher, place.launch("true", caps=Caps(processes=10**9)))
+async def test_a_cap_above_what_we_may_use_ourselves_is_no_error(launcher, box_folders):
+    _, err, code = await run(launcher, box_folders.launch("true", caps=Caps(processes=10**9)))
 
     assert (err, code) == (b"", 0)
 
@@ -263,10 +271,10 @@ REACH = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv
 
 
 @pytest.mark.parametrize(("network", "reached"), [(Network.NONE, False), (Network.FULL, True)])
-async def test_the_network_is_there_or_not(network, reached, launcher, place):
+async def test_the_network_is_there_or_not(network, reached, launcher, box_folders):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        _, err, code = await run(launcher, place.python(REACH, port, network=network))
+        _, err, code = await run(launcher, box_folders.python(REACH, port, network=network))
 
     assert (code == 0) is reached
     assert reached or b"refused" in err
@@ -278,11 +286,11 @@ git init -q . && git commit -q --allow-empty -m first && git log --format=%an%cd
 """
 
 
-async def test_q5_a_sparse_box_has_what_git_needs_and_no_more(launcher, place):
+async def test_q5_a_sparse_box_has_what_git_needs_and_no_more(launcher, box_folders):
     me = {"GIT_AUTHOR_NAME": "A", "GIT_COMMITTER_NAME": "A"} | dict.fromkeys(
         ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "a@example.invalid"
     )
-    launch = place.launch("sh", "-c", LITTLE, env=me)
+    launch = box_folders.launch("sh", "-c", LITTLE, env=me)
     out, err, _ = await run(launcher, msgspec.structs.replace(launch, sparse=True))
     *etc, user, zone, commit = out.decode().split()
 
@@ -293,21 +301,21 @@ async def test_q5_a_sparse_box_has_what_git_needs_and_no_more(launcher, place):
     assert commit == f"A{zone}"
 
 
-async def test_names_can_be_resolved_as_the_host_does(launcher, place):
-    out, _, _ = await run(launcher, place.launch("cat", "/etc/resolv.conf", "/etc/hosts"))
+async def test_names_can_be_resolved_as_the_host_does(launcher, box_folders):
+    out, _, _ = await run(launcher, box_folders.launch("cat", "/etc/resolv.conf", "/etc/hosts"))
     script = "import socket; print(socket.gethostbyname('localhost'))"
-    resolved, _, _ = await run(launcher, place.python(script))
+    resolved, _, _ = await run(launcher, box_folders.python(script))
 
     with open("/etc/resolv.conf", "rb") as resolv, open("/etc/hosts", "rb") as hosts:
         assert out == resolv.read() + hosts.read()
     assert resolved == b"127.0.0.1\n"
 
 
-async def test_certificates_and_time_zone_are_there(launcher, place):
+async def test_certificates_and_time_zone_are_there(launcher, box_folders):
     script = (
         "import ssl, time; print(len(ssl.create_default_context().get_ca_certs()) > 0, time.tzname)"
     )
-    out, _, _ = await run(launcher, place.python(script))
+    out, _, _ = await run(launcher, box_folders.python(script))
     here = subprocess.run(
         [sys.executable, "-S", "-c", script], capture_output=True, check=True, env={}
     )

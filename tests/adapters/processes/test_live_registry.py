@@ -1,4 +1,4 @@
-"""K3: the written record of what lives: never the wrong process, whatever is in the folder."""
+"""K3: killing recorded trees never hits a wrong process, whatever is in the folder."""
 
 import os
 import subprocess
@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from adapters.processes.launch_fixture import alive, hostile, until, until_ready
-from allstop.adapters.processes.identity import identify, ourselves, world
-from allstop.adapters.processes.live_records import Slips, shown_as
-from allstop.adapters.processes.live_registry import Kind, Record, put_down_recorded, recorded
+from allstop.adapters.processes.identity import current_world, identify, own_identity
+from allstop.adapters.processes.live_records import LiveRecords, record_path
+from allstop.adapters.processes.live_registry import Record, TreeKind, kill_recorded, recorded_trees
 from allstop.core.events import Killed
 
 
@@ -32,30 +32,30 @@ def stranger():
 
 def record_of(pid, **changes):
     identity = msgspec.structs.replace(identify(pid), **changes)
-    return Record(label="run", kind=Kind.BOX, root=identity, driver=ourselves())
+    return Record(label="run", kind=TreeKind.BOX, root=identity, driver=own_identity())
 
 
 def written(folder, record):
-    Slips(folder).write_down(record)
-    return Path(shown_as(folder, record))
+    LiveRecords(folder).add(record)
+    return Path(record_path(folder, record))
 
 
-async def test_a_program_is_written_down_while_it_lives(launcher, place, token, live_dir):
-    async with launcher.launch(hostile(place, ["plain"], token, label="run/a")) as child:
+async def test_a_program_is_written_down_while_it_lives(launcher, box_folders, token, live_dir):
+    async with launcher.launch(hostile(box_folders, ["plain"], token, label="run/a")) as child:
         await until_ready(child)
-        records = recorded(live_dir)
+        records = recorded_trees(live_dir)
         expected = Record(
-            label="run/a", kind=Kind.BOX, root=identify(child.pid), driver=identify(os.getpid())
+            label="run/a", kind=TreeKind.BOX, root=identify(child.pid), driver=identify(os.getpid())
         )
 
     assert records == (expected,)
-    assert recorded(live_dir) == ()
+    assert recorded_trees(live_dir) == ()
 
 
 async def test_a_recorded_tree_is_put_down(folder, stranger):
     path = written(folder, record_of(stranger.pid))
 
-    assert put_down_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
+    assert kill_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
     assert stranger.wait(60) == -9
     assert not path.exists()
 
@@ -64,17 +64,17 @@ async def test_a_recorded_tree_is_put_down(folder, stranger):
 async def test_a_process_with_a_recorded_number_is_left_alone(changes, folder, stranger):
     path = written(folder, record_of(stranger.pid, **changes))
 
-    assert recorded(folder) == ()
-    assert put_down_recorded(folder) == ()
+    assert recorded_trees(folder) == ()
+    assert kill_recorded(folder) == ()
     assert stranger.poll() is None
     assert not path.exists()
 
 
 async def test_what_runs_in_another_container_is_left_as_it_is(folder, stranger):
-    boot = world().partition("/")[0]
+    boot = current_world().partition("/")[0]
     path = written(folder, record_of(stranger.pid, world=f"{boot}/1"))
 
-    assert put_down_recorded(folder) == ()
+    assert kill_recorded(folder) == ()
     assert stranger.poll() is None
     assert path.exists()
 
@@ -84,7 +84,7 @@ async def test_a_process_that_is_gone_is_cleared_up(folder, stranger):
     stranger.kill()
     stranger.wait()
 
-    assert put_down_recorded(folder) == ()
+    assert kill_recorded(folder) == ()
     assert not path.exists()
 
 
@@ -111,8 +111,8 @@ async def test_damaged_records_harm_nobody_and_are_cleared_up(data, folder, stra
     (folder / "damaged.json").write_bytes(data)
     good = written(folder, record_of(stranger.pid))
 
-    assert [record.root.pid for record in recorded(folder)] == [stranger.pid]
-    assert put_down_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
+    assert [record.root.pid for record in recorded_trees(folder)] == [stranger.pid]
+    assert kill_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
     assert not good.exists()
     assert list(folder.iterdir()) == []
 
@@ -125,33 +125,40 @@ async def test_other_things_in_the_folder_do_no_harm(folder):
     (folder / "999999999-5.part").write_text("{")
     (folder / f"{os.getpid()}-5.part").write_text("{")
 
-    assert recorded(folder) == ()
-    assert put_down_recorded(folder) == ()
+    assert recorded_trees(folder) == ()
+    assert kill_recorded(folder) == ()
     assert sorted(entry.name for entry in folder.iterdir()) == sorted(
         ["folder.json", "notes.txt", f"{os.getpid()}-5.part"]
     )
 
 
 async def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
-    assert recorded(tmp_path / "missing") == ()
-    assert put_down_recorded(tmp_path / "missing") == ()
+    assert recorded_trees(tmp_path / "missing") == ()
+    assert kill_recorded(tmp_path / "missing") == ()
 
 
-async def test_a_program_that_can_not_be_written_down_is_not_started(launcher, place, live_dir):
+async def test_a_program_that_can_not_be_written_down_is_not_started(
+    launcher, box_folders, live_dir
+):
     live_dir.rmdir()
 
-    with pytest.raises(Exception, match="can't be written down"):
-        async with launcher.launch(place.launch("touch", "started")):
+    with pytest.raises(Exception, match="no record can be written"):
+        async with launcher.launch(box_folders.launch("touch", "started")):
             pass
 
-    assert list(place.workspace.iterdir()) == []
+    assert list(box_folders.workspace.iterdir()) == []
 
 
 async def test_a_box_without_its_driver_is_found_and_ended(folder):
     """As bwrap would look if its driver had been killed in the wrong instant."""
-    words = ["bwrap", "-c", "import time; time.sleep(1000)", f"allstop-box-of-999999-1-{world()}"]
+    words = [
+        "bwrap",
+        "-c",
+        "import time; time.sleep(1000)",
+        f"allstop-box-of-999999-1-{current_world()}",
+    ]
     with subprocess.Popen(words, executable=sys.executable) as orphan:
         await until(lambda: (orphan.pid, "\0".join((*words, "")).encode()) in alive(words[-1]))
-        put_down_recorded(folder)
+        kill_recorded(folder)
 
         assert orphan.wait(60) == -9

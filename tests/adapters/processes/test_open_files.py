@@ -1,4 +1,4 @@
-"""A process that holds more files open than most may: what it starts has the usual limit."""
+"""Programs get the original limit of open files, although this process raised its own."""
 
 import subprocess
 import sys
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import anyio
 
-from adapters.processes.place import Place, run
-from allstop.adapters.git.repository.git_daemon import Lasting, kill
+from adapters.processes.launch_fixture import BoxFolders, run
+from allstop.adapters.git.repository.git_daemon import GitDaemon, kill
 from allstop.adapters.processes.sandbox_probe import make_launcher
-from allstop.open_files import hold_many
+from allstop.open_files import raise_limit
 
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, ({SOFT}, hard))
@@ -31,18 +31,18 @@ def soft_of(pid):
 
 
 async def main(mode, folder):
-    hold_many()
+    raise_limit()
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range({OPEN})]
     assert held[-1] >= {OPEN}
     if mode == "git":
-        lasting = Lasting(Path(folder), ("hash-object", "--stdin-paths"), kill)
-        asked = await lasting.answer(b"file\\n", 1)
-        print(soft_of(lasting._answering._process.pid), len(asked[0]))
-        lasting.close()
+        daemon = GitDaemon(Path(folder), ("hash-object", "--stdin-paths"), kill)
+        lines = await daemon.ask(b"file\\n", 1)
+        print(soft_of(daemon._running._process.pid), len(lines[0]))
+        daemon.close()
         return
     launcher = await make_launcher(mode, Path(folder) / "live")
-    place = Place.made(Path(folder) / "place")
-    out, err, code = await run(launcher, place.launch("sh", "-c", "ulimit -S -n; ulimit -H -n"))
+    folders = BoxFolders.make(Path(folder) / "place")
+    out, err, code = await run(launcher, folders.launch("sh", "-c", "ulimit -S -n; ulimit -H -n"))
     print(out.decode().replace("\\n", " "), err.decode(), code, hard)
 
 

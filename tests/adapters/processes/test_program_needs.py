@@ -1,4 +1,4 @@
-"""K14: what a program needs to see is found and shown, and nothing more."""
+"""K14: the files that a program needs are found and shown, and nothing more."""
 
 import os
 import subprocess
@@ -189,15 +189,15 @@ def test_a_circle_of_links_and_interpreters_ends(home):
     assert len(needs(one, home).mounts) == 2
 
 
-async def test_a_linked_script_in_a_private_home_runs(at_home, home, place):
+async def test_a_linked_script_in_a_private_home_runs(at_home, home, box_folders):
     script(home / ".local/share/tool/tool.sh", "#!/usr/bin/env sh\necho $0 ran with $1\n")
     start = link(home / ".local/bin/tool", "../share/tool/tool.sh")
     script(home / ".local/bin/neighbour", "#!/bin/sh\n")
 
-    out, err, _ = await run(at_home, place.launch(str(start), "argument"))
-    by_name, _, _ = await run(at_home, place.launch("tool", "argument"))
+    out, err, _ = await run(at_home, box_folders.launch(str(start), "argument"))
+    by_name, _, _ = await run(at_home, box_folders.launch("tool", "argument"))
     seen, _, _ = await run(
-        at_home, place.launch("ls", f"{home}", f"{home}/.local/bin", read=(str(start),))
+        at_home, box_folders.launch("ls", f"{home}", f"{home}/.local/bin", read=(str(start),))
     )
 
     assert (out, err) == (f"{start} ran with argument\n".encode(), b"")
@@ -205,57 +205,59 @@ async def test_a_linked_script_in_a_private_home_runs(at_home, home, place):
     assert b"neighbour" not in seen
 
 
-async def test_an_interpreter_found_by_env_is_found_in_the_box_too(at_home, home, place):
+async def test_an_interpreter_found_by_env_is_found_in_the_box_too(at_home, home, box_folders):
     script(home / ".local/bin/runner", '#!/bin/sh\necho run by runner: "$(cat "$1" | tail -n 1)"\n')
     program = script(home / "tools/program", "#!/usr/bin/env runner\nthe text\n")
 
-    out, err, _ = await run(at_home, place.launch(str(program)))
+    out, err, _ = await run(at_home, box_folders.launch(str(program)))
 
     assert (out, err) == (b"run by runner: the text\n", b"")
 
 
-async def test_scripts_of_this_virtual_environment_run(launcher, place):
+async def test_scripts_of_this_virtual_environment_run(launcher, box_folders):
     pytest_script = Path(sys.executable).parent / "pytest"
-    out, err, code = await run(launcher, place.launch(str(pytest_script), "--version"))
+    out, err, code = await run(launcher, box_folders.launch(str(pytest_script), "--version"))
 
     assert (code, err) == (0, b"")
     assert out.startswith(b"pytest ")
 
 
 async def test_a_virtual_environment_to_read_brings_its_python_and_its_path(
-    launcher, place, tmp_path
+    launcher, box_folders, tmp_path
 ):
     """As a linked .venv of the repository, whose path the workspace has taken."""
-    venv = place.at / ".venv"
+    venv = box_folders.at / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     script(venv / "bin" / "tool", f"#!{venv}/bin/python\nimport sys; print(sys.prefix)\n")
     read = (str(venv),)
 
-    by_name, err, _ = await run(launcher, place.launch("tool", read=read))
-    by_path, _, _ = await run(launcher, place.launch(".venv/bin/tool", read=read))
-    by_shell, _, _ = await run(launcher, place.launch("sh", "-c", "tool", read=read))
+    by_name, err, _ = await run(launcher, box_folders.launch("tool", read=read))
+    by_path, _, _ = await run(launcher, box_folders.launch(".venv/bin/tool", read=read))
+    by_shell, _, _ = await run(launcher, box_folders.launch("sh", "-c", "tool", read=read))
 
     assert (by_name, err) == (f"{venv}\n".encode(), b"")
     assert by_name == by_path == by_shell
 
 
-async def test_the_path_is_made_of_what_can_be_read(launcher, place, tmp_path):
+async def test_the_path_is_made_of_what_can_be_read(launcher, box_folders, tmp_path):
     node = tmp_path / "node_modules"
     (node / ".bin").mkdir(parents=True)
     single = script(tmp_path / "single" / "tool", "#!/bin/sh\n")
     read = (str(node), str(single))
 
-    out, _, _ = await run(launcher, place.launch("sh", "-c", "echo $PATH", read=read))
+    out, _, _ = await run(launcher, box_folders.launch("sh", "-c", "echo $PATH", read=read))
 
     expected = [str(node / ".bin"), str(single.parent), "/usr/local/bin", "/usr/bin", "/bin"]
     assert out.decode().strip().split(os.pathsep) == expected
 
 
-async def test_a_program_that_a_shell_is_to_start_is_shown_with_all_it_needs(at_home, home, place):
+async def test_a_program_that_a_shell_is_to_start_is_shown_with_all_it_needs(
+    at_home, home, box_folders
+):
     """K14: its links and its interpreter, as if it were started itself."""
     script(home / ".local/bin/reader", "#!/bin/sh\necho read by a reader\n")
     tool = link(home / "tool", script(home / "real/tool", "#!/usr/bin/env reader\n"))
-    launch = place.launch("sh", "-c", 'exec "$1"', "sh", str(tool))
+    launch = box_folders.launch("sh", "-c", 'exec "$1"', "sh", str(tool))
 
     out, err, code = await run(at_home, msgspec.structs.replace(launch, programs=(str(tool),)))
 

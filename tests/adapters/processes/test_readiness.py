@@ -1,11 +1,11 @@
-"""To wait for what programs say costs little, and no word is slept through."""
+"""Waiting for output is cheap, and no output is missed."""
 
 import os
 
 import anyio
 import pytest
 
-from allstop.adapters.processes.readiness import Called, Posted, sentry
+from allstop.adapters.processes.readiness import EpollWatch, SelectorWatch, watch_readiness
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def pipes():
         os.close(number)
 
 
-@pytest.fixture(params=[Called, sentry])
+@pytest.fixture(params=[SelectorWatch, watch_readiness])
 async def guard(request, pipes, anyio_backend):
     made = request.param(pipes[0], pipes[2])
     yield made
@@ -61,12 +61,12 @@ async def test_one_that_has_ended_is_not_heard_again(guard, pipes):
     os.write(pipes_end, b"x")
     os.close(pipes_end)
     assert await woken(guard)
-    guard.drop(pipes[0])
+    guard.remove(pipes[0])
     assert not await woken(guard, 0.1)
 
 
 async def test_closing_it_wakes_who_waits(pipes, anyio_backend):
-    for kind in (Called, sentry):
+    for kind in (SelectorWatch, watch_readiness):
         made = kind(pipes[0], pipes[2])
         heard = []
 
@@ -85,10 +85,10 @@ async def test_closing_it_wakes_who_waits(pipes, anyio_backend):
 
 async def test_nobody_is_woken_for_what_nobody_waits_for(pipes, anyio_backend):
     """Words are gathered while one sleeps: each would wake the loop otherwise."""
-    guard = sentry(pipes[0])
+    guard = watch_readiness(pipes[0])
     rounds = []
-    guard._came = lambda came=guard._came: (rounds.append(1), came())
-    guard._loop.add_reader(guard._epoll.fileno(), guard._came)
+    guard._on_ready = lambda came=guard._on_ready: (rounds.append(1), came())
+    guard._loop.add_reader(guard._epoll.fileno(), guard._on_ready)
     for _ in range(20):
         os.write(pipes[1], b"x")
         await anyio.sleep(0.001)
@@ -98,25 +98,25 @@ async def test_nobody_is_woken_for_what_nobody_waits_for(pipes, anyio_backend):
 
 
 async def test_it_is_the_cheaper_one_where_there_is_one(pipes, anyio_backend):
-    guard = sentry(pipes[0])
-    assert isinstance(guard, Posted)
+    guard = watch_readiness(pipes[0])
+    assert isinstance(guard, EpollWatch)
     guard.close()
 
 
 def test_it_works_for_other_loops(pipes):
     async def main():
-        guard = sentry(pipes[0])
+        guard = watch_readiness(pipes[0])
         os.write(pipes[1], b"x")
         assert await woken(guard)
         guard.close()
         return type(guard)
 
-    assert anyio.run(main, backend="trio") is Called
+    assert anyio.run(main, backend="trio") is SelectorWatch
 
 
-@pytest.mark.parametrize("kind", [Called, sentry])
+@pytest.mark.parametrize("kind", [SelectorWatch, watch_readiness])
 async def test_it_can_look_up_now_and_then_and_be_told_of_another(kind, pipes, anyio_backend):
-    made = kind(pipes[0], at_most_s=0.01)
+    made = kind(pipes[0], timeout_s=0.01)
     os.write(pipes[3], b"x")
 
     assert await woken(made)  # by itself: what came is not what it waits for

@@ -1,4 +1,4 @@
-"""K14: the sandbox is proved by trying."""
+"""K14: the sandbox is tested by trying to escape."""
 
 import os
 
@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from adapters.processes.launch_fixture import run
-from allstop.adapters.processes.sandbox.setup_hints import BY_NAME, INSTALL
+from allstop.adapters.processes.sandbox.setup_hints import INSTALL, TURN_OFF_HINT
 from allstop.adapters.processes.sandbox_probe import BOXED, make_launcher, probe
 from allstop.ports import UnsafeError
 
@@ -47,7 +47,7 @@ async def test_a_program_that_only_looks_like_bwrap_is_not_believed(host, tmp_pa
     found = await probe(msgspec.structs.replace(host, tools=tools))
 
     assert (found.boxed, found.allowed) == (False, False)
-    assert BY_NAME in found.hint
+    assert TURN_OFF_HINT in found.hint
 
 
 async def test_a_missing_bwrap_is_named(host):
@@ -55,13 +55,13 @@ async def test_a_missing_bwrap_is_named(host):
     found = await probe(msgspec.structs.replace(host, tools=tools))
 
     assert (found.boxed, found.allowed) == (False, False)
-    assert found.hint == f"{INSTALL}; {BY_NAME}"
+    assert found.hint == f"{INSTALL}; {TURN_OFF_HINT}"
 
 
 @pytest.mark.parametrize(("mode", "is_boxed"), [("auto", True), ("on", True), ("off", False)])
-async def test_the_mode_chooses(mode, is_boxed, live_dir, place):
+async def test_the_mode_chooses(mode, is_boxed, live_dir, box_folders):
     launcher = await make_launcher(mode, live_dir)
-    out, _, _ = await run(launcher, place.launch("echo", "hello"))
+    out, _, _ = await run(launcher, box_folders.launch("echo", "hello"))
 
     assert launcher.isolation.boxed is is_boxed
     assert launcher.isolation.allowed
@@ -79,12 +79,12 @@ async def test_a_sandbox_that_is_demanded_and_missing_is_an_error(live_dir, with
         await make_launcher("on", live_dir, without_bwrap)
 
 
-async def test_without_a_sandbox_only_what_is_ours_runs(live_dir, without_bwrap, place):
+async def test_without_a_sandbox_only_what_is_ours_runs(live_dir, without_bwrap, box_folders):
     launcher = await make_launcher("auto", live_dir, without_bwrap)
-    ours, _, _ = await run(launcher, place.launch("echo", "hello", trusted=True))
+    ours, _, _ = await run(launcher, box_folders.launch("echo", "hello", trusted=True))
 
     assert not launcher.isolation.allowed
     assert ours == b"hello\n"
     with pytest.raises(UnsafeError) as caught:
-        await run(launcher, place.launch("echo", "hello"))
-    assert BY_NAME in caught.value.hint
+        await run(launcher, box_folders.launch("echo", "hello"))
+    assert TURN_OFF_HINT in caught.value.hint

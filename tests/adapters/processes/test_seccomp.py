@@ -1,4 +1,4 @@
-"""Q21: the filter of system calls, as the kernel would go through it."""
+"""Q21: the seccomp filter, evaluated as the kernel does."""
 
 import errno
 import struct
@@ -16,17 +16,17 @@ def verdict(machine, number, argument=0, audit=None):
     steps = list(struct.iter_unpack("=HBBI", filter_for(machine)))
     audit = MACHINES[machine].audit if audit is None else audit
     data = struct.pack("=IIQQ", number, audit, 0, argument)
-    at, held = 0, 0
+    at, used_bytes = 0, 0
     while True:
         code, then, otherwise, value = steps[at]
         at += 1
         match code:
             case 0x20:
-                (held,) = struct.unpack_from("=I", data, value)
+                (used_bytes,) = struct.unpack_from("=I", data, value)
             case 0x15:
-                at += then if held == value else otherwise
+                at += then if used_bytes == value else otherwise
             case 0x35:
-                at += then if held >= value else otherwise
+                at += then if used_bytes >= value else otherwise
             case 0x06:
                 return value
 

@@ -1,4 +1,4 @@
-"""K22: whose socket the other end of a connection is."""
+"""K22: the owner of the other end of a connection."""
 
 import ipaddress
 import os
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from adapters.processes.launch_fixture import until_ready
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.socket_owner import connection_peers
-from allstop.adapters.processes.socket_owner.connection_peers import Peers
-from allstop.adapters.processes.socket_owner.socket_diag import End, Socket, socket_at
-from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.adapters.processes.socket_owner.connection_peers import ConnectionPeers
+from allstop.adapters.processes.socket_owner.socket_diag import Endpoint, Socket, socket_at
+from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.ports import Isolation, Network
 from support.person import wait_for
 
@@ -34,11 +34,11 @@ def connected(family, host, to=None):
 
 
 def end(name):
-    return End(ipaddress.ip_address(name[0]), name[1])
+    return Endpoint(ipaddress.ip_address(name[0]), name[1])
 
 
 def named(each):
-    return Socket(number=os.fstat(each.fileno()).st_ino, user=os.geteuid())
+    return Socket(inode=os.fstat(each.fileno()).st_ino, user=os.geteuid())
 
 
 HIDING = """
@@ -91,13 +91,13 @@ def test_k22_the_kernel_and_its_tables_name_the_same_sockets(family, host, to):
         assert connection_peers._in_tables(far, near) == {named(client)}
 
         client.close()
-        wait_for(lambda: socket_at(far, near).number == 0, "nobody to hold it")
-        assert {each.number for each in connection_peers._in_tables(far, near)} == {0}
+        wait_for(lambda: socket_at(far, near).inode == 0, "nobody to hold it")
+        assert {each.inode for each in connection_peers._in_tables(far, near)} == {0}
 
 
 def test_k22_what_is_not_there_is_not_named():
     with connected(socket.AF_INET, "127.0.0.1") as (_, _, far, near):
-        nobody = End(far.host, 1)
+        nobody = Endpoint(far.host, 1)
 
         assert socket_at(nobody, near) is None
         assert socket_at(near, nobody) is None, "it listens, but that is no connection"
@@ -107,33 +107,35 @@ def test_k22_what_is_not_there_is_not_named():
 def test_k22_a_connection_of_ours_is_no_agents_and_one_of_nobody_is():
     with connected(socket.AF_INET, "127.0.0.1") as (client, _, _, _):
         peer, own = client.getsockname(), client.getpeername()
-        asked = Peers()
-        assert not asked.comes_from_work(peer, own)
-        assert not asked.comes_from_work(peer, own), "who is remembered is the same"
+        netlink = ConnectionPeers()
+        assert not netlink.comes_from_agent(peer, own)
+        assert not netlink.comes_from_agent(peer, own), "who is remembered is the same"
 
         client.close()
-        wait_for(lambda: asked.comes_from_work(peer, own), "that nobody can say")
+        wait_for(lambda: netlink.comes_from_agent(peer, own), "that nobody can say")
 
 
 @pytest.mark.parametrize("how", ["plainly", "on its way to itself", "in one process after another"])
-async def test_k22_a_box_of_any_store_is_known_however_it_holds_its_socket(place, launcher, how):
+async def test_k22_a_box_of_any_store_is_known_however_it_holds_its_socket(
+    box_folders, launcher, how
+):
     """In its list of files or in none: what nobody holds is no browser's."""
-    launch = place.python(HIDING, network=Network.FULL)
+    launch = box_folders.python(HIDING, network=Network.FULL)
     async with reached_by(launcher, launch, how) as (peer, own):
-        found = {Peers().comes_from_work(peer, own) for _ in range(50)}
+        found = {ConnectionPeers().comes_from_agent(peer, own) for _ in range(50)}
 
     assert found == {True}
 
 
-async def test_k22_a_program_without_a_box_is_known_too(place, host, live_dir):
+async def test_k22_a_program_without_a_box_is_known_too(box_folders, host, live_dir):
     off = Isolation(boxed=False, allowed=True, how="bare")
-    launcher = ProcessLauncher(isolation=off, start=bare(host, off), live_dir=live_dir)
-    async with reached_by(launcher, place.python(HIDING), "plainly") as (peer, own):
-        assert Peers().comes_from_work(peer, own)
+    launcher = ProcessLauncher(isolation=off, start=unboxed(host, off), live_dir=live_dir)
+    async with reached_by(launcher, box_folders.python(HIDING), "plainly") as (peer, own):
+        assert ConnectionPeers().comes_from_agent(peer, own)
 
 
 def test_k22_who_comes_by_another_address_of_this_machine_and_is_gone_is_refused():
-    assert connection_peers._is_here(ipaddress.ip_address("127.0.0.2"))
-    assert connection_peers._is_here(ipaddress.ip_address("::1"))
-    assert not connection_peers._is_here(ipaddress.ip_address("192.0.2.1"))
-    assert not connection_peers._is_here(ipaddress.ip_address("2001:db8::1"))
+    assert connection_peers._is_local(ipaddress.ip_address("127.0.0.2"))
+    assert connection_peers._is_local(ipaddress.ip_address("::1"))
+    assert not connection_peers._is_local(ipaddress.ip_address("192.0.2.1"))
+    assert not connection_peers._is_local(ipaddress.ip_address("2001:db8::1"))

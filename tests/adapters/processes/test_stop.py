@@ -1,4 +1,4 @@
-"""K2: leaving the block of a launch ends all of it, whatever it does."""
+"""K2: leaving the block of a launch ends its whole process tree, whatever it does."""
 
 import os
 import signal
@@ -15,14 +15,14 @@ from adapters.processes.launch_fixture import (
     TESTS,
     ZOO,
     ZOO_KINDS,
-    Place,
+    BoxFolders,
     alive,
     beats,
     hostile,
     until,
     until_ready,
 )
-from allstop.adapters.processes.live_registry import put_down_recorded, recorded
+from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
 from allstop.adapters.processes.proc import children_of, halt_family
 from allstop.core.events import Killed
 
@@ -61,11 +61,11 @@ async def leave_by_end_of_program(launcher, launch):
 WAYS = (leave_by_cancel, leave_by_exception, leave_by_end_of_program)
 
 
-def assert_nothing_left(place, token, live_dir):
+def assert_nothing_left(box_folders, token, live_dir):
     survivors = alive(token)
-    before = beats(place)
+    before = beats(box_folders)
     time.sleep(0.02)
-    after = beats(place)
+    after = beats(box_folders)
 
     assert survivors == []
     assert before == after
@@ -76,21 +76,23 @@ def assert_nothing_left(place, token, live_dir):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ZOO_KINDS)
-async def test_no_kind_of_process_outlives_the_block(kind, way, launcher, place, token, live_dir):
-    await way(launcher, hostile(place, [kind], token))
+async def test_no_kind_of_process_outlives_the_block(
+    kind, way, launcher, box_folders, token, live_dir
+):
+    await way(launcher, hostile(box_folders, [kind], token))
 
-    assert_nothing_left(place, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir)
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_whole_zoo_ends_at_once(way, launcher, place, token, live_dir):
-    await way(launcher, hostile(place, ZOO_KINDS, token))
+async def test_the_whole_zoo_ends_at_once(way, launcher, box_folders, token, live_dir):
+    await way(launcher, hostile(box_folders, ZOO_KINDS, token))
 
-    assert_nothing_left(place, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir)
 
 
-async def test_what_was_alive_is_reported_once(launcher, place, token):
-    async with launcher.launch(hostile(place, ["plain"], token, label="a/b")) as child:
+async def test_what_was_alive_is_reported_once(launcher, box_folders, token):
+    async with launcher.launch(hostile(box_folders, ["plain"], token, label="a/b")) as child:
         await until_ready(child)
         pid = child.pid
 
@@ -98,8 +100,8 @@ async def test_what_was_alive_is_reported_once(launcher, place, token):
     assert launcher.killed() == ()
 
 
-async def test_what_ended_by_itself_is_not_reported(launcher, place):
-    async with launcher.launch(place.launch("true")) as child:
+async def test_what_ended_by_itself_is_not_reported(launcher, box_folders):
+    async with launcher.launch(box_folders.launch("true")) as child:
         await child.wait()
 
     assert launcher.killed() == ()
@@ -109,7 +111,7 @@ async def test_one_word_strikes_all_that_is_under_a_label(launcher, tmp_path, to
     codes = {}
 
     async def keep(name, *, task_status):
-        launch = hostile(Place.made(tmp_path / name), ["chain"], token, label=name)
+        launch = hostile(BoxFolders.make(tmp_path / name), ["chain"], token, label=name)
         async with launcher.launch(launch) as child:
             await until_ready(child)
             task_status.started()
@@ -118,26 +120,26 @@ async def test_one_word_strikes_all_that_is_under_a_label(launcher, tmp_path, to
     async with anyio.create_task_group() as group:
         for name in ("run", "run/a", "runner"):
             await group.start(keep, name)
-        launcher.strike("run")
+        launcher.kill("run")
         await until(lambda: len(codes) == 2)
-        launcher.strike("")
+        launcher.kill("")
 
     assert codes == dict.fromkeys(("run", "run/a", "runner"), -signal.SIGKILL)
     assert [killed.label for killed in launcher.killed()] == ["run", "run/a", "runner"]
     assert alive(token) == []
 
 
-async def test_a_stopped_tree_can_be_killed(launcher, place, token, live_dir):
-    async with launcher.launch(hostile(place, ["plain", "session"], token)) as child:
+async def test_a_stopped_tree_can_be_killed(launcher, box_folders, token, live_dir):
+    async with launcher.launch(hostile(box_folders, ["plain", "session"], token)) as child:
         await until_ready(child)
         while halt_family(child.pid):
             await anyio.sleep(0)
 
-    assert_nothing_left(place, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir)
 
 
-async def test_a_killed_first_process_of_the_box_is_an_end(launcher, place, token, live_dir):
-    async with launcher.launch(hostile(place, ["daemonized"], token)) as child:
+async def test_a_killed_first_process_of_the_box_is_an_end(launcher, box_folders, token, live_dir):
+    async with launcher.launch(hostile(box_folders, ["daemonized"], token)) as child:
         await until_ready(child)
         os.kill(child.pid, signal.SIGKILL)
         with anyio.fail_after(60):
@@ -146,13 +148,15 @@ async def test_a_killed_first_process_of_the_box_is_an_end(launcher, place, toke
             code = (await child.wait()).code
 
     assert code == -signal.SIGKILL
-    assert_nothing_left(place, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir)
 
 
-async def test_a_launch_cancelled_at_any_moment_leaves_nothing(launcher, place, token, live_dir):
+async def test_a_launch_cancelled_at_any_moment_leaves_nothing(
+    launcher, box_folders, token, live_dir
+):
     for step in range(30):
         with anyio.move_on_after(step / 1000):
-            async with launcher.launch(hostile(place, ["plain"], token)):
+            async with launcher.launch(hostile(box_folders, ["plain"], token)):
                 await anyio.sleep_forever()
 
         assert alive(token) == []
@@ -199,7 +203,7 @@ async def test_no_program_outlives_a_controller_killed_while_it_starts_one(tmp_p
             process.wait()
         await until(lambda: not [pid for pid, _ in alive(token) if not is_empty_box(pid)])
 
-    put_down_recorded(tmp_path / "live")
+    kill_recorded(tmp_path / "live")
     await until(lambda: not alive(token))
 
 
@@ -218,8 +222,8 @@ async def test_another_process_can_put_down_what_a_hung_one_runs(mode, tmp_path,
     with controller("controller.py", str(tmp_path), token, mode) as process:
         pids = ready_line(process)
         os.kill(process.pid, signal.SIGSTOP)
-        listed = recorded(live_dir)
-        killed = put_down_recorded(live_dir)
+        listed = recorded_trees(live_dir)
+        killed = kill_recorded(live_dir)
         survivors = alive_besides(token, process.pid)
         os.kill(process.pid, signal.SIGCONT)
         process.wait(60)

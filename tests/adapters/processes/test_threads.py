@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from allstop.adapters.processes.sandbox.landlock import Starter, fenced
+from allstop.adapters.processes.sandbox.landlock import StarterThread, run_restricted
 from allstop.adapters.processes.spawn import spawn
 
 
@@ -57,7 +57,7 @@ def test_q15_a_box_ends_with_the_thread_that_started_it_not_with_the_process(sta
 @pytest.mark.parametrize("bind", [None, lambda: False], ids=["fenced", "without a fence"])
 def test_q15_what_a_thread_starts_that_ends_lives_on(start, bind):
     """Q15, K14: it is one thread of the process that starts all of them."""
-    through = fenced if bind is None else Starter(os.getpid(), bind).start
+    through = run_restricted if bind is None else StarterThread(os.getpid(), bind).start
 
     child = started_by_a_thread_that_ends(lambda: through(start))
 

@@ -1,25 +1,31 @@
-"""The parts that only compute: order of mounts, labels, hints, the command itself."""
+"""The pure parts: order of mounts, labels, hints, the bubblewrap command."""
 
 import os
 
 import msgspec
 import pytest
 
-from adapters.processes.launch_fixture import Place
+from adapters.processes.launch_fixture import BoxFolders
 from allstop.adapters.processes import proc
-from allstop.adapters.processes.child_inputs import WordsFeed
-from allstop.adapters.processes.frozen_labels import Said, Say, covers, is_frozen, with_word
+from allstop.adapters.processes.child_inputs import ArgumentsInput
+from allstop.adapters.processes.frozen_labels import (
+    LabelOrder,
+    Order,
+    covers,
+    is_frozen,
+    with_order,
+)
 from allstop.adapters.processes.proc import stat_of
 from allstop.adapters.processes.sandbox.box_paths import on_host
-from allstop.adapters.processes.sandbox.bubblewrap import command, recipe_of
+from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
 from allstop.adapters.processes.sandbox.host_tools import Tools
-from allstop.adapters.processes.sandbox.launch_plan import scene_of
+from allstop.adapters.processes.sandbox.launch_plan import plan_launch
 from allstop.adapters.processes.sandbox.mounts import (
     Link,
     Readable,
     ReadableFile,
     Writable,
-    arranged,
+    arrange,
     is_within,
 )
 from allstop.adapters.processes.sandbox.setup_hints import (
@@ -35,37 +41,37 @@ from allstop.ports import Box
 def test_outer_places_come_before_inner_ones():
     inner, outer = Readable("/a/b", "/a/b"), Writable("/w", "/a")
 
-    assert arranged([inner, outer]) == (outer, inner)
+    assert arrange([inner, outer]) == (outer, inner)
 
 
 def test_what_is_seen_anyway_is_not_mounted_again():
     whole = Readable("/a", "/a")
 
-    assert arranged([ReadableFile("/a/b", "/a/b"), Link("x", "/a/c"), whole, whole]) == (whole,)
+    assert arrange([ReadableFile("/a/b", "/a/b"), Link("x", "/a/c"), whole, whole]) == (whole,)
 
 
 def test_a_workspace_comes_first_at_its_own_place():
     workspace = Writable("/w", "/a")
 
-    assert arranged([Readable("/a", "/a"), workspace]) == (workspace,)
+    assert arrange([Readable("/a", "/a"), workspace]) == (workspace,)
 
 
 def test_a_workspace_goes_into_what_can_only_be_read():
     outer, workspace = Readable("/a", "/a"), Writable("/w", "/a/b")
 
-    assert arranged([workspace, outer]) == (outer, workspace)
+    assert arrange([workspace, outer]) == (outer, workspace)
 
 
 def test_no_link_is_made_in_a_workspace():
     workspace = Writable("/w", "/a")
 
-    assert arranged([workspace, Link("x", "/a/b")]) == (workspace,)
+    assert arrange([workspace, Link("x", "/a/b")]) == (workspace,)
 
 
 def test_a_link_gives_way_to_the_folder_that_must_be_there():
     mount = Readable("/a/b/c", "/a/b/c")
 
-    assert arranged([Link("x", "/a/b"), mount]) == (mount,)
+    assert arrange([Link("x", "/a/b"), mount]) == (mount,)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +99,12 @@ def test_a_label_covers_itself_and_what_is_below(label, other, covered):
 def words(*said):
     result = ()
     for label, say in said:
-        result = with_word(result, Said(label, say))
+        result = with_order(result, LabelOrder(label, say))
     return result
 
 
 def test_the_last_word_that_covers_a_label_counts():
-    said = words(("", Say.FREEZE), ("a", Say.THAW), ("a/b", Say.FREEZE))
+    said = words(("", Order.FREEZE), ("a", Order.THAW), ("a/b", Order.FREEZE))
 
     assert [is_frozen(said, label) for label in ("c", "a", "a/b", "a/b/c")] == [
         True,
@@ -109,10 +115,12 @@ def test_the_last_word_that_covers_a_label_counts():
 
 
 def test_words_do_not_pile_up():
-    said = [("a", Say.FREEZE), ("a", Say.THAW)] * 10
+    said = [("a", Order.FREEZE), ("a", Order.THAW)] * 10
 
     assert words(*said) == ()
-    assert words(("a", Say.FREEZE), ("b", Say.FREEZE), ("", Say.FREEZE)) == (Said("", Say.FREEZE),)
+    assert words(("a", Order.FREEZE), ("b", Order.FREEZE), ("", Order.FREEZE)) == (
+        LabelOrder("", Order.FREEZE),
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,24 +167,24 @@ def test_the_innermost_mount_says_where_a_place_is_on_the_host():
         "/": "/",
     }
 
-    assert {place: on_host(place, box) for place in places} == places
+    assert {box_folders: on_host(box_folders, box) for box_folders in places} == places
 
 
 def options(words):
     """The options of each bwrap of a command, the outer one first."""
-    feeds = [word.words for word in words if isinstance(word, WordsFeed)]
-    return [tuple(part for word in feed for part in str(word).split("\0")) for feed in feeds]
+    inputs = [word.words for word in words if isinstance(word, ArgumentsInput)]
+    return [tuple(part for word in feed for part in str(word).split("\0")) for feed in inputs]
 
 
 @pytest.fixture
 def made(host, tmp_path):
     """The command for root and for a user."""
-    place = Place.made(tmp_path)
-    launch = place.launch("true", "argument")
+    box_folders = BoxFolders.make(tmp_path)
+    launch = box_folders.launch("true", "argument")
 
     def make(uid):
         other = msgspec.structs.replace(host, uid=uid, gid=uid)
-        return command(scene_of(launch, other), launch.box, recipe_of(other, "tag"))
+        return command(plan_launch(launch, other), launch.box, make_template(other, "tag"))
 
     return make
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { waitBefore } from './backoff'
 
-test('waits longer each time, up to the most, and never the same for all', () => {
+test('waits longer each time, up to the limit, with jitter', () => {
   const backoff = { first_ms: 100, most_ms: 1_000 }
 
   expect([0, 1, 2, 3, 4, 400].map((attempt) => waitBefore(attempt, backoff, 1))).toEqual([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { budgets, passing } from './budget'
+import { budgets, limitRule } from './budget'
 
-test('each budget says what was used, and of how much where there is a limit', () => {
+test('each budget has its usage, and its limit if there is one', () => {
   const tally = { turns: 3, input: 9_000, output: 1_000, cost_microusd: 250_000, busy_s: 61 }
   const found = budgets(tally, { turns: 10, cost_microusd: 1_000_000, time_s: 3_600 }, 120)
 
@@ -14,11 +14,11 @@ test('each budget says what was used, and of how much where there is a limit', (
   expect(found.map(({ limit }) => limit)).toEqual([10, undefined, 1_000_000, 3_600])
 })
 
-test('where only the time at work is limited, that is shown', () => {
+test('a limit of the working time is shown as such', () => {
   expect(budgets({ busy_s: 61 }, { busy_s: 600 }, 9_999).at(-1)?.words).toBe('1m of 10m')
 })
 
-test('whether the sum can pass the limit is said', () => {
-  expect(passing({ tokens: 5 }, 'hold exactly')).toBe('Budgets of tokens and cost hold exactly.')
-  expect(passing({}, 'hold exactly')).toMatch('There is no limit')
+test('the rule says whether usage can pass the limit', () => {
+  expect(limitRule({ tokens: 5 }, 'hold exactly')).toBe('Token and cost budgets hold exactly.')
+  expect(limitRule({}, 'hold exactly')).toMatch('No limits')
 })

@@ -38,10 +38,10 @@ test('reads files, hunks and line numbers', () => {
   expect(gone?.hunks[0]?.lines).toEqual([
     { kind: 'removed', text: '-- a line that looks like a header', before: 1, after: 0 },
   ])
-  expect(picture).toEqual({ path: 'pic.png', hunks: [], notes: ['no text'] })
+  expect(picture).toEqual({ path: 'pic.png', hunks: [], notes: ['binary'] })
 })
 
-test('says what changed besides lines, under the names that files really have', () => {
+test('reads renames, modes and quoted names', () => {
   const patch = `diff --git a/old b/a new name
 similarity index 100%
 rename from old
@@ -60,11 +60,11 @@ new file mode 120000
   expect(parsePatch(patch).map(({ path, notes }) => [path, notes])).toEqual([
     ['a new name', ['was old']],
     ['run.sh', ['mode 100644 → 100755']],
-    ['say "hi"\t', ['a symbolic link']],
+    ['say "hi"\t', ['symbolic link']],
   ])
 })
 
-test('puts what was removed beside what replaced it', () => {
+test('puts removed lines beside those that replace them', () => {
   const lines = parsePatch(PATCH)[0]!.hunks[0]!.lines
 
   expect(sideBySide(lines).map(({ left, right }) => [left?.text, right?.text])).toEqual([

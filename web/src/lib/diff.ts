@@ -1,11 +1,11 @@
-// A patch as git writes it, read into files, hunks and lines.
+// Git patches: a parser into files, hunks and lines.
 
 export type LineKind = 'same' | 'added' | 'removed'
 
 export interface DiffLine {
   kind: LineKind
   text: string
-  /** Line numbers, before and after; 0 where there is none. */
+  /** Line numbers before and after the change; 0 where there is none. */
   before: number
   after: number
 }
@@ -18,7 +18,7 @@ export interface Hunk {
 export interface DiffFile {
   path: string
   hunks: Hunk[]
-  /** What changed besides its lines. */
+  /** Changes besides its lines, such as a rename. */
   notes: string[]
 }
 
@@ -61,7 +61,7 @@ export function parsePatch(patch: string): DiffFile[] {
   return files
 }
 
-/** A line between a file's name and its first hunk. */
+/** Reads a line between a file's name and its first hunk. */
 function readHeader(line: string, file: DiffFile): void {
   const name =
     /^(?:\+\+\+ "?b\/|rename to )/.test(line) && line.replace(/^(?:\+\+\+|rename to) /, '')
@@ -74,16 +74,16 @@ function readHeader(line: string, file: DiffFile): void {
   else if (mode) file.notes.push(`mode ${mode}`)
   else if (now) file.notes.push(`${file.notes.pop() ?? 'mode'} → ${now}`)
   else if (KINDS[kind]) file.notes.push(KINDS[kind])
-  else if (line.startsWith('Binary files ')) file.notes.push('no text')
+  else if (line.startsWith('Binary files ')) file.notes.push('binary')
 }
 
 const KINDS: Record<string, string> = {
-  '100755': 'a program',
-  '120000': 'a symbolic link',
-  '160000': 'a submodule',
+  '100755': 'executable',
+  '120000': 'symbolic link',
+  '160000': 'submodule',
 }
 
-/** Git puts names with quotes, backslashes or control characters into quotes. */
+/** Git quotes names that contain quotes, backslashes or control characters. */
 function unquoted(name: string): string {
   if (!/^".*"$/.test(name)) return name
   const known: Record<string, string> = { t: '\t', n: '\n', r: '\r' }
@@ -103,7 +103,7 @@ export function linesOf(file: DiffFile): DiffLine[] {
   return file.hunks.flatMap(({ lines }) => lines)
 }
 
-/** The same lines side by side: what was removed beside what came in its place. */
+/** The lines side by side: removed ones on the left of those that replace them. */
 export function sideBySide(lines: readonly DiffLine[]): Pair[] {
   const pairs: Pair[] = []
   let removed: DiffLine[] = []

@@ -1,4 +1,4 @@
-// What agents write can't do anything; tests/browser says the same to a real browser.
+// Markdown of agents is harmless; tests/browser checks the same in a real browser.
 import { expect, test } from 'vitest'
 import { html } from './markdown'
 
@@ -29,29 +29,29 @@ test.each([
   }
 })
 
-// happy-dom loses the first element of what is cleaned, hence a first paragraph in these.
+// happy-dom drops the first element when sanitizing, so each text starts with a paragraph.
 const after = (markdown: string) =>
   String(html(`first\n\n${markdown}`))
     .split('\n')
     .slice(1)
     .join('\n')
 
-test('a link opens elsewhere and tells nobody where it was', () => {
+test('a link opens in a new tab without a referrer', () => {
   expect(after('[docs](https://docs.example/a)')).toBe(
     '<p><a href="https://docs.example/a" rel="noopener noreferrer nofollow" target="_blank">docs</a></p>\n',
   )
 })
 
-test('Markdown is shown as such, headings below those of the page', () => {
+test('Markdown is rendered, with headings below those of the page', () => {
   expect(after('# Title\n\n- **a**\n- `b`')).toBe(
     '<h3>Title</h3>\n<ul>\n<li><strong>a</strong></li>\n<li><code>b</code></li>\n</ul>\n',
   )
 })
 
-test('raw HTML and hidden letters are visible text', () => {
+test('raw HTML and hidden characters are visible text', () => {
   expect(after('a <b>c</b> d\u202e')).toBe('<p>a &lt;b&gt;c&lt;/b&gt; d⟨U+202E⟩</p>\n')
 })
 
-test('what a terminal would do is gone', () => {
+test('terminal codes are removed', () => {
   expect(after('a \x1b]0;owned\x07\x1b[31mred\x1b[0m\x1b[2J b\x9b1A')).toBe('<p>a red b</p>\n')
 })

@@ -1,17 +1,17 @@
-// What agents write, as HTML that can do nothing: no raw HTML, no pictures, no scripts, no commands
-// of a terminal, and links only to places a person may want to open.
+// Markdown of agents as safe HTML: no raw HTML, no pictures, no scripts, no terminal codes, and
+// links only to web and mail addresses.
 
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
-import { plain } from './terminal'
+import { plain } from './terminal-text'
 
 const TAGS = [
   ...['a', 'blockquote', 'br', 'code', 'del', 'em', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol'],
   ...['p', 'pre', 'strong', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'],
 ]
 const LINKS = /^(?:https?|mailto):/i
-/** A link opens beside the page and tells nobody where it was. */
-const ELSEWHERE = 'rel="noopener noreferrer nofollow" target="_blank"'
+/** A link opens in a new tab and sends no referrer. */
+const NEW_TAB = 'rel="noopener noreferrer nofollow" target="_blank"'
 
 const marked = new Marked({
   gfm: true,
@@ -20,13 +20,13 @@ const marked = new Marked({
     html: ({ text }) => escaped(text),
     image: ({ text, href }) => escaped(`[picture: ${text || href}]`),
     heading({ tokens, depth }) {
-      // A message's headings stand below the page's own.
+      // Headings of a message rank below the page's own.
       const level = Math.min(6, depth + 2)
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`
     },
     link({ tokens, href }) {
       const words = this.parser.parseInline(tokens)
-      return LINKS.test(href) ? `<a href="${escaped(href)}" ${ELSEWHERE}>${words}</a>` : words
+      return LINKS.test(href) ? `<a href="${escaped(href)}" ${NEW_TAB}>${words}</a>` : words
     },
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parsePatch } from './diff'
-import { keyOf, placed, readDrafts, sendingTo, spotOf, unsent, written } from './remarks'
+import { keyOf, placeRemarks, readDrafts, positionOf, unsent, written } from './remarks'
 
 const FILES = parsePatch(`diff --git a/a.py b/a.py
 --- a/a.py
@@ -16,25 +16,25 @@ const remark = (id: string, line: number, quoted: string, removed = false) => ({
   ...{ id, file: 'a.py', line, quoted, removed, text: 'why?' },
 })
 
-test('a line is named by its number on its side', () => {
-  expect(spotOf('a.py', same!)).toMatchObject({ line: 4, removed: false, quoted: 'same' })
-  expect(spotOf('a.py', old!)).toMatchObject({ line: 5, removed: true, quoted: 'old' })
-  expect(spotOf('a.py', fresh!)).toMatchObject({ line: 5, removed: false, quoted: 'new' })
-  expect(keyOf(spotOf('a.py', old!))).not.toBe(keyOf(spotOf('a.py', fresh!)))
+test('a line has its number before or after the change', () => {
+  expect(positionOf('a.py', same!)).toMatchObject({ line: 4, removed: false, quoted: 'same' })
+  expect(positionOf('a.py', old!)).toMatchObject({ line: 5, removed: true, quoted: 'old' })
+  expect(positionOf('a.py', fresh!)).toMatchObject({ line: 5, removed: false, quoted: 'new' })
+  expect(keyOf(positionOf('a.py', old!))).not.toBe(keyOf(positionOf('a.py', fresh!)))
 })
 
-test('a remark stays at its line while that is the same, and is shown apart afterwards', () => {
-  const found = placed(FILES, [
+test('a remark stays at its line until the line changes', () => {
+  const found = placeRemarks(FILES, [
     { at: AT, text: 'All in all', remarks: [remark('1', 5, 'new'), remark('2', 5, 'old', true)] },
     { at: AT, remarks: [remark('3', 5, 'newer'), remark('4', 99, 'new')] },
   ])
 
   expect([...found.onLines.values()].flat().map(({ id }) => id)).toEqual(['1', '2'])
   expect(found.elsewhere.map(({ id }) => id)).toEqual(['3', '4'])
-  expect(found.words).toEqual([{ at: AT, text: 'All in all' }])
+  expect(found.general).toEqual([{ at: AT, text: 'All in all' }])
 })
 
-test('what got through is no draft any more', () => {
+test('a sent remark is no draft', () => {
   const drafts = { text: 'All in all', remarks: [remark('1', 5, 'new'), remark('2', 4, 'same')] }
   const first = { at: AT, remarks: [remark('1', 5, 'new')] }
 
@@ -46,7 +46,7 @@ test('what got through is no draft any more', () => {
   })
 })
 
-test('whatever a browser has kept is read as drafts', () => {
+test('stored drafts are read, anything else is ignored', () => {
   const drafts = { text: '', remarks: [remark('1', 5, 'new')] }
 
   expect(readDrafts(JSON.stringify(drafts))).toEqual(drafts)
@@ -60,11 +60,4 @@ test('whatever a browser has kept is read as drafts', () => {
   ])
     expect(readDrafts(kept)).toEqual({ text: '', remarks: [] })
   expect(written({ text: '', remarks: [{ ...remark('1', 5, 'new'), text: ' ' }] })).toEqual([])
-})
-
-test('what sending does depends on how the task stands', () => {
-  expect(sendingTo('review')).toBe('Send back')
-  expect(sendingTo('active')).toBe('Send to the agent')
-  expect(sendingTo('timeout')).toBe('Retry with it')
-  expect(sendingTo('done')).toBe('')
 })

@@ -1,42 +1,42 @@
-// Remarks on lines of a diff: which line each is about, and which were sent already.
+// Remarks on lines of a diff: drafts, sent ones, and the line that each belongs to.
 
 import type { DiffFile, DiffLine } from './diff'
-import type { Remark, Review } from './wire'
+import type { Remark, Review } from './api-types'
 
-/** A line as a remark names it: by the number it has on its side. */
-export interface Spot {
+/** A line of a diff; `removed` says that the number is the one before the change. */
+export interface DiffPosition {
   file: string
   line: number
   removed: boolean
   quoted: string
 }
 
-/** Not sent yet. */
-export interface Draft extends Spot {
+/** A remark that was not sent yet. */
+export interface RemarkDraft extends DiffPosition {
   id: string
   text: string
 }
 
-export interface Drafts {
-  /** Said of the whole. */
+export interface StoredDrafts {
+  /** A remark on the change as a whole. */
   text: string
-  remarks: Draft[]
+  remarks: RemarkDraft[]
 }
 
-export interface Sent extends Remark {
+export interface SentRemark extends Remark {
   at: string
 }
 
-export interface Placed {
-  /** By the key of its line. */
-  onLines: Map<string, Sent[]>
-  /** Whose line is no longer there, or another now. */
-  elsewhere: Sent[]
-  /** Said of the whole, where something was. */
-  words: { at: string; text: string }[]
+export interface PlacedRemarks {
+  /** By the key of the line. */
+  onLines: Map<string, SentRemark[]>
+  /** Remarks whose line is gone or has changed. */
+  elsewhere: SentRemark[]
+  /** Remarks on the change as a whole. */
+  general: { at: string; text: string }[]
 }
 
-export function spotOf(file: string, line: DiffLine): Spot {
+export function positionOf(file: string, line: DiffLine): DiffPosition {
   const removed = line.kind === 'removed'
   return { file, line: removed ? line.before : line.after, removed, quoted: line.text }
 }
@@ -45,22 +45,25 @@ export function keyOf({
   file,
   line,
   removed,
-}: Pick<Spot, 'file' | 'line'> & { removed?: boolean }) {
+}: Pick<DiffPosition, 'file' | 'line'> & { removed?: boolean }) {
   return `${removed ? '-' : '+'}${line} ${file}`
 }
 
-/** Where remarks belong in the diff as it is now. */
-export function placed(files: readonly DiffFile[], reviews: readonly Review[]): Placed {
+/** Finds the line of each sent remark in the current diff. */
+export function placeRemarks(
+  files: readonly DiffFile[],
+  reviews: readonly Review[],
+): PlacedRemarks {
   const quotes = new Map(
     files.flatMap(({ path, hunks }) =>
       hunks.flatMap(({ lines }) =>
-        lines.map((line) => [keyOf(spotOf(path, line)), line.text] as const),
+        lines.map((line) => [keyOf(positionOf(path, line)), line.text] as const),
       ),
     ),
   )
-  const found: Placed = { onLines: new Map(), elsewhere: [], words: [] }
+  const found: PlacedRemarks = { onLines: new Map(), elsewhere: [], general: [] }
   for (const { at, text, remarks = [] } of reviews) {
-    if (text) found.words.push({ at, text })
+    if (text) found.general.push({ at, text })
     for (const remark of remarks) {
       const key = keyOf(remark)
       if (quotes.get(key) !== (remark.quoted ?? '')) found.elsewhere.push({ ...remark, at })
@@ -70,37 +73,30 @@ export function placed(files: readonly DiffFile[], reviews: readonly Review[]): 
   return found
 }
 
-/** Without those that got through, although perhaps nobody was told so. */
-export function unsent(drafts: Drafts, reviews: readonly Review[]): Drafts {
+/** Without drafts that the server already has: the answer to sending them may have been lost. */
+export function unsent(drafts: StoredDrafts, reviews: readonly Review[]): StoredDrafts {
   const sent = new Set(reviews.flatMap(({ remarks = [] }) => remarks.map(({ id }) => id)))
   const remarks = drafts.remarks.filter(({ id }) => !sent.has(id))
   const isSame = remarks.length === drafts.remarks.length
   return isSame ? drafts : { text: remarks.length ? drafts.text : '', remarks }
 }
 
-export function written({ remarks }: Drafts): Draft[] {
+export function written({ remarks }: StoredDrafts): RemarkDraft[] {
   return remarks.filter(({ text }) => text.trim())
 }
 
-/** What a browser has kept; whatever is there, it is a list of drafts. */
-export function readDrafts(kept: string | null): Drafts {
+/** Reads drafts from the browser's storage; anything else counts as no drafts. */
+export function readDrafts(stored: string | null): StoredDrafts {
   try {
-    const { text, remarks } = JSON.parse(kept ?? '') as Drafts
+    const { text, remarks } = JSON.parse(stored ?? '') as StoredDrafts
     if (typeof text === 'string' && Array.isArray(remarks) && remarks.every(isDraft))
       return { text, remarks }
   } catch {
-    // nothing was kept
+    // nothing was stored, or not by this page
   }
   return { text: '', remarks: [] }
 }
 
-function isDraft(one: Partial<Draft>): boolean {
+function isDraft(one: Partial<RemarkDraft>): boolean {
   return typeof one.id === 'string' && typeof one.file === 'string' && typeof one.text === 'string'
-}
-
-/** What sending does to a task as it stands; nothing where nobody would read it. */
-export function sendingTo(status: string): string {
-  if (status === 'review') return 'Send back'
-  if (status === 'active' || status === 'waiting') return 'Send to the agent'
-  return ['blocked', 'failed', 'timeout'].includes(status) ? 'Retry with it' : ''
 }

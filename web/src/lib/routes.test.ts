@@ -11,7 +11,7 @@ test.each([
   expect(parse(hash)).toEqual(route)
 })
 
-test('what is written is read back', () => {
+test('an address is parsed back to the same route', () => {
   expect(parse(href('runs', 'board/a b?', { at: '3', none: '' }))).toEqual({
     page: 'runs',
     what: 'board/a b?',

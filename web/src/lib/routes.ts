@@ -1,8 +1,8 @@
-// The address after `#`: which page is shown, and of what.
+// Routes: the part of the address after `#` names the page and its subject.
 
 export interface Route {
   page: string
-  /** What comes after the page: a task, a thread. */
+  /** The subject of the page: a task, a thread, a run. */
   what: string
   query: Record<string, string>
 }

@@ -1,31 +1,35 @@
-// Settings as the page shows them: in groups, found by words, read from what was filled in.
+// Settings: search, groups, and values as text and back.
 
-import type { SettingList } from './wire'
+import type { SettingList } from './api-types'
 
 export type Setting = SettingList['settings'][number]
 
-export interface Wanted {
+export interface SettingFilter {
   text: string
-  /** Only what differs from its default. */
-  onlyOwn: boolean
+  /** Only those that differ from their default. */
+  onlyChanged: boolean
 }
 
-export function isOwn(row: Setting): boolean {
+/** Whether it is set in a file or differs from its default. */
+export function isChanged(row: Setting): boolean {
   return row.written || JSON.stringify(row.value) !== JSON.stringify(row.default)
 }
 
-/** What has the words in its name comes before what only speaks of them. */
-export function fitting(rows: readonly Setting[], { text, onlyOwn }: Wanted): Setting[] {
+/** Settings that match; those with the words in their name come first. */
+export function matchingSettings(
+  rows: readonly Setting[],
+  { text, onlyChanged }: SettingFilter,
+): Setting[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const isIn = (all: string) => words.every((word) => all.toLowerCase().includes(word))
   const found = rows
-    .filter((row) => !onlyOwn || isOwn(row))
+    .filter((row) => !onlyChanged || isChanged(row))
     .filter(({ key, description }) => isIn(`${key} ${description}`))
   return [...found.filter(({ key }) => isIn(key)), ...found.filter(({ key }) => !isIn(key))]
 }
 
-/** By table: each agent is one of its own. */
-export function grouped(rows: readonly Setting[]): [string, Setting[]][] {
+/** By TOML table; each agent is a table of its own. */
+export function groupByTable(rows: readonly Setting[]): [string, Setting[]][] {
   const groups = new Map<string, Setting[]>()
   for (const row of rows) {
     const name = tableOf(row.key)
@@ -40,7 +44,7 @@ function tableOf(key: string): string {
   return /^agents\.(?:"(?:[^"\\]|\\.)*"|[^."]+)/.exec(key)?.[0] ?? key.split('.', 1)[0]!
 }
 
-export function shown(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'not set'
   if (typeof value === 'string') return value || '""'
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
@@ -48,16 +52,16 @@ export function shown(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** What stands in the field before anything is changed. */
-export function asText(form: Setting['form'], value: unknown): string {
+/** The initial text of the field. */
+export function fieldText(form: Setting['form'], value: unknown): string {
   if (value === null || value === undefined) return ''
   if (form === 'lines' && Array.isArray(value)) return value.join('\n')
   if (form === 'tables') return JSON.stringify(value, null, 2)
   return String(value)
 }
 
-/** What was filled in, as a value. What is no number stays text: the server says what belongs there. */
-export function asValue(form: Setting['form'], text: string): unknown {
+/** The value in the field. Text in a number field stays text: the server explains the error. */
+export function fieldValue(form: Setting['form'], text: string): unknown {
   switch (form) {
     case 'switch':
       return text === 'true'

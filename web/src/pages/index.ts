@@ -1,16 +1,21 @@
-// Every page: a folder here and a line in this table. Each is loaded when it is first looked at.
+// Every page of the navigation and the pages reached from others. Each is loaded on its first
+// visit. Pages for kinds of runs stand in `kinds`.
 
 import type { Component } from 'svelte'
+import { KINDS } from '../kinds'
 import type { IconName } from '../parts/Icon.svelte'
 
 export interface PageEntry {
   name: string
   title: string
-  /** `g` and then this key goes there; a page without one is reached from others. */
+  /** `g` and then this key opens the page. A page without one is reached from others. */
   letter?: string
+  /** A page with an icon is in the navigation. */
   icon?: IconName
   load: () => Promise<{ default: Component }>
 }
+
+const [boardPage, ...kindPages] = KINDS.flatMap(({ page }) => page ?? [])
 
 export const PAGES: readonly PageEntry[] = [
   {
@@ -20,13 +25,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'home',
     load: () => import('./home/Home.svelte'),
   },
-  {
-    name: 'board',
-    title: 'Board',
-    letter: 'b',
-    icon: 'board',
-    load: () => import('./board/Board.svelte'),
-  },
+  boardPage!,
   {
     name: 'inbox',
     title: 'Inbox',
@@ -34,20 +33,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'inbox',
     load: () => import('./inbox/Inbox.svelte'),
   },
-  {
-    name: 'rooms',
-    title: 'Rooms',
-    letter: 'r',
-    icon: 'rooms',
-    load: () => import('./rooms/Rooms.svelte'),
-  },
-  {
-    name: 'auto',
-    title: 'Full auto',
-    letter: 'a',
-    icon: 'auto',
-    load: () => import('./auto/Auto.svelte'),
-  },
+  ...kindPages,
   {
     name: 'history',
     title: 'History',
@@ -64,7 +50,6 @@ export const PAGES: readonly PageEntry[] = [
   },
   { name: 'start', title: 'Start', load: () => import('./start/Start.svelte') },
   { name: 'usage', title: 'Usage', load: () => import('./usage/Usage.svelte') },
-  { name: 'task', title: 'Task', load: () => import('./task/Task.svelte') },
 ]
 
 export function pageOf(name: string): PageEntry | undefined {

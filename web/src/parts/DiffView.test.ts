@@ -1,7 +1,7 @@
 import { render } from '@testing-library/svelte'
 import { expect, test } from 'vitest'
-import type { Diff } from '../lib/wire'
-import { Remarking } from '../state/remarking.svelte'
+import type { Diff } from '../lib/api-types'
+import { RemarkDrafts } from '../state/remark-drafts.svelte'
 import DiffView from './DiffView.svelte'
 
 const head = (name: string) =>
@@ -10,14 +10,14 @@ const known = (path: string, added: number) => ({ path, change: 'added', added, 
 
 function shown(diff: Partial<Diff>) {
   const whole = { task: 'T1', base: 'b'.repeat(40), tip: 'c'.repeat(40), cut: false, ...diff }
-  const remarking = new Remarking('T1', '/tasks')
+  const remarkDrafts = new RemarkDrafts('T1', '/tasks')
   const { container } = render(DiffView, {
-    ...{ diff: whole as Diff, isSideBySide: false, remarking, canRemark: false },
+    ...{ diff: whole as Diff, isSideBySide: false, remarkDrafts, canRemark: false },
   })
   return container
 }
 
-test('a file of which nothing is shown is named, and one that is cut says so', () => {
+test('a file without lines is listed, and a cut one says so', () => {
   const container = shown({
     patch: `${head('whole')}+x\n${head('half')}+x\n`,
     files: [known('whole', 1), known('half', 9), known('run.sh', 3)],
@@ -31,16 +31,16 @@ test('a file of which nothing is shown is named, and one that is cut says so', (
   expect(container.textContent).toContain('git diff bbbbbbbbbb cccccccccc')
 })
 
-test('what is long is drawn only when somebody opens it', () => {
+test('a long file is drawn only when it is opened', () => {
   const patch = head('long') + '+x\n'.repeat(2_000) + head('short') + '+x\n'
   const container = shown({ patch, files: [known('long', 2_000), known('short', 1)] })
 
   const [long, short] = container.querySelectorAll('details')
-  expect([long?.open, long?.querySelector('table')]).toEqual([false, null])
+  expect([long?.open, long?.querySelector('sessionSetup')]).toEqual([false, null])
   expect(short?.querySelectorAll('tr')).toHaveLength(1)
 })
 
-test('what a terminal would obey is shown for what it is', () => {
+test('control characters are shown', () => {
   const container = shown({ patch: `${head('odd')}+\x1b[2Jx\ry\tz\r\n`, files: [known('odd', 1)] })
 
   expect(container.querySelector('td.text')?.textContent).toBe('⟨U+001B⟩[2Jx⟨U+000D⟩y\tz\r')

@@ -16,7 +16,7 @@ function tabs(chosen: string) {
   return { told, buttons: [...container.querySelectorAll<HTMLElement>('[role=tab]')], container }
 }
 
-test('only the chosen tab is reached by Tab, and it names the panel', () => {
+test('only the selected tab is reached by Tab, and it labels the panel', () => {
   const { buttons, container } = tabs('changes')
 
   expect(buttons.map(({ tabIndex }) => tabIndex)).toEqual([-1, 0])
@@ -39,7 +39,7 @@ test.each([
   expect(told).toEqual([to])
 })
 
-test('a click chooses, other keys do not', () => {
+test('a click selects, other keys do not', () => {
   const { told, buttons } = tabs('log')
 
   buttons[0]!.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }))

@@ -1,6 +1,6 @@
 import { render } from '@testing-library/svelte'
 import { expect, test } from 'vitest'
-import type { CheckLine } from '../lib/gate'
+import type { CheckLine } from '../lib/gate-checks'
 import Verification from './Verification.svelte'
 
 const GATE: CheckLine[] = [
@@ -15,7 +15,7 @@ const words = (element: Element | null | undefined) =>
   element?.textContent?.replace(/\s+/g, ' ').trim()
 
 test('before a gate has run it says so', () => {
-  expect(words(render(Verification, { gate: [] }).container)).toContain('No check has run yet.')
+  expect(words(render(Verification, { gate: [] }).container)).toContain('No checks have run yet.')
 })
 
 test('each check has a line, and a failed one its verdict and output as text', () => {
@@ -30,14 +30,14 @@ test('each check has a line, and a failed one its verdict and output as text', (
   expect(words(running)).toBe('● Types running...')
 })
 
-test('of a check that runs again nothing is said yet', () => {
+test('a check that runs again has no output yet', () => {
   const gate: CheckLine[] = [{ name: FAILURE.name, state: 'running', time: '', required: true }]
   const { container } = render(Verification, { gate, failures: [FAILURE] })
 
   expect(container.textContent).not.toContain('exit code')
 })
 
-test('a check that need not pass warns', () => {
+test('an optional check warns', () => {
   const gate: CheckLine[] = [
     { name: 'Style', state: 'timeout', time: '60s / 60s', required: false },
   ]

@@ -1,14 +1,14 @@
-// Words, marks and tones for where things stand.
+// The word, mark and tone for each status.
 
 export type Tone = 'quiet' | 'work' | 'good' | 'attention' | 'bad'
 
-interface Look {
+interface StatusStyle {
   word: string
   mark: string
   tone: Tone
 }
 
-const LOOKS: Record<string, Look> = {
+const STYLES: Record<string, StatusStyle> = {
   pending: { word: 'pending', mark: '○', tone: 'quiet' },
   active: { word: 'running', mark: '●', tone: 'work' },
   running: { word: 'running', mark: '●', tone: 'work' },
@@ -32,6 +32,6 @@ const LOOKS: Record<string, Look> = {
   stopped: { word: 'stopped', mark: '■', tone: 'bad' },
 }
 
-export function lookOf(status: string): Look {
-  return LOOKS[status] ?? { word: status.replaceAll('_', ' '), mark: '·', tone: 'quiet' }
+export function statusStyle(status: string): StatusStyle {
+  return STYLES[status] ?? { word: status.replaceAll('_', ' '), mark: '·', tone: 'quiet' }
 }

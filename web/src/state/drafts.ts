@@ -1,19 +1,19 @@
-// Words that were typed and not sent: they outlive a look at another page, and a reload of this one.
+// Drafts: text that was typed and not sent survives a change of page and a reload.
 
-import { world } from './world.svelte'
+import { connection } from './connection.svelte'
 
 export const drafts = {
-  of(what: string): string {
-    return sessionStorage.getItem(key(what)) ?? ''
+  of(name: string): string {
+    return sessionStorage.getItem(key(name)) ?? ''
   },
 
-  keep(what: string, text: string): void {
-    if (text) sessionStorage.setItem(key(what), text)
-    else sessionStorage.removeItem(key(what))
+  store(name: string, text: string): void {
+    if (text) sessionStorage.setItem(key(name), text)
+    else sessionStorage.removeItem(key(name))
   },
 }
 
-/** Another repository may be served at the same address later. */
-function key(what: string): string {
-  return `allstop.draft.${world.health?.repository ?? ''}/${what}`
+/** With the repository: another one may be served at the same address later. */
+function key(name: string): string {
+  return `allstop.draft.${connection.health?.repository ?? ''}/${name}`
 }

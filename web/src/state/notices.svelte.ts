@@ -1,4 +1,4 @@
-// Short notices: what was done, and what was refused and why.
+// Short notices: results of commands, and errors.
 
 import { Refusal } from '../lib/api'
 
@@ -6,7 +6,7 @@ export interface Notice {
   number: number
   text: string
   hint: string
-  isTrouble: boolean
+  isError: boolean
 }
 
 const SHOWN_MS = 6_000
@@ -15,24 +15,24 @@ class Notices {
   all = $state.raw<Notice[]>([])
   #count = 0
 
-  tell(text: string): void {
-    this.#add({ number: ++this.#count, text, hint: '', isTrouble: false })
+  info(text: string): void {
+    this.#add({ number: ++this.#count, text, hint: '', isError: false })
   }
 
-  failed(error: unknown): void {
+  error(error: unknown): void {
     const hint = error instanceof Refusal ? error.hint : ''
     const text = error instanceof Error ? error.message : String(error)
-    this.#add({ number: ++this.#count, text, hint, isTrouble: true })
+    this.#add({ number: ++this.#count, text, hint, isError: true })
   }
 
-  drop(notice: Notice): void {
+  close(notice: Notice): void {
     this.all = this.all.filter((each) => each !== notice)
   }
 
   #add(notice: Notice): void {
     this.all = [...this.all.slice(-3), notice]
-    // Trouble stays until it is put away.
-    if (!notice.isTrouble) setTimeout(() => this.drop(notice), SHOWN_MS)
+    // An error stays until the person closes it.
+    if (!notice.isError) setTimeout(() => this.close(notice), SHOWN_MS)
   }
 }
 

@@ -1,77 +1,78 @@
-// One thread of a room: what was said in it, and what is just being said.
+// One thread of a room: its transcript, and the text that an agent is just writing.
 
 import { get, part } from '../lib/api'
-import { heard, recalled, type Flow } from '../lib/flowing'
-import { hear, joined, SILENCE, type Talk } from '../lib/talk'
-import type { LiveList, LiveText, RoomEvent, RoomEvents } from '../lib/wire'
-import { world } from './world.svelte'
+import { appendPiece, withHistory, type StreamedText } from '../lib/live-text'
+import { withEvents, mergedEvents, EMPTY_TRANSCRIPT, type Transcript } from '../lib/transcript'
+import type { LiveList, LiveText, RoomEvent, RoomEvents } from '../lib/api-types'
+import { roomRun } from '../lib/runs'
+import { rooms } from './rooms.svelte'
 
 export class Room {
-  talk = $state.raw<Talk>(SILENCE)
+  transcript = $state.raw<Transcript>(EMPTY_TRANSCRIPT)
   isLoaded = $state(false)
-  trouble = $state.raw<Error>()
-  /** Words in flight, by their call. A call may be heard of before it is known, or after its end. */
-  #words = $state.raw(new Map<string, Flow>())
+  error = $state.raw<Error>()
+  /** Live text by call. Text may come before the call is known, or after its end. */
+  #live = $state.raw(new Map<string, StreamedText>())
   #events: readonly RoomEvent[] = []
-  /** Everything up to this record was fetched. */
+  /** The number of the last event that was fetched. */
   #fetched = 0
 
-  words = $derived((this.talk.call && this.#words.get(this.talk.call.id)?.text) ?? '')
+  liveText = $derived((this.transcript.call && this.#live.get(this.transcript.call.id)?.text) ?? '')
 
   constructor(readonly thread: string) {}
 
   get run(): string {
-    return `room:${this.thread}`
+    return roomRun(this.thread)
   }
 
   listen(): () => void {
-    return world.listen(this.thread, (events, live) => {
-      if (events.length) this.#hear(events)
-      if (live.length) this.#say(live)
+    return rooms.listen(this.thread, (events, live) => {
+      if (events.length) this.#addEvents(events)
+      if (live.length) this.#addLive(live)
     })
   }
 
-  /** Fetch what was said; what the stream says meanwhile comes after it. */
+  /** Fetches the transcript; events that arrive meanwhile come after it. */
   async load(): Promise<void> {
     try {
-      const history = await whole(this.thread)
-      this.#events = joined(history, this.#events)
+      const history = await fetchHistory(this.thread)
+      this.#events = mergedEvents(history, this.#events)
       this.#fetched = history.at(-1)?.seq ?? 0
-      this.talk = hear(SILENCE, this.#events)
-      this.trouble = undefined
+      this.transcript = withEvents(EMPTY_TRANSCRIPT, this.#events)
+      this.error = undefined
       this.isLoaded = true
-      if (this.talk.call) await this.#recall()
+      if (this.transcript.call) await this.#loadLive()
     } catch (error) {
-      this.trouble = error as Error
+      this.error = error as Error
     }
   }
 
-  /** What was said before this page came. */
-  async #recall(): Promise<void> {
+  /** Fetches the live text that came before this page was opened. */
+  async #loadLive(): Promise<void> {
     const { words } = await get<LiveList>(`/runs/${part(this.run)}/live`)
-    this.#say(words, recalled)
+    this.#addLive(words, withHistory)
   }
 
-  #hear(events: readonly RoomEvent[]): void {
-    const news = events.filter(({ seq }) => seq > this.#fetched)
-    this.#events = [...this.#events, ...news]
+  #addEvents(events: readonly RoomEvent[]): void {
+    const added = events.filter(({ seq }) => seq > this.#fetched)
+    this.#events = [...this.#events, ...added]
     if (!this.isLoaded) return
-    this.talk = hear(this.talk, news)
-    const { call } = this.talk
-    if (news.some(({ type }) => type === 'agent_call'))
-      this.#words = new Map([...this.#words].filter(([id]) => id === call?.id))
+    this.transcript = withEvents(this.transcript, added)
+    const { call } = this.transcript
+    if (added.some(({ type }) => type === 'agent_call'))
+      this.#live = new Map([...this.#live].filter(([id]) => id === call?.id))
   }
 
-  #say(live: readonly LiveText[], join = heard): void {
-    const words = new Map(this.#words)
+  #addLive(live: readonly LiveText[], join = appendPiece): void {
+    const words = new Map(this.#live)
     for (const piece of live)
       if (piece.kind === 'text') words.set(piece.call, join(words.get(piece.call), piece))
-    this.#words = words
+    this.#live = words
   }
 }
 
-async function whole(thread: string): Promise<RoomEvent[]> {
-  if (!world.talk(thread)) return [] // nobody has spoken there yet
+async function fetchHistory(thread: string): Promise<RoomEvent[]> {
+  if (!rooms.get(thread)) return [] // a new thread
   const events: RoomEvent[] = []
   for (let after = 0; ;) {
     const page = await get<RoomEvents>(`/rooms/${part(thread)}/events?after=${after}`)

@@ -1,26 +1,26 @@
-// Which page is shown.
+// The current route, and the filters that each page had last.
 
 import { href, parse, type Route } from '../lib/routes'
 
-class Here {
-  is = $state.raw<Route>(parse(location.hash))
-  /** What the page in sight calls itself. */
+class CurrentRoute {
+  current = $state.raw<Route>(parse(location.hash))
+  /** The heading of the current page. */
   heading = $state('')
   #queries = $state.raw<Record<string, Route['query']>>({})
 
   constructor() {
-    this.#come()
-    addEventListener('hashchange', () => this.#come())
+    this.#read()
+    addEventListener('hashchange', () => this.#read())
   }
 
-  /** The address of a page as it was looked at last, with its filter. */
-  back(page: string): string {
+  /** The address of a page with the filter it had last. */
+  lastAddress(page: string): string {
     return href(page, '', this.#queries[page])
   }
 
-  #come(): void {
-    this.is = parse(location.hash)
-    const { page, what, query } = this.is
+  #read(): void {
+    this.current = parse(location.hash)
+    const { page, what, query } = this.current
     if (!what) this.#queries = { ...this.#queries, [page]: query }
   }
 
@@ -28,11 +28,11 @@ class Here {
     location.hash = href(page, what, query)
   }
 
-  /** Change what the address asks for without a step back in history. */
-  ask(query: Record<string, string>): void {
-    history.replaceState(null, '', href(this.is.page, this.is.what, query))
-    this.#come()
+  /** Changes the query without a new entry in the browser's history. */
+  setQuery(query: Record<string, string>): void {
+    history.replaceState(null, '', href(this.current.page, this.current.what, query))
+    this.#read()
   }
 }
 
-export const route = new Here()
+export const route = new CurrentRoute()

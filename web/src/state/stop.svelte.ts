@@ -1,35 +1,37 @@
-// Allstop, as the button shows it.
+// Allstop: whether everything is stopped, and the request that stops it.
 
-import { stopEverything, type Stop } from '../lib/allstop'
 import { command } from '../lib/api'
+import type { HoldView } from '../lib/api-types'
+import { stopEverything, type StopState } from '../lib/stop-request'
 import { notices } from './notices.svelte'
-import { world } from './world.svelte'
 
-class Stopping {
-  is = $state.raw<Stop>({ is: 'ready' })
+class Allstop {
+  /** The state of this page's own request. */
+  request = $state.raw<StopState>({ is: 'ready' })
+  /** The server's state; any person may have changed it. */
+  hold = $state.raw<HoldView>()
 
-  /** Whether everything is stopped, by this page or by anybody. */
   get isStopped(): boolean {
-    return world.hold?.hold === 'stopped'
+    return this.hold?.hold === 'stopped'
   }
 
   stop = async () => {
-    if (this.is.is === 'stopping') return
-    if (!(await stopEverything((now) => (this.is = now), './api/v1/allstop'))) return
-    // The stream would say so too, if it works.
-    const { stops = 0, by = '' } = world.hold ?? {}
-    world.hold = { hold: 'stopped', since: new Date().toISOString(), by, stops }
+    if (this.request.is === 'stopping') return
+    if (!(await stopEverything((state) => (this.request = state), './api/v1/allstop'))) return
+    // The event stream reports it too, but it may be broken.
+    const { stops = 0, by = '' } = this.hold ?? {}
+    this.hold = { hold: 'stopped', since: new Date().toISOString(), by, stops }
   }
 
   resume = async () => {
     try {
       await command('all', 'resume')
-      this.is = { is: 'ready' }
-      if (world.hold) world.hold = { ...world.hold, hold: 'running' }
+      this.request = { is: 'ready' }
+      if (this.hold) this.hold = { ...this.hold, hold: 'running' }
     } catch (error) {
-      notices.failed(error)
+      notices.error(error)
     }
   }
 }
 
-export const stopping = new Stopping()
+export const allstop = new Allstop()

@@ -1,4 +1,4 @@
-// Light, dark, or as the system is.
+// The theme: light, dark, or the system's.
 
 export type Theme = 'system' | 'light' | 'dark'
 
@@ -7,29 +7,29 @@ export const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 const KEY = 'allstop.theme'
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
 
-class Choice {
-  is = $state<Theme>(kept())
+class ThemeChoice {
+  current = $state<Theme>(stored())
 
   apply(): void {
     const root = document.documentElement
-    if (this.is === 'system') delete root.dataset.theme
-    else root.dataset.theme = this.is
+    if (this.current === 'system') delete root.dataset.theme
+    else root.dataset.theme = this.current
   }
 
   next(): void {
-    this.choose(NEXT[this.is])
+    this.choose(NEXT[this.current])
   }
 
-  choose(is: Theme): void {
-    this.is = is
-    localStorage.setItem(KEY, this.is)
+  choose(theme: Theme): void {
+    this.current = theme
+    localStorage.setItem(KEY, this.current)
     this.apply()
   }
 }
 
-function kept(): Theme {
+function stored(): Theme {
   const found = localStorage.getItem(KEY)
   return found === 'light' || found === 'dark' ? found : 'system'
 }
 
-export const theme = new Choice()
+export const theme = new ThemeChoice()

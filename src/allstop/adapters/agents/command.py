@@ -1,4 +1,4 @@
-"""An agent that is any program: the prompt goes in, its standard output is what it says."""
+"""An agent that is any program: it gets the prompt, and its standard output is its reply."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import anyio
 from anyio.abc import TaskGroup
 
 from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.exception_groups import first_of
-from allstop.adapters.agents.launch_failure import unstarted
-from allstop.adapters.agents.limit_patterns import limit_in
-from allstop.adapters.agents.no_conversations import NO_COPY
-from allstop.adapters.agents.progress_lines import SpokenTail
-from allstop.adapters.agents.reset_times import Moment
-from allstop.adapters.agents.turn_socket import Doors, way_to
-from allstop.adapters.agents.turn_tools import Desk
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.limit_patterns import find_limit_line
+from allstop.adapters.agents.no_conversations import CANNOT_FORK
+from allstop.adapters.agents.progress_lines import ProgressTail
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
+from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import (
     Abilities,
@@ -35,7 +35,7 @@ from allstop.programs import Tail, run_to_end
 PromptBy = Literal["stdin", "arg", "file"]
 
 _FILE = 'f=$(mktemp) && cat >"$f" && exec "$@" "$f" </dev/null'
-"""The prompt's file is made inside the box: the host never writes where an agent can."""
+"""Writes the prompt's file inside the box: the host never writes where an agent can."""
 
 
 class CommandAgent:
@@ -46,58 +46,58 @@ class CommandAgent:
         argv: Sequence[str],
         *,
         launcher: Launcher,
-        room: Box,
+        fallback_box: Box,
         clock: Clock,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
-        doors: Doors | None = None,
+        sockets: TurnSockets | None = None,
     ) -> None:
         self._argv = tuple(argv)
         self._launcher = launcher
-        self._room = room  # for turns without a workspace
+        self._fallback_box = fallback_box  # for turns without a workspace
         self._clock = clock
         self._prompt = prompt
         self._env = dict(env or {})
         self._limit_patterns = limit_patterns
-        self._doors = doors
+        self._sockets = sockets
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         if turn.fork:
-            return NO_COPY
+            return CANNOT_FORK
         try:
             async with anyio.create_task_group() as group:
-                out = SpokenTail(turn.prompt.whole, watch, group)
+                out = ProgressTail(turn.prompt.whole, watch, group)
                 try:
                     result = await self._run(turn, watch, group, out)
                 finally:
                     out.close()
         except ExceptionGroup as errors:
-            raise first_of(errors) from errors
+            raise first_error(errors) from errors
         return result
 
     async def _run(
         self, turn: Turn, watch: Watch, group: TaskGroup, out: Tail
     ) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
-        desk, err = Desk(watch), Tail()
+        tools, err = TurnTools(watch), Tail()
         try:
-            with way_to(desk, self._doors, turn, group) as way:
-                launch = way.shown(launch) if way else launch
+            with open_turn_socket(tools, self._sockets, turn, group) as access:
+                launch = access.add_to(launch) if access else launch
                 code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
+            return failed_launch(error)
         if code == 0:
-            return TurnDone(text=out.text(), signals=desk.signals)
+            return TurnDone(text=out.text(), signals=tools.signals)
         return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:
-        if self._doors is not None:
-            self._doors.close()
+        if self._sockets is not None:
+            self._sockets.close()
 
     def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
         text = turn.prompt.whole
-        box = turn.place or self._room
+        box = turn.place or self._fallback_box
         argv, stdin = self._argv, text.encode(errors="replace")
         if self._prompt == "arg":
             argv, stdin = (*argv, text), b""
@@ -112,23 +112,23 @@ class CommandAgent:
         )
         return launch, stdin
 
-    def _failed(self, code: int, errors: str, words: str) -> Failed:
-        if line := limit_in(errors, words, self._limit_patterns):
+    def _failed(self, code: int, errors: str, output: str) -> Failed:
+        if line := find_limit_line(errors, output, self._limit_patterns):
             now = self._clock.now()
-            at = Moment(now=now, local=now.astimezone().tzinfo or UTC)
-            until = reset_times.reset(line, at) or reset_times.retry(line, now)
+            at = LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
+            until = reset_times.claude_reset(line, at) or reset_times.codex_retry(line, now)
             return Failed(kind=FailureKind.RATE_LIMITED, message=line, retry_at=until, guessed=True)
-        last_words = errors or words
+        last_output = errors or output
         signal = _signal_of(code)
         how = f"signal {signal}" if signal else f"exit code {code}"
         return Failed(
             kind=FailureKind.CRASHED if signal else FailureKind.EXITED,
-            message=f"{how}\n{last_words[-4000:]}".strip(),
+            message=f"{how}\n{last_output[-4000:]}".strip(),
         )
 
 
 def _signal_of(code: int) -> int:
-    """The signal that ended it; a shell, and the box, tell it by a number above 128."""
+    """The signal that ended the program, or 0; shells and boxes report it as 128 + signal."""
     if code < 0:
         return -code
     return code - 128 if 128 < code < 160 else 0

@@ -1,4 +1,4 @@
-"""A turn whose program could not be started."""
+"""The failure of a turn whose program could not be launched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from allstop.core.moves import Failed, FailureKind
 from allstop.ports import UnsafeError
 
 
-def unstarted(error: AllstopError) -> Failed:
-    """It may be gone for good, or for as long as it is being updated."""
+def failed_launch(error: AllstopError) -> Failed:
+    """The failed turn; UNAVAILABLE can be tried again, because the program may be updating."""
     kind = FailureKind.UNSAFE if isinstance(error, UnsafeError) else FailureKind.UNAVAILABLE
     return Failed(kind=kind, message=": ".join(filter(None, (error.message, error.hint))))

@@ -1,8 +1,7 @@
-"""Telling from the last words of a failed program that it was only at its limit.
+"""Regular expressions that find a rate limit in the output of a failed program.
 
-This is for programs that have no typed way to say so, and only when they have failed: a reply
-that merely talks about limits is not one. What is read is the end of what they say of errors,
-and it must have the shape of an error: "I added a rate limit" has not.
+They serve programs that report limits only as text, and only after a failure. Only the last lines
+of the error output are read, and a line must look like an error: "I added a rate limit" does not.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ PATTERNS = (
     r"(?:anthropic|openai)\b.*\brate\b",
     r"hit your (?:usage )?limit",
 )
-"""For the message of an error that was told as one."""
+"""For the text of a message that is known to be an error."""
 
 _FRONT = r"^(?:[\w ./-]{0,40}(?:error|exception|fatal|failed)\b\W{0,3}|[\w -]{0,20}: )?"
-"""How a line begins that a program says of an error, not of its work."""
+"""The beginning of a line that reports an error."""
 
 ERRORS = (
     _FRONT + r"\b(?:429|529)\b(?=\W*$|\W*\{|\W+(?:too many|rate|overloaded|error)\b)",
@@ -40,7 +39,7 @@ ERRORS = (
     + r"(?:claude (?:ai )?)?(?:(?:usage|rate|session|daily|weekly|monthly|\d+-hour) ){1,2}limit"
     + r" (?:was |has been )?(?:reached|exceeded)\b",
 )
-"""For lines of a program whose words and errors come by the same way."""
+"""For lines of a program that writes replies and errors to the same stream."""
 
 LAST_LINES = 3
 LINE_CHARS = 500
@@ -50,14 +49,14 @@ def is_limited(message: str) -> bool:
     return any(re.search(pattern, message, re.IGNORECASE) for pattern in PATTERNS)
 
 
-def limit_in(errors: str, words: str, more: Sequence[str] = ()) -> str:
-    """The line that tells of a limit, of all that a failed program said; "" where none does.
+def find_limit_line(errors: str, output: str, more: Sequence[str] = ()) -> str:
+    """The line of a failed program that reports a limit, or "".
 
-    Its errors are looked at, and of its words only the last line, where it said nothing else.
+    Reads the end of its error output, or the last line of its output if there are no errors.
     """
     lines = [line.strip()[:LINE_CHARS] for line in errors.splitlines() if line.strip()]
     if not lines:
-        lines = [line.strip()[:LINE_CHARS] for line in words.splitlines() if line.strip()][-1:]
+        lines = [line.strip()[:LINE_CHARS] for line in output.splitlines() if line.strip()][-1:]
     for line in reversed(lines[-LAST_LINES:]):
         if any(re.search(pattern, line, re.IGNORECASE) for pattern in (*ERRORS, *more)):
             return line

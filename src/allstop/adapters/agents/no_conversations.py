@@ -1,10 +1,10 @@
-"""What a driver says that keeps no conversations, and is asked for a copy of one."""
+"""The failure of a turn that asks a driver without conversations to fork one."""
 
 from __future__ import annotations
 
 from allstop.core.moves import Failed, FailureKind
 
-NO_COPY = Failed(
+CANNOT_FORK = Failed(
     kind=FailureKind.BAD_REQUEST,
-    message="it can't copy a conversation: its driver keeps none from turn to turn",
+    message="this agent can't fork a conversation: its driver keeps none between turns",
 )

@@ -1,4 +1,4 @@
-"""A program's output cut into lines, with a limit to how long one can get."""
+"""Splits a program's output into lines of limited length."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from typing import NamedTuple, TypeAlias
 
 from allstop.core.errors import AllstopError
 
-MOST_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 32 * 1024 * 1024
 END_BYTES = 4096
 
-GATHER_S = 0.01
-"""How long words may wait for those that follow them: to wake up for each one costs more than it."""
-GATHERED_BYTES = 16 * 1024
-"""Whoever says that much at once is not kept waiting."""
+BATCH_S = 0.01
+"""How long output may wait for more: to wake up for each word costs more than to print it."""
+BATCH_BYTES = 16 * 1024
+"""A batch of this size doesn't wait."""
 
 
 class LineTooLongError(AllstopError):
-    """A line without an end, where none may be lost."""
+    """A line is longer than its reader accepts."""
+
+    default_code = "line_too_long"
 
 
-class TooLong(NamedTuple):
-    """What is left of a line that nobody keeps."""
+class OversizedLine(NamedTuple):
+    """Both ends of a line that was too long to keep."""
 
     size: int
     head: bytes
     tail: bytes
 
 
-Line: TypeAlias = bytes | TooLong
+Line: TypeAlias = bytes | OversizedLine
 
 
-class Lines:
-    """Keeps no more than `most` bytes, whatever comes. Lines with nothing in them are left out."""
+class LineSplitter:
+    """Keeps at most `max_bytes` of a line, and skips empty lines."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
         self._size = 0
         self._head = b""
@@ -44,7 +46,7 @@ class Lines:
     def feed(self, data: bytes) -> Iterator[Line]:
         *ends, rest = data.split(b"\n")
         for piece in ends:
-            if not self._size and len(piece) <= self._most:  # as nearly all are
+            if not self._size and len(piece) <= self._max_bytes:  # the common case, without a copy
                 if line := piece.strip():
                     yield line
                 continue
@@ -52,30 +54,30 @@ class Lines:
             yield from self.end()
         self._add(rest)
 
-    def whole(self, data: bytes) -> Iterator[bytes]:
-        """The same, for whom each line counts.
+    def feed_strict(self, data: bytes) -> Iterator[bytes]:
+        """Like `feed`, but no line may be lost.
 
         Raises:
-            LineTooLongError: one is, and may never come to its end.
+            LineTooLongError: a line is too long, even if its end hasn't come yet.
         """
         for line in self.feed(data):
-            if isinstance(line, TooLong):
+            if isinstance(line, OversizedLine):
                 raise self._too_long()
             yield line
-        if self._size > self._most:
+        if self._size > self._max_bytes:
             raise self._too_long()
 
     def end(self) -> Iterator[Line]:
-        """The line as far as it has come, if there is anything in it."""
-        if self._size > self._most:
-            yield TooLong(self._size, self._head, self._tail)
+        """The unfinished line, unless it is empty."""
+        if self._size > self._max_bytes:
+            yield OversizedLine(self._size, self._head, self._tail)
         elif line := b"".join(self._pieces).strip():
             yield line
         self._pieces, self._size, self._head, self._tail = [], 0, b"", b""
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size <= self._most:
+        if self._size <= self._max_bytes:
             self._pieces.append(piece)
             return
         if not self._head:
@@ -84,4 +86,4 @@ class Lines:
         self._tail = (self._tail + piece[-END_BYTES:])[-END_BYTES:]
 
     def _too_long(self) -> LineTooLongError:
-        return LineTooLongError(f"a line is longer than {self._most:,} bytes")
+        return LineTooLongError(f"a line is longer than {self._max_bytes:,} bytes")

@@ -1,4 +1,4 @@
-"""How far a program says it is, in lines of its own words, while it works."""
+"""Reports the PROGRESS lines of a program's output while it works."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from allstop.core.signals import Signal, read_signal
 from allstop.ports import Watch
 from allstop.programs import Tail
 
-MOST_WAITING = 100
+MAX_QUEUED = 100
 LINE_BYTES = 4096
 
 
-class SpokenTail(Tail):
-    """The last of what was said; whole lines of PROGRESS in it are told at once.
+class ProgressTail(Tail):
+    """Keeps the end of the output, and reports each complete PROGRESS line at once.
 
-    What stands in the prompt is not the program's own word: it may only be echoed.
+    A line that also stands in the prompt is ignored, because the program may just echo it.
     """
 
     def __init__(self, prompt: str, watch: Watch, group: TaskGroup) -> None:
@@ -28,37 +28,39 @@ class SpokenTail(Tail):
         self._prompt = prompt
         self._watch = watch
         self._group = group
-        self._begun = b""  # of a line
-        self._to: MemoryObjectSendStream[str] | None = None  # most programs say nothing of it
+        self._unfinished = b""
+        self._queue: MemoryObjectSendStream[str] | None = (
+            None  # created on demand: few programs report progress
+        )
 
     def add(self, data: bytes) -> None:
         super().add(data)
-        whole, newline, rest = (self._begun + data).rpartition(b"\n")
-        self._begun = rest[-LINE_BYTES:]
+        whole, newline, rest = (self._unfinished + data).rpartition(b"\n")
+        self._unfinished = rest[-LINE_BYTES:]
         if newline and b"PROGRESS" in whole:
             for line in whole.decode(errors="replace").splitlines():
                 self._read(line.strip())
 
     def close(self) -> None:
-        """Nothing more will be said; what was is told before the group ends."""
-        if self._to is not None:
-            self._to.close()
+        """End the queue; queued lines are still reported before the task group ends."""
+        if self._queue is not None:
+            self._queue.close()
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def _prompt_lines(self) -> frozenset[str]:
         return frozenset(map(str.strip, self._prompt.splitlines()))
 
     def _read(self, line: str) -> None:
         said = read_signal(line)
-        if said.signal is not Signal.PROGRESS or line in self._known:
+        if said.signal is not Signal.PROGRESS or line in self._prompt_lines:
             return
-        if self._to is None:
-            self._to, told = anyio.create_memory_object_stream[str](MOST_WAITING)
-            self._group.start_soon(self._tell, told)
-        if self._to.statistics().current_buffer_used < MOST_WAITING:
-            self._to.send_nowait(said.text)
+        if self._queue is None:
+            self._queue, lines = anyio.create_memory_object_stream[str](MAX_QUEUED)
+            self._group.start_soon(self._report, lines)
+        if self._queue.statistics().current_buffer_used < MAX_QUEUED:
+            self._queue.send_nowait(said.text)
 
-    async def _tell(self, told: MemoryObjectReceiveStream[str]) -> None:
-        with told:
-            async for text in told:
+    async def _report(self, lines: MemoryObjectReceiveStream[str]) -> None:
+        with lines:
+            async for text in lines:
                 await self._watch.saw(Item(kind="progress", text=text))

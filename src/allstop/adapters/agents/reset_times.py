@@ -1,4 +1,4 @@
-"""When a limit ends, where an agent says it only in words: resets 12:50am, try again at 7:43 PM."""
+"""Parses when a limit ends from an agent's text: "resets 12:50am", "try again at 7:43 PM"."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from allstop.adapters.agents.api.reset_headers import MOST
+from allstop.adapters.agents.api.reset_headers import MAX_DELAY
 
 MINUTE = timedelta(minutes=1)
 LATE = timedelta(minutes=15)
-"""What is that little past was meant for today."""
+"""A time that is past by less than this means today, not tomorrow."""
 
 _LIMIT = re.compile(
     r"hit your (?:[\w-]+ )*limit|limit reached|usage limit|out of (?:extra )?usage"
@@ -40,22 +40,22 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-class Moment(Struct, frozen=True, kw_only=True):
-    """When something is judged, and what a time of day means there."""
+class LocalTime(Struct, frozen=True, kw_only=True):
+    """The present instant, and the zone of times without one."""
 
     now: datetime
     local: tzinfo = UTC
 
 
-def is_used_up(words: str) -> bool:
-    return bool(_LIMIT.search(words))
+def says_limit_reached(text: str) -> bool:
+    return bool(_LIMIT.search(text))
 
 
-def reset(words: str, at: Moment) -> datetime | None:
-    """The instant that Claude Code means; a time without a zone is a local one."""
-    if seconds := _SECONDS.search(words):
+def claude_reset(text: str, at: LocalTime) -> datetime | None:
+    """When the limit of Claude Code ends; a time without a zone is local."""
+    if seconds := _SECONDS.search(text):
         return _sane(datetime.fromtimestamp(int(seconds[1]), UTC), at.now)
-    if (clock := _RESETS.search(words)) is None or not (clock["half"] or clock["minute"]):
+    if (clock := _RESETS.search(text)) is None or not (clock["half"] or clock["minute"]):
         return None
     try:
         return _sane(_next(clock, at.now.astimezone(_zone(clock["zone"], at.local))), at.now)
@@ -63,13 +63,13 @@ def reset(words: str, at: Moment) -> datetime | None:
         return None
 
 
-def retry(words: str, now: datetime) -> datetime | None:
-    """The instant that Codex means. It words it in the zone that it runs in: ours is UTC."""
-    if found := _AGAIN_IN.search(words):
+def codex_retry(text: str, now: datetime) -> datetime | None:
+    """When the limit of Codex ends; it prints the time in its own zone, which is set to UTC."""
+    if found := _AGAIN_IN.search(text):
         parts = re.findall(r"(\d+) (day|hour|minute|second)", found[1], re.IGNORECASE)
         spans = {f"{unit.lower()}s": float(number) for number, unit in parts}
         return _sane(now + timedelta(**spans), now)
-    if found := _AGAIN_AT.search(words):
+    if found := _AGAIN_AT.search(text):
         try:
             return _sane(_minute(found, now), now)
         except ValueError:
@@ -78,7 +78,7 @@ def retry(words: str, now: datetime) -> datetime | None:
 
 
 def _next(clock: re.Match[str], now: datetime) -> datetime:
-    """The first such time after now. The zone's own rules hold on the day that is meant."""
+    """The first such time after now, by the zone's rules for that day."""
     hour = _hour(clock["hour"], clock["half"])
     at = now.replace(hour=hour, minute=int(clock["minute"] or 0), second=0, microsecond=0)
     if clock["month"]:
@@ -91,7 +91,7 @@ def _next(clock: re.Match[str], now: datetime) -> datetime:
 
 
 def _minute(found: re.Match[str], now: datetime) -> datetime:
-    """The end of the minute that is named; a day later where that has long been."""
+    """The end of the named minute, on the next day if it is long past."""
     month, day, year, hour, minute, half = found.groups()
     at = now.replace(hour=_hour(hour, half), minute=int(minute), second=0, microsecond=0) + MINUTE
     if month is not None:
@@ -107,10 +107,10 @@ def _hour(hour: str, half: str | None) -> int:
 def _zone(name: str | None, local: tzinfo) -> tzinfo:
     try:
         return ZoneInfo(name) if name else local
-    except (KeyError, ValueError, OSError):  # none of this machine's
+    except (KeyError, ValueError, OSError):  # this machine doesn't know the zone
         return local
 
 
 def _sane(at: datetime, now: datetime) -> datetime | None:
     at = at.astimezone(UTC)
-    return at if now <= at <= now + MOST else None
+    return at if now <= at <= now + MAX_DELAY else None

@@ -1,4 +1,4 @@
-"""What JSON-RPC says in a line, as agents' programs speak it."""
+"""Decodes JSON-RPC messages, one per line, from agents' programs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ RequestId = int | str
 T = TypeVar("T")
 
 
-class RpcFault(Struct, frozen=True):
+class RpcError(Struct, frozen=True):
     message: str = ""
     code: int = 0
     data: Any = None
 
 
 class Message(Struct, frozen=True):
-    """One line: an answer has no method, a note no id, a request both."""
+    """One message: an answer has no method, a notification no id, a request both."""
 
     id: RequestId | None = None
     method: str = ""
     params: Raw = Raw(b"{}")
     result: Raw = Raw(b"null")
-    error: RpcFault | None = None
+    error: RpcError | None = None
 
 
 _message = msgspec.json.Decoder(Message)
 
 
 def read(line: bytes) -> Message | None:
-    """The message; None for what is none. Bytes that are no UTF-8 are shown as such."""
+    """The message, or None if the line is not one. Invalid UTF-8 becomes U+FFFD."""
     try:
         return _message.decode(line.decode(errors="replace"))
     except (msgspec.DecodeError, RecursionError):

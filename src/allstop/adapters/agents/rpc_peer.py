@@ -1,4 +1,4 @@
-"""The program at the other end of JSON-RPC: who waits for which of its answers."""
+"""A JSON-RPC connection to a program: sends requests and matches the answers to them."""
 
 from __future__ import annotations
 
@@ -9,66 +9,72 @@ import anyio
 import msgspec
 from msgspec import Raw
 
-from allstop.adapters.agents.rpc_messages import Message, RequestId, RpcFault
+from allstop.adapters.agents.rpc_messages import Message, RequestId, RpcError
 from allstop.core.errors import AllstopError
 
 NOT_KNOWN = -32601
 
 
-class RefusedError(AllstopError):
-    """The answer is an error, or none that is of use."""
+class RequestFailedError(AllstopError):
+    """The answer to a request is an error or unusable."""
 
-    def __init__(self, message: str, fault: RpcFault | None = None) -> None:
+    default_code = "agent_request_failed"
+
+    def __init__(self, message: str, fault: RpcError | None = None) -> None:
         super().__init__(message)
-        self.fault = fault or RpcFault(message=message)
+        self.fault = fault or RpcError(message=message)
 
 
-class GoneError(AllstopError):
-    """The program has ended, or can no longer be understood."""
+class PeerGoneError(AllstopError):
+    """The agent's program has ended, or its output can't be read."""
+
+    default_code = "agent_program_ended"
 
 
-class SilentError(AllstopError):
-    """The program does not answer."""
+class NoAnswerError(AllstopError):
+    """The agent's program does not answer."""
+
+    default_code = "agent_no_answer"
 
 
 class _Answer:
     def __init__(self) -> None:
-        self.came = anyio.Event()
+        self.arrived = anyio.Event()
         self.message: Message | None = None
 
 
 class Peer:
-    """What is sent to it, and what it has still to answer."""
+    """Sends messages to the program and holds its outstanding requests."""
 
     def __init__(
         self, send: Callable[[bytes], Awaitable[None]], header: Mapping[str, str] | None = None
     ) -> None:
-        """`header`: what every message begins with: the version, but Codex leaves it out."""
+        """`header`: fields of every message, such as the version, which Codex leaves out."""
         self._send = send
         self._header = header or {}
         self._ids = itertools.count(1)
         self._latest = 0
         self._waiting: dict[RequestId, _Answer] = {}
-        self.gone = ""  # why
+        self.gone = ""  # why the program can't be used any more
 
     async def request(self, method: str, params: Mapping[str, object]) -> Raw:
         """
         Raises:
-            RefusedError: the answer is an error.
-            GoneError: there will be none.
+            RequestFailedError: the answer is an error.
+            PeerGoneError: the program ended first.
         """
         number = self._latest = next(self._ids)
         answer = self._waiting[number] = _Answer()
         try:
             if not self.gone:
                 await self._say(id=number, method=method, params=params)
-                await answer.came.wait()
+                await answer.arrived.wait()
         finally:
             del self._waiting[number]
         if answer.message is None:
-            raise GoneError(self.gone)
+            raise PeerGoneError(self.gone)
         if (fault := answer.message.error) is not None:
-            raise RefusedError(f"{method}: {fault.message}", fault)
+            raise RequestFailedError(f"{method}: {fault.message}", fault)
         return answer.message.result
 
     async def note(self, method: str, params: Mapping[str, object] | None = None) -> None:
@@ -82,20 +88,20 @@ class Peer:
         await self._say(id=request, error=error)
 
     def answered(self, message: Message) -> None:
-        """Wake whoever waits for it."""
+        """Give the answer to the request that waits for it."""
         if answer := self._waiting.get(message.id or 0):
             answer.message = message
-            answer.came.set()
+            answer.arrived.set()
 
     def is_latest(self, message: Message) -> bool:
-        """Whether it answers what was requested last, although nobody may wait for it any more."""
+        """Whether it answers the last request, even one that was given up."""
         return not message.method and message.id == self._latest
 
     def lose(self, why: str) -> None:
-        """Nothing more will come of it."""
+        """End all outstanding requests: the program can't answer any more."""
         self.gone = self.gone or why
         for answer in self._waiting.values():
-            answer.came.set()
+            answer.arrived.set()
 
     async def _say(self, **fields: object) -> None:
         await self._send(msgspec.json.encode({**self._header, **fields}) + b"\n")

@@ -1,4 +1,4 @@
-"""The script of a scripted agent: what it does, turn by turn."""
+"""Reads the script of a scripted agent: its steps, turn by turn."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Say(_Step, frozen=True):
-    """Words of its message."""
+    """Add text to the agent's message."""
 
     say: str
 
 
 class Write(_Step, frozen=True):
-    """A file of the workspace."""
+    """Write a file in the workspace."""
 
     write: str
     text: str
 
 
 class RunCommand(_Step, frozen=True):
-    """A shell command in the workspace; the turn fails if it does."""
+    """Run a shell command in the workspace; the turn fails if the command does."""
 
     run: str
 
 
 class SpawnCommand(_Step, frozen=True):
-    """A shell command that goes on in the background until the turn ends."""
+    """Start a shell command that runs in the background until the turn ends."""
 
     spawn: str
 
@@ -46,13 +46,13 @@ class Sleep(_Step, frozen=True):
 
 
 class Hang(_Step, frozen=True):
-    """Never come back."""
+    """Never end the turn."""
 
     hang: bool
 
 
-class Promise(_Step, frozen=True):
-    """The signal its message ends with: COMPLETE, BLOCKED: …, PENDING: …"""
+class EmitSignal(_Step, frozen=True):
+    """End the message with a signal: COMPLETE, BLOCKED: …, PENDING: …"""
 
     signal: str
 
@@ -63,38 +63,38 @@ class Fail(_Step, frozen=True):
 
 
 class RateLimit(_Step, frozen=True):
-    """Be limited for so many seconds."""
+    """Fail with a rate limit that ends after so many seconds."""
 
     rate_limit: float
 
 
-class AskLeave(_Step, frozen=True):
-    """Ask whether a command may run; say what the answer was."""
+class AskPermission(_Step, frozen=True):
+    """Ask whether a command may run, and repeat the answer in the message."""
 
     ask: str
 
 
 class AskQuestion(_Step, frozen=True):
-    """Ask a person something; say what the answer was."""
+    """Ask a person a question, and repeat the answer in the message."""
 
     question: str
     options: tuple[str, ...] = ()
 
 
-class Hear(_Step, frozen=True):
-    """Wait until a person says something; say what it was."""
+class AwaitMessage(_Step, frozen=True):
+    """Wait for a person's message, and repeat it in the agent's message."""
 
     hear: bool
 
 
-class Use(_Step, frozen=True):
-    """What the turn used."""
+class ReportUsage(_Step, frozen=True):
+    """Set the tokens and cost that the turn reports."""
 
     use: Usage
 
 
 class Flood(_Step, frozen=True):
-    """So many bytes of live output."""
+    """Produce so many bytes of live output."""
 
     flood: int
 
@@ -106,13 +106,13 @@ Step: TypeAlias = (
     | SpawnCommand
     | Sleep
     | Hang
-    | Promise
+    | EmitSignal
     | Fail
     | RateLimit
-    | AskLeave
+    | AskPermission
     | AskQuestion
-    | Hear
-    | Use
+    | AwaitMessage
+    | ReportUsage
     | Flood
 )
 
@@ -123,36 +123,38 @@ _VERBS: Mapping[str, type[Step]] = {
     "spawn": SpawnCommand,
     "sleep": Sleep,
     "hang": Hang,
-    "signal": Promise,
+    "signal": EmitSignal,
     "fail": Fail,
     "rate_limit": RateLimit,
-    "ask": AskLeave,
+    "ask": AskPermission,
     "question": AskQuestion,
-    "hear": Hear,
-    "use": Use,
+    "hear": AwaitMessage,
+    "use": ReportUsage,
     "flood": Flood,
 }
 
 
 class ScriptError(AllstopError):
-    """A script that can't be followed."""
+    """A script is not valid."""
+
+    default_code = "invalid_script"
 
 
 class ScriptTurn(Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
-    when: str = ""  # only where the prompt contains this
+    when: str = ""  # use this turn only if the prompt contains this text
 
 
 class Script(Struct, frozen=True, kw_only=True):
     turns: tuple[ScriptTurn, ...]
-    repeat: bool = False  # after the last turn, that one again and again
+    repeat: bool = False  # after the last turn, repeat it
 
     def turn(self, number: int, prompt: str) -> ScriptTurn | None:
-        """Turn `number`, counted from 0, of those that fit this prompt."""
-        fitting = [turn for turn in self.turns if turn.when in prompt]
-        if number < len(fitting):
-            return fitting[number]
-        return fitting[-1] if fitting and self.repeat else None
+        """Turn `number`, counted from 0, among the turns that match this prompt."""
+        matching = [turn for turn in self.turns if turn.when in prompt]
+        if number < len(matching):
+            return matching[number]
+        return matching[-1] if matching and self.repeat else None
 
 
 class _RawTurn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +168,7 @@ class _RawScript(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_script(text: str, name: str) -> Script:
-    """A script from its TOML text; `name` is what a complaint calls it."""
+    """Read a script from TOML text; error messages call it `name`."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""An agent that does what its script says: no key, no network; for the demo and for tests."""
+"""An agent that follows a script, without a key or network; for the demo and for tests."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from datetime import timedelta
 import anyio
 import anyio.lowlevel
 
-from allstop.adapters.agents.launch_failure import unstarted
+from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.script import (
-    AskLeave,
+    AskPermission,
     AskQuestion,
+    AwaitMessage,
+    EmitSignal,
     Fail,
     Flood,
     Hang,
-    Hear,
-    Promise,
     RateLimit,
+    ReportUsage,
     RunCommand,
     Say,
     Script,
@@ -25,7 +26,6 @@ from allstop.adapters.agents.script import (
     Sleep,
     SpawnCommand,
     Step,
-    Use,
     Write,
 )
 from allstop.core.asks import Ask, Option, Question
@@ -47,7 +47,7 @@ _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
 
 
 class ScriptedAgent:
-    """Its conversation is nothing but the number of turns it has taken, so it can be resumed."""
+    """Keeps only the number of turns taken as its conversation, so it can be resumed."""
 
     abilities = Abilities(resume=True, fork=True, steer=True, asks=True, usage=True)
 
@@ -62,17 +62,15 @@ class ScriptedAgent:
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         number = _turns_taken(turn.thread)
-        scene = self._script.turn(number, turn.prompt.whole)
-        if scene is None:
+        script_turn = self._script.turn(number, turn.prompt.whole)
+        if script_turn is None:
             message = f"the script has no turn {number + 1} for this prompt"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message)
-        performance = _Performance(turn, watch, self._launcher, self._clock, self._trusted)
-        failed = await performance.of(scene)
+        scripted = _ScriptedTurn(turn, watch, self._launcher, self._clock, self._trusted)
+        failed = await scripted.run(script_turn)
         if failed is not None:
             return failed
-        return TurnDone(
-            text=performance.text(), thread=f"turn-{number + 1}", usage=performance.usage
-        )
+        return TurnDone(text=scripted.text(), thread=f"turn-{number + 1}", usage=scripted.usage)
 
     async def close(self) -> None:
         pass
@@ -82,7 +80,7 @@ def _turns_taken(thread: str | None) -> int:
     return int(thread.removeprefix("turn-")) if thread else 0
 
 
-class _Performance:
+class _ScriptedTurn:
     """One turn of a script."""
 
     def __init__(
@@ -99,15 +97,15 @@ class _Performance:
         self._launcher = launcher
         self._clock = clock
         self._words: list[str] = []
-        self._promise = ""
+        self._signal = ""
         self.usage = Usage()
 
     def text(self) -> str:
-        return "\n".join([*self._words, *([self._promise] if self._promise else [])])
+        return "\n".join([*self._words, *([self._signal] if self._signal else [])])
 
-    async def of(self, scene: ScriptTurn) -> Failed | None:
+    async def run(self, script_turn: ScriptTurn) -> Failed | None:
         async with AsyncExitStack() as background:
-            for step in scene.steps:
+            for step in script_turn.steps:
                 failed = await self._step(step, background)
                 if failed is not None:
                     return failed
@@ -117,7 +115,7 @@ class _Performance:
         self, step: Step, background: AsyncExitStack
     ) -> Failed | None:
         if self._turn.place is None and isinstance(step, Write | RunCommand | SpawnCommand):
-            message = "its script does something in a workspace, and there is none in a room"
+            message = "the script needs a workspace, and a room has none"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message, usage=self.usage)
         match step:
             case Say(say=words):
@@ -136,23 +134,23 @@ class _Performance:
                 await anyio.sleep(seconds)
             case Hang():
                 await anyio.sleep_forever()
-            case Promise(signal=signal):
-                self._promise = f"<promise>{signal}</promise>"
+            case EmitSignal(signal=signal):
+                self._signal = f"<promise>{signal}</promise>"
             case Fail(fail=kind, message=message):
                 return Failed(kind=kind, message=message, usage=self.usage)
             case RateLimit(rate_limit=seconds):
                 until = self._clock.now() + timedelta(seconds=seconds)
                 return Failed(kind=FailureKind.RATE_LIMITED, retry_at=until, usage=self.usage)
-            case AskLeave(ask=command):
+            case AskPermission(ask=command):
                 ask = Ask(id=f"ask-{len(self._words)}", argv=tuple(command.split()), text=command)
                 answer = await self._watch.ask(ask)
                 self._words.append(f"{command}: {'allowed' if answer.allows else 'denied'}")
             case AskQuestion(question=question, options=labels):
                 await self._question(question, labels)
-            case Hear():
+            case AwaitMessage():
                 self._words.append(await self._watch.words())
                 await self._watch.reached()
-            case Use(use=usage):
+            case ReportUsage(use=usage):
                 self.usage = usage
             case Flood(flood=size):
                 await self._flood(size)
@@ -163,7 +161,7 @@ class _Performance:
         try:
             code = await run_to_end(self._launcher, launch, stdin.encode(), tail, self._watch.live)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
+            return failed_launch(error)
         if code != 0:
             message = f"{' '.join(launch.argv[2:])}: exit code {code}\n{tail.text()}"
             return Failed(kind=FailureKind.EXITED, message=message, usage=self.usage)
@@ -181,8 +179,8 @@ class _Performance:
         name = f"ask-{len(self._words)}"
         ask = Ask(id=name, kind="question", text=text, questions=(question,))
         answer = await self._watch.ask(ask)
-        (said,) = answer.to(1, "decided by itself")
-        self._words.append(f"{text}: {said}")
+        (reply,) = answer.answers_to(1, "decided by itself")
+        self._words.append(f"{text}: {reply}")
 
     async def _flood(self, size: int) -> None:
         chunk = "x" * 8192

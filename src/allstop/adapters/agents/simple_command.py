@@ -1,4 +1,4 @@
-"""Commands in which a shell would find nothing to do but to cut them into words."""
+"""Splits shell commands that contain nothing but plain words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SHELL = frozenset("$`*?[]{}~!#;&|<>()\n\r\\")
 
 
 def literal_words(command: str) -> tuple[str, ...]:
-    """The words of one plain command; none where a shell would make anything else of it."""
+    """The words of a plain command; empty if a shell would interpret any of them."""
     if not _SHELL.isdisjoint(command):
         return ()
     try:

@@ -1,12 +1,12 @@
-"""Those who come to a door: hearing the first knock, and talking with each.
+"""Accepts clients of a Unix socket, and exchanges data with each.
 
-The streams of anyio are not used: when one is told of data while its reader is being cancelled, a
-traceback is written to the log.
+It uses no anyio streams, because they log a traceback when data arrives while the reader is being
+cancelled.
 """
 
 from __future__ import annotations
 
-import asyncio  # noqa: TID251 - with anyio, only a task of its own can wait for it
+import asyncio  # noqa: TID251 - anyio can wait for a connection only in a task of its own
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,74 +17,74 @@ from anyio.lowlevel import checkpoint
 CHUNK = 64 * 1024
 
 NO_MORE_FILES_S = 0.1
-"""So long is waited where no more files can be opened."""
+"""The pause before another try when no more files can be opened."""
 
 
-class Caller:
-    """Somebody who was let in."""
+class SocketClient:
+    """A connected client."""
 
-    def __init__(self, line: socket.socket) -> None:
-        line.settimeout(0)
-        self._line = line
+    def __init__(self, connection: socket.socket) -> None:
+        connection.settimeout(0)
+        self._connection = connection
 
-    def __enter__(self) -> Caller:
+    def __enter__(self) -> SocketClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        anyio.notify_closing(self._line)
-        self._line.close()
+        anyio.notify_closing(self._connection)
+        self._connection.close()
 
     async def receive(self) -> bytes:
-        """Nothing once they have gone. Who never stops talking keeps nobody else waiting."""
+        """The next data; empty after the client has closed. Yields to other tasks each time."""
         await checkpoint()
         with suppress(ConnectionError):
             while True:
                 with suppress(BlockingIOError):
-                    return self._line.recv(CHUNK)
-                await anyio.wait_readable(self._line)
+                    return self._connection.recv(CHUNK)
+                await anyio.wait_readable(self._connection)
         return b""
 
     async def send(self, data: bytes) -> None:
-        rest = memoryview(data)
+        unsent = memoryview(data)
         with suppress(ConnectionError):
-            while rest:
+            while unsent:
                 try:
-                    rest = rest[self._line.send(rest) :]
+                    unsent = unsent[self._connection.send(unsent) :]
                 except BlockingIOError:
-                    await anyio.wait_writable(self._line)
+                    await anyio.wait_writable(self._connection)
 
 
-async def next_caller(door: socket.socket) -> Caller:
+async def accept_client(listener: socket.socket) -> SocketClient:
     while True:
-        await anyio.wait_readable(door)
+        await anyio.wait_readable(listener)
         try:
-            return Caller(door.accept()[0])
+            return SocketClient(listener.accept()[0])
         except (BlockingIOError, ConnectionAbortedError):
-            pass  # they have thought better of it
+            pass  # the client gave up
         except OSError:
             await anyio.sleep(NO_MORE_FILES_S)
 
 
 @contextmanager
-def on_first_knock(door: socket.socket, do: Callable[[], object]) -> Iterator[None]:
-    """Once, within the block, as soon as somebody is there; with another loop, at its beginning."""
+def on_first_connection(listener: socket.socket, do: Callable[[], object]) -> Iterator[None]:
+    """Call `do` once, when a client connects within the block; at once if the loop isn't asyncio."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         do()
         yield
         return
-    is_quiet, number = True, door.fileno()  # of a socket, asyncio would spell out both addresses
+    is_waiting, number = True, listener.fileno()  # given a socket, asyncio formats its addresses
 
-    def heard() -> None:
-        nonlocal is_quiet
-        is_quiet = False
+    def on_readable() -> None:
+        nonlocal is_waiting
+        is_waiting = False
         loop.remove_reader(number)
         do()
 
-    loop.add_reader(number, heard)
+    loop.add_reader(number, on_readable)
     try:
         yield
     finally:
-        if is_quiet:
+        if is_waiting:
             loop.remove_reader(number)

@@ -1,7 +1,8 @@
-"""A way to the desk for an agent whose own connection has none: a socket in its box, for one turn.
+"""A Unix socket in an agent's box, through which the agent calls the tools of its turn.
 
-In the box there is a program `allstop` that leads to it (`relay`). Whoever can see the folder can
-come in; where words were given, only the first who knows one of them.
+For agents whose own connection has no tools. The program `allstop` in the box connects to it
+(`box_command`). Every process that sees the folder can connect; if tokens are given, only the
+first client that presents one of them.
 """
 
 from __future__ import annotations
@@ -25,83 +26,85 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.adapters.agents.box_command import GOODBYE
-from allstop.adapters.agents.output_lines import Lines, LineTooLongError
-from allstop.adapters.agents.socket_clients import Caller, next_caller, on_first_knock
-from allstop.adapters.agents.turn_tools import SERVER, Desk, is_open
-from allstop.core.mcp import PARSE, Call, Message, error, heard
+from allstop.adapters.agents.box_command import END_OF_INPUT
+from allstop.adapters.agents.output_lines import LineSplitter, LineTooLongError
+from allstop.adapters.agents.socket_clients import SocketClient, accept_client, on_first_connection
+from allstop.adapters.agents.turn_tools import SERVER, TurnTools, has_turn_tools
+from allstop.core.mcp import PARSE, Message, ToolCall, error, respond
 from allstop.ports import DESK, Isolation, Launch, Turn
 
 PROGRAM = "allstop"
 SOCKET = "socket"
-WORD = "ALLSTOP_WORD"
-LONGEST = 256 * 1024
-MOST_VISITORS = 20
-MOST_AT_ONCE = 20
-"""Requests of one visitor; what comes on top is not read."""
-BEING_MADE_S = 60.0
-"""A folder so young with nobody behind its door may be another process's, who is not yet there."""
+ADMISSION_VARIABLE = "ALLSTOP_WORD"
+MAX_LINE_BYTES = 256 * 1024
+MAX_CLIENTS = 20
+MAX_REQUESTS = 20
+"""Open requests of one client; further ones are not read until one is answered."""
+SETUP_GRACE_S = 60.0
+"""Another process may still be setting up a folder this young, although nothing listens in it."""
 PYTHON = os.path.realpath(sys.executable)
 
 
-class Way(Struct, frozen=True, kw_only=True):
-    """How an agent comes to the desk of its turn."""
+class SocketAccess(Struct, frozen=True, kw_only=True):
+    """How an agent connects to the tools of its turn."""
 
     folder: str
-    words: tuple[str, ...] = ()  # who comes first and knows one is the agent; without, all may come
+    tokens: tuple[str, ...] = ()  # each admits one client; without tokens, all may connect
 
-    def shown(self, launch: Launch) -> Launch:
+    def add_to(self, launch: Launch) -> Launch:
         return replace(launch, desk=self.folder, behind=(*launch.behind, PYTHON))
 
     def program(self, isolation: Isolation) -> str:
-        """Its whole path, as the agent sees it."""
+        """The path of `allstop` as the agent sees it."""
         return f"{DESK if isolation.boxed else self.folder}/{PROGRAM}"
 
 
-class Place(NamedTuple):
-    """A folder with a door in it, for one turn at a time."""
+class SocketFolder(NamedTuple):
+    """A folder with a listening socket, for one turn at a time."""
 
-    folder: Path
+    path: Path
     socket: socket.socket
 
-    def forget_callers(self) -> None:
-        """Nobody who knocked in an earlier turn is heard in a later one."""
+    def drop_pending(self) -> None:
+        """Close connections that were made during an earlier turn."""
         with suppress(BlockingIOError, ConnectionAbortedError):
             while True:
                 self.socket.accept()[0].close()
 
     def remove(self) -> None:
         self.socket.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
-class Doors:
-    """All of one agent, in the folder of the whole store, which nobody else can enter.
+class TurnSockets:
+    """All sockets of one agent, in a folder of the store that only its user can enter.
 
-    A place is used again when its turn, and all that ran in its box, is over: to make one and to
-    remove it takes as much time as all else that a turn costs us.
+    A later turn uses a folder again after the box of the earlier turn has ended: creating and
+    removing one takes as long as everything else that a turn costs.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
         self._is_swept = False
-        self._unused: list[Place] = []
+        self._free: list[SocketFolder] = []
 
     @contextmanager
-    def opened(self, group: TaskGroup, desk: Desk, words: tuple[str, ...] = ()) -> Iterator[Way]:
-        """For as long as the block lasts; whoever comes is heard in the group.
+    def open(
+        self, group: TaskGroup, tools: TurnTools, tokens: tuple[str, ...] = ()
+    ) -> Iterator[SocketAccess]:
+        """Serve clients in the task group until the block ends.
 
         Raises:
-            OSError: there is no place for it.
+            OSError: the folder or its socket can't be created.
         """
-        place = self._unused_one() or self._made()
-        visits = anyio.CancelScope()
-        users = 1  # the block, and whoever serves; the last one gives the place back
+        folder = self._take_free() or self._create()
+        serving = anyio.CancelScope()
+        users = 1  # the block and the server; the last one frees the folder
 
         async def receive() -> None:
             try:
-                with visits:
-                    await Door(desk, words).serve(place.socket)
+                with serving:
+                    await SocketServer(tools, tokens).serve(folder.socket)
             finally:
                 leave()
 
@@ -114,161 +117,168 @@ class Doors:
             nonlocal users
             users -= 1
             if not users:
-                self._unused.append(place)
+                self._free.append(folder)
 
         try:
-            place.forget_callers()
-            with on_first_knock(place.socket, serve):  # most turns never have one
-                yield Way(folder=str(place.folder), words=words)
+            folder.drop_pending()
+            with on_first_connection(folder.socket, serve):  # most turns never have one
+                yield SocketAccess(folder=str(folder.path), tokens=tokens)
         finally:
-            visits.cancel()
+            serving.cancel()
             leave()
 
     def close(self) -> None:
-        while self._unused:
-            self._unused.pop().remove()
+        while self._free:
+            self._free.pop().remove()
 
-    def _unused_one(self) -> Place | None:
-        while self._unused:
-            place = self._unused.pop()
-            if os.path.exists(f"{place.folder}/{SOCKET}"):  # noqa: PTH110 - asked in each turn
-                return place
-            place.remove()  # somebody has begun to
+    def _take_free(self) -> SocketFolder | None:
+        while self._free:
+            folder = self._free.pop()
+            if os.path.exists(f"{folder.path}/{SOCKET}"):  # noqa: PTH110 - asked in each turn
+                return folder
+            folder.remove()  # another process has begun to remove it
         return None
 
-    def _made(self) -> Place:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place = self._folder / secrets.token_hex(8)
-        place.mkdir()
+    def _create(self) -> SocketFolder:
+        self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = self._parent / secrets.token_hex(8)
+        folder.mkdir()
         try:
-            self._sweep(place.stat().st_mtime)
-            place.chmod(0o755)  # in a box it may be another user's
-            program = place / PROGRAM
+            self._sweep(folder.stat().st_mtime)
+            folder.chmod(0o755)  # a box may run as another user
+            program = folder / PROGRAM
             program.write_text(_program())
             program.chmod(0o755)
-            return Place(place, _bound(place))
+            return SocketFolder(folder, _listen(folder))
         except OSError:
-            for name in (PROGRAM, SOCKET):  # by name: to look what is there may be too much to ask
-                (place / name).unlink(missing_ok=True)
-            place.rmdir()
+            for name in (PROGRAM, SOCKET):  # by name: listing the folder may fail too
+                (folder / name).unlink(missing_ok=True)
+            folder.rmdir()
             raise
 
     def _sweep(self, now: float) -> None:
-        """Away with what killed processes have left behind."""
+        """Remove, once, the folders that killed processes left behind."""
         if self._is_swept:
             return
         self._is_swept = True
-        for place in self._folder.iterdir():
-            with suppress(OSError), _through(place) as at, _socket() as knock:
-                if place.stat().st_mtime > now - BEING_MADE_S:
+        for folder in self._parent.iterdir():
+            with suppress(OSError), _short_path(folder) as path, _socket() as probe:
+                if folder.stat().st_mtime > now - SETUP_GRACE_S:
                     continue
-                knock.settimeout(0)  # else we would stand in line where nobody lets anybody in
+                probe.settimeout(0)  # else connecting waits where nothing accepts
                 try:
-                    knock.connect(f"{at}/{SOCKET}")
+                    probe.connect(f"{path}/{SOCKET}")
                 except (ConnectionRefusedError, FileNotFoundError):
-                    shutil.rmtree(place, ignore_errors=True)
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def way_to(
-    desk: Desk, doors: Doors | None, turn: Turn, group: TaskGroup, words: tuple[str, ...] = ()
-) -> Iterator[Way | None]:
-    """None where there can be no door, or nobody has a use for it: a last line does as well."""
+def open_turn_socket(
+    tools: TurnTools,
+    sockets: TurnSockets | None,
+    turn: Turn,
+    group: TaskGroup,
+    tokens: tuple[str, ...] = (),
+) -> Iterator[SocketAccess | None]:
+    """None if the turn offers no tools or no socket can be made; the agent can then signal in text."""
     with ExitStack() as stack:
-        way = None
-        if doors is not None and is_open(turn):
+        access = None
+        if sockets is not None and has_turn_tools(turn):
             with suppress(OSError):
-                way = stack.enter_context(doors.opened(group, desk, words))
-        yield way
+                access = stack.enter_context(sockets.open(group, tools, tokens))
+        yield access
 
 
-class Door:
-    def __init__(self, desk: Desk, words: tuple[str, ...]) -> None:
-        self._desk = desk
-        self._is_for_all = not words
-        self._words = words  # with which nobody has come yet
-        self._visitors = 0
+class SocketServer:
+    """Serves the tools of one turn over MCP to the clients of a socket."""
 
-    async def serve(self, door: socket.socket) -> None:
-        async with anyio.create_task_group() as visits:
+    def __init__(self, tools: TurnTools, tokens: tuple[str, ...]) -> None:
+        self._tools = tools
+        self._is_for_all = not tokens
+        self._tokens = tokens  # not used yet
+        self._clients = 0
+
+    async def serve(self, listener: socket.socket) -> None:
+        async with anyio.create_task_group() as group:
             while True:
-                visits.start_soon(self._receive, await next_caller(door))
+                group.start_soon(self._receive, await accept_client(listener))
 
-    async def _receive(self, visitor: Caller) -> None:
-        self._visitors += 1
+    async def _receive(self, client: SocketClient) -> None:
+        self._clients += 1
         try:
-            with visitor:
-                if self._visitors <= MOST_VISITORS:
-                    await self._hear(visitor)
+            with client:
+                if self._clients <= MAX_CLIENTS:
+                    await self._serve_client(client)
         finally:
-            self._visitors -= 1
+            self._clients -= 1
 
-    async def _hear(self, visitor: Caller) -> None:
-        """To its end. Who has gone wants no answers; who has said goodbye is given them first."""
-        seats, sending = anyio.Semaphore(MOST_AT_ONCE), anyio.Lock()
+    async def _serve_client(self, client: SocketClient) -> None:
+        """Answer until the client closes; after END_OF_INPUT, answer the open requests first."""
+        slots, sending = anyio.Semaphore(MAX_REQUESTS), anyio.Lock()
 
         async def answer(line: bytes) -> None:
             try:
-                await self._answer(visitor, sending, line)
+                await self._answer(client, sending, line)
             finally:
-                seats.release()
+                slots.release()
 
-        async def show_out() -> None:
-            for _ in range(MOST_AT_ONCE):
-                await seats.acquire()
+        async def finish() -> None:
+            for _ in range(MAX_REQUESTS):
+                await slots.acquire()
             group.cancel_scope.cancel()
 
-        async with aclosing(_lines(visitor)) as lines, anyio.create_task_group() as group:
+        async with aclosing(_lines(client)) as lines, anyio.create_task_group() as group:
             if self._is_for_all or self._admits(await anext(lines, b"")):
                 async for line in lines:
-                    if line == GOODBYE.strip():
-                        group.start_soon(show_out)
+                    if line == END_OF_INPUT.strip():
+                        group.start_soon(finish)
                         continue
-                    await seats.acquire()
+                    await slots.acquire()
                     group.start_soon(answer, line)
             group.cancel_scope.cancel()
 
-    def _admits(self, word: bytes) -> bool:
-        known = [each for each in self._words if hmac.compare_digest(word, each.encode())]
-        self._words = tuple(each for each in self._words if each not in known)
+    def _admits(self, token: bytes) -> bool:
+        known = [each for each in self._tokens if hmac.compare_digest(token, each.encode())]
+        self._tokens = tuple(each for each in self._tokens if each not in known)
         if known:
-            self._desk.met = True
+            self._tools.agent_connected = True
         return bool(known)
 
-    async def _answer(self, visitor: Caller, sending: anyio.Lock, line: bytes) -> None:
-        said = _said_to(line)
-        answer = await self._desk.used(said) if isinstance(said, Call) else said
+    async def _answer(self, client: SocketClient, sending: anyio.Lock, line: bytes) -> None:
+        request = _read_request(line)
+        answer = await self._tools.answer(request) if isinstance(request, ToolCall) else request
         if answer is not None:
             async with sending:
-                await visitor.send(msgspec.json.encode(answer) + b"\n")
+                await client.send(msgspec.json.encode(answer) + b"\n")
 
 
-def _said_to(line: bytes) -> Message | Call | None:
+def _read_request(line: bytes) -> Message | ToolCall | None:
+    """The tool call to run, the answer to any other request, or None."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
-    return heard(SERVER, message)
+    return respond(SERVER, message)
 
 
-async def _lines(visitor: Caller) -> AsyncGenerator[bytes, None]:
-    lines = Lines(LONGEST)
+async def _lines(client: SocketClient) -> AsyncGenerator[bytes, None]:
+    lines = LineSplitter(MAX_LINE_BYTES)
     with suppress(LineTooLongError):
-        while data := await visitor.receive():
-            for line in lines.whole(data):
+        while data := await client.receive():
+            for line in lines.feed_strict(data):
                 yield line
 
 
-def _bound(place: Path) -> socket.socket:
+def _listen(folder: Path) -> socket.socket:
     with ExitStack() as stack:
-        own = stack.enter_context(_socket())
-        with _through(place) as at:
-            own.bind(f"{at}/{SOCKET}")
-        (place / SOCKET).chmod(0o666)
-        own.listen()
-        own.settimeout(0)
+        listener = stack.enter_context(_socket())
+        with _short_path(folder) as path:
+            listener.bind(f"{path}/{SOCKET}")
+        (folder / SOCKET).chmod(0o666)
+        listener.listen()
+        listener.settimeout(0)
         stack.pop_all()
-        return own
+        return listener
 
 
 def _socket() -> socket.socket:
@@ -276,19 +286,19 @@ def _socket() -> socket.socket:
 
 
 @contextmanager
-def _through(place: Path) -> Iterator[str]:
-    """A short path to it: a socket's may have 107 bytes only."""
-    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+def _short_path(folder: Path) -> Iterator[str]:
+    """A short path to the folder, because a socket's path is limited to 107 bytes."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        through = f"/proc/self/fd/{handle}"
-        yield through if os.path.isdir(through) else str(place)  # noqa: PTH112
+        path = f"/proc/self/fd/{handle}"
+        yield path if os.path.isdir(path) else str(folder)  # noqa: PTH112
     finally:
         os.close(handle)
 
 
 @cache
 def _program() -> str:
-    """A script for the shell, whose rest is for Python."""
+    """A shell script that runs the rest of itself with Python."""
     start = f'exec {shlex.quote(PYTHON)} -I -S "$0" "$@"'
     source = Path(__file__).with_name("box_command.py").read_text(encoding="utf-8")
     return f"#!/bin/sh\n''':'\n{start}\n'''\n{source}"

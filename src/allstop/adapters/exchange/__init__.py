@@ -1,4 +1,4 @@
-"""Tasks from other programs' files, and Allstop's tasks as files."""
+"""Imports tasks from other programs' files, and exports Allstop's tasks."""
 
 from allstop.adapters.exchange.allstop_export import source_of
 from allstop.adapters.exchange.file_errors import ImportFileError

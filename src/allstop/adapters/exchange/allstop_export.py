@@ -1,8 +1,8 @@
-"""Allstop's own export: all that a task is when it is added, and the status it has.
+"""Reads and writes Allstop's own export: every field of a new task, and its status.
 
-`{"allstop": "tasks", "version": 1, "tasks": [...]}`. Reading it gives what was written: nothing is
-cut, cleaned or guessed, and a key that isn't known is a mistake, not a remark. Tasks that are over
-come in as done. A task without a source gets `allstop:` and its id as its key.
+`{"allstop": "tasks", "version": 1, "tasks": [...]}`. Reading returns exactly the written values,
+and rejects unknown keys. Finished tasks are imported as done. A task without a source gets
+`allstop:` and its id as its source.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Entry
-from allstop.adapters.exchange.task_items import fit
+from allstop.adapters.exchange.task_items import to_id
 from allstop.core.ids import AgentName
 from allstop.core.tasks import OVER, NewTask, Status, Task
 
@@ -45,12 +45,12 @@ def looks_like(content: Content) -> bool:
 def read(content: Content) -> list[NewTask]:
     document = as_json(content).whole
     root = document.entry((), document.value)
-    if root.words("allstop") != "tasks":
-        raise root.wrong("allstop", '"tasks"')
-    if root.whole("version") != _VERSION:
-        raise root.wrong("version", f"the number {_VERSION}")
+    if root.optional_text("allstop") != "tasks":
+        raise root.error("allstop", '"tasks"')
+    if root.whole_number("version") != _VERSION:
+        raise root.error("version", f"the number {_VERSION}")
     if not root.has("tasks"):
-        raise root.wrong("tasks", "a list")
+        raise root.error("tasks", "a list")
     return [_task(entry) for entry in document.entries(("tasks",), root.fields["tasks"])]
 
 
@@ -60,42 +60,42 @@ def write(tasks: Sequence[Task]) -> str:
 
 
 def source_of(task: Task) -> str:
-    """The key by which a second import of the task is recognised."""
+    """The key by which a second import recognises the task."""
     return task.source or f"allstop:{task.id}"
 
 
 def _task(entry: Entry) -> NewTask:
     for key in entry.fields:
         if key not in _KEYS:
-            raise entry.wrong(key, f"one of {', '.join(_KEYS)}")
+            raise entry.error(key, f"one of {', '.join(_KEYS)}")
     key = entry.name("id")
-    agent = entry.words("agent")
+    agent = entry.optional_text("agent")
     return NewTask(
-        id=fit(key),
+        id=to_id(key),
         title=entry.text("title"),
-        body=entry.words("body"),
-        operation=entry.words("operation"),
-        needs=tuple(fit(need) for need in entry.names("needs")),
+        body=entry.optional_text("body"),
+        operation=entry.optional_text("operation"),
+        needs=tuple(to_id(need) for need in entry.names("needs")),
         tags=entry.texts("tags"),
-        priority=entry.whole("priority") or 0,
+        priority=entry.whole_number("priority") or 0,
         agent=AgentName(agent) if agent else None,
-        iterations=entry.whole("iterations", least=0),
+        iterations=entry.whole_number("iterations", least=0),
         minutes=entry.number("minutes"),
-        stuck_after=entry.whole("stuck_after", least=0),
-        source=entry.words("source") or f"allstop:{key}",
+        stuck_after=entry.whole_number("stuck_after", least=0),
+        source=entry.optional_text("source") or f"allstop:{key}",
         done=_status(entry) in OVER,
     )
 
 
 def _status(entry: Entry) -> Status:
-    word = entry.words("status") or Status.PENDING
+    word = entry.optional_text("status") or Status.PENDING
     if word not in tuple(Status):
-        raise entry.wrong("status", f"one of {', '.join(Status)}")
+        raise entry.error("status", f"one of {', '.join(Status)}")
     return Status(word)
 
 
 def _fields(task: Task) -> dict[str, object]:
-    """Those that say something."""
+    """The fields that are not empty."""
     values: dict[str, object] = {key: getattr(task, key) for key in _KEYS}
     values["priority"] = task.priority or None
     return {key: value for key, value in values.items() if value not in ("", (), None)}

@@ -1,21 +1,21 @@
-"""beads: `issues.jsonl`, `bd export`, or the list that `bd list --json` prints.
+"""Reads issues of beads: `issues.jsonl`, `bd export`, or the output of `bd list --json`.
 
-Priority 0 is the most urgent one of 0 to 4: it becomes 2, the middle (2) becomes 0, 4 becomes -2.
-Dependencies of the types `blocks`, `waits-for` and `conditional-blocks` become needs;
-`parent-child` makes the parent an operation. The issue's type, unless it is `task`, becomes a tag.
-Left out: deleted issues (tombstones), templates, pinned notes, messages and memories.
+Priorities 0 (most urgent) to 4 become 2 to -2. Dependencies of the types `blocks`, `waits-for` and
+`conditional-blocks` become needs; `parent-child` makes the parent an operation. The issue's type,
+unless it is `task`, becomes a tag. Skipped: deleted issues (tombstones), templates, pinned notes,
+messages and memories.
 """
 
 from __future__ import annotations
 
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Entry, sections
-from allstop.adapters.exchange.task_items import DEFERRED, Item, shape
+from allstop.adapters.exchange.task_items import DEFERRED, Item, to_tasks
 from allstop.core.tasks import NewTask
 
 NAME = "beads"
 _NEEDS = frozenset({"blocks", "waits-for", "conditional-blocks"})
-_NO_WORK = frozenset({"message", "event", "gate", "molecule", "agent", "role", "rig"})
+_SKIPPED_TYPES = frozenset({"message", "event", "gate", "molecule", "agent", "role", "rig"})
 _MIDDLE = 2
 _LOWEST = 4
 
@@ -34,8 +34,8 @@ def looks_like(content: Content) -> bool:
 
 def read(content: Content) -> list[NewTask]:
     entries = _entries(as_json(content))
-    gone = {entry.name("id") for entry in entries if _is_deleted(entry)}
-    return shape(content.path, [_item(entry, gone) for entry in entries if _is_work(entry)])
+    deleted = {entry.name("id") for entry in entries if _is_deleted(entry)}
+    return to_tasks(content.path, [_item(entry, deleted) for entry in entries if _is_work(entry)])
 
 
 def _is_issue(value: object) -> bool:
@@ -53,20 +53,20 @@ def _entries(content: Json) -> list[Entry]:
 
 
 def _is_deleted(entry: Entry) -> bool:
-    return entry.words("status") == "tombstone"
+    return entry.optional_text("status") == "tombstone"
 
 
 def _is_work(entry: Entry) -> bool:
     return (
-        (entry.words("_type") or "issue") == "issue"
-        and entry.words("status") not in ("tombstone", "pinned")
-        and entry.words("issue_type") not in _NO_WORK
+        (entry.optional_text("_type") or "issue") == "issue"
+        and entry.optional_text("status") not in ("tombstone", "pinned")
+        and entry.optional_text("issue_type") not in _SKIPPED_TYPES
         and not entry.flag("is_template")
         and not entry.flag("pinned")
     )
 
 
-def _item(entry: Entry, gone: set[str]) -> Item:
+def _item(entry: Entry, deleted: set[str]) -> Item:
     key = entry.name("id")
     links = [_link(one) for one in entry.entries("dependencies")]
     parents = [target for target, type_ in links if type_ == "parent-child"]
@@ -75,40 +75,40 @@ def _item(entry: Entry, gone: set[str]) -> Item:
         title=entry.text("title"),
         source=f"{NAME}:{key}",
         body=_body(entry),
-        parent=next((one for one in parents if one not in gone), entry.words("parent")),
-        needs=tuple(to for to, type_ in links if type_ in _NEEDS and to not in gone),
+        parent=next((one for one in parents if one not in deleted), entry.optional_text("parent")),
+        needs=tuple(to for to, type_ in links if type_ in _NEEDS and to not in deleted),
         tags=_tags(entry),
         priority=_priority(entry),
-        done=entry.words("status") == "closed",
+        done=entry.optional_text("status") == "closed",
     )
 
 
 def _link(entry: Entry) -> tuple[str, str]:
-    """What it points to and how; a list from `bd list` has the issue itself there."""
+    """The target and type of a dependency; `bd list` puts the target issue itself there."""
     target = entry.name("depends_on_id" if entry.has("depends_on_id") else "id")
-    return target, entry.words("type") or entry.words("dependency_type") or "blocks"
+    return target, entry.optional_text("type") or entry.optional_text("dependency_type") or "blocks"
 
 
 def _body(entry: Entry) -> str:
     return sections(
-        ("", entry.words("description")),
-        ("Design", entry.words("design")),
-        ("Acceptance criteria", entry.words("acceptance_criteria")),
-        ("Notes", entry.words("notes")),
+        ("", entry.optional_text("description")),
+        ("Design", entry.optional_text("design")),
+        ("Acceptance criteria", entry.optional_text("acceptance_criteria")),
+        ("Notes", entry.optional_text("notes")),
     )
 
 
 def _tags(entry: Entry) -> tuple[str, ...]:
-    type_ = entry.words("issue_type")
+    type_ = entry.optional_text("issue_type")
     own = (type_,) if type_ not in ("", "task") else ()
-    waits = (DEFERRED,) if entry.words("status") == "deferred" else ()
-    return entry.texts("labels") + own + waits
+    deferred = (DEFERRED,) if entry.optional_text("status") == "deferred" else ()
+    return entry.texts("labels") + own + deferred
 
 
 def _priority(entry: Entry) -> int:
-    number = entry.whole("priority")
+    number = entry.whole_number("priority")
     if number is None:
         return 0
     if not 0 <= number <= _LOWEST:
-        raise entry.wrong("priority", f"a whole number from 0 to {_LOWEST}")
+        raise entry.error("priority", f"a whole number from 0 to {_LOWEST}")
     return _MIDDLE - number

@@ -1,4 +1,4 @@
-"""The items of a Markdown text, each with its marks, its text, and what it is below."""
+"""Finds the checklist items of a Markdown text, with their marks, bodies and parents."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textwrap import dedent
 
 from allstop.adapters.exchange.checklist_item import MarkError, Marks, read_line, unescape
 from allstop.adapters.exchange.file_errors import ImportFileError
-from allstop.adapters.exchange.task_items import DEEPEST, clean
+from allstop.adapters.exchange.task_items import MAX_LEVELS, clean
 
 _BULLET = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
 _ITEM = re.compile(rf"[ \t]*{_BULLET}\[(?P<box>.?)\](?:[ \t]+(?P<text>.*))?")
-_SEEN = re.compile(rf"^[ \t]*{_BULLET}\[[ xX/~-]?\](?:[ \t]|$)", re.MULTILINE)
+_ANY_ITEM = re.compile(rf"^[ \t]*{_BULLET}\[[ xX/~-]?\](?:[ \t]|$)", re.MULTILINE)
 _LIKE_ITEM = re.compile(rf"([ \t]*)(\\*{_BULLET}\[.?\](?:[ \t]|$))")
 _HEADING = re.compile(r" {0,3}(?P<level>#{1,6})(?:[ \t](?P<text>.*))?")
 _UNDERLINE = re.compile(r" {0,3}(?:(?P<first>=+)|-{2,})[ \t]*")
@@ -23,36 +23,36 @@ _OPEN, _DONE, _CANCELLED = frozenset({"", " ", "/", "~"}), frozenset({"x", "X"})
 
 
 def has_items(text: str) -> bool:
-    return _SEEN.search(_plain_ends(text)) is not None
+    return _ANY_ITEM.search(_unix_newlines(text)) is not None
 
 
 def read_items(path: Path, text: str) -> list[Node]:
-    return _Reader(path).read(_plain_ends(text).split("\n"))
+    return _Reader(path).read(_unix_newlines(text).split("\n"))
 
 
-def hide(line: str) -> str:
-    """A line of a text that would be taken for an item, so that it isn't."""
+def escape_item(line: str) -> str:
+    """Escape a body line that looks like an item."""
     found = _LIKE_ITEM.match(line)
     return f"{found[1]}\\{line[found.end(1) :]}" if found else line
 
 
-def _show(line: str) -> str:
+def _unescape_item(line: str) -> str:
     found = _LIKE_ITEM.match(line)
     return f"{found[1]}{line[found.end(1) + 1 :]}" if found and found[2][0] == "\\" else line
 
 
-def _plain_ends(text: str) -> str:
+def _unix_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _width(line: str) -> int:
-    """How far a line is indented."""
+    """The indentation of a line."""
     start = line[: len(line) - len(line.lstrip(" \t"))]
     return len(start.expandtabs(4))
 
 
 class Node:
-    """An item while its file is read."""
+    """An item of the checklist."""
 
     def __init__(self, line: int, indent: int, box: str, marks: Marks) -> None:
         self.line = line
@@ -76,7 +76,7 @@ class Node:
         return dedent("\n".join(self.body)).strip("\n")
 
     def lineage(self) -> Iterator[Node]:
-        """Itself first, then what it is below."""
+        """The item, its parent, and so on upwards."""
         node: Node | None = self
         while node:
             yield node
@@ -88,7 +88,7 @@ class Node:
 
 
 class _Block:
-    """A code block or a comment: nothing in it is an item."""
+    """A code block or a comment, in which lines are not items."""
 
     def __init__(self, end: str, owner: Node | None, line: int) -> None:
         self.end = end
@@ -106,20 +106,20 @@ class _Block:
 
 
 class _Reader:
-    """Takes the lines of a file one after the other."""
+    """Reads a file line by line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: list[Node] = []
-        self._open: list[Node] = []  # the item a line belongs to is the last one
+        self._open: list[Node] = []  # the innermost last; a line belongs to it
         self._headings: list[tuple[int, str]] = []
         self._block: _Block | None = None
-        self._before = ""  # a line of plain text, which may turn out to be a heading
+        self._last_text = ""  # becomes a heading if an underline follows
 
     def read(self, lines: Sequence[str]) -> list[Node]:
         start = _front_matter(lines)
         for number, line in enumerate(lines[start:], start + 1):
-            self._take(number, line)
+            self._read_line(number, line)
         block = self._block
         if block and block.owner is None:
             what = "comment" if block.end == "-->" else "code block"
@@ -127,7 +127,7 @@ class _Reader:
             raise ImportFileError(self._path, block.line, problem)
         return self._found
 
-    def _take(self, number: int, line: str) -> None:
+    def _read_line(self, number: int, line: str) -> None:
         if self._block and self._block.holds(line):
             self._keep(line)
             if self._block.ends_with(line):
@@ -139,23 +139,23 @@ class _Reader:
             self._item(number, line, item)
         elif not line.strip():
             self._keep("")
-            self._before = ""
+            self._last_text = ""
         else:
-            self._leave(_width(line))
-            self._begin_block(number, line)
+            self._close_items(_width(line))
+            self._start_block(number, line)
             self._keep(line)
             if not self._open and not self._block:
                 self._plain(line)
 
     def _keep(self, line: str) -> None:
         if self._open:
-            self._open[-1].body.append(_show(line))
+            self._open[-1].body.append(_unescape_item(line))
 
-    def _leave(self, indent: int) -> None:
+    def _close_items(self, indent: int) -> None:
         while self._open and self._open[-1].indent >= indent:
             self._open.pop()
 
-    def _begin_block(self, number: int, line: str) -> None:
+    def _start_block(self, number: int, line: str) -> None:
         owner = self._open[-1] if self._open else None
         fence = _FENCE.match(line)
         if fence:
@@ -168,32 +168,32 @@ class _Reader:
             node = Node(number, _width(line), _box(found), _marks(found))
         except MarkError as error:
             raise ImportFileError(self._path, number, str(error)) from None
-        self._leave(node.indent)
-        if len(self._open) > DEEPEST:
-            problem = f"expected at most {DEEPEST} levels of items, found more"
+        self._close_items(node.indent)
+        if len(self._open) > MAX_LEVELS:
+            problem = f"expected at most {MAX_LEVELS} levels of items, found more"
             raise ImportFileError(self._path, number, problem)
         node.parent = self._open[-1] if self._open else None
         node.headings = tuple(text for _, text in self._headings)
         self._found.append(node)
         self._open.append(node)
-        self._before = ""
+        self._last_text = ""
 
     def _plain(self, line: str) -> None:
         heading, underline = _HEADING.fullmatch(line), _UNDERLINE.fullmatch(line)
         if heading:
-            self._head(len(heading["level"]), _without_end(heading["text"] or ""))
-        elif underline and self._before:
-            self._head(1 if underline["first"] else 2, self._before)
+            self._add_heading(len(heading["level"]), _strip_closing(heading["text"] or ""))
+        elif underline and self._last_text:
+            self._add_heading(1 if underline["first"] else 2, self._last_text)
         elif _RULE.fullmatch(line):
             self._headings.clear()
-            self._before = ""
+            self._last_text = ""
         else:
-            self._before = line.strip()
+            self._last_text = line.strip()
 
-    def _head(self, level: int, text: str) -> None:
+    def _add_heading(self, level: int, text: str) -> None:
         self._headings = [one for one in self._headings if one[0] < level]
         self._headings.append((level, " ".join(unescape(clean(text)).split())))
-        self._before = ""
+        self._last_text = ""
 
 
 def _box(found: re.Match[str]) -> str:
@@ -210,15 +210,15 @@ def _marks(found: re.Match[str]) -> Marks:
     return read_line(text)
 
 
-def _without_end(text: str) -> str:
-    """A heading's text without the signs that may stand behind it."""
+def _strip_closing(text: str) -> str:
+    """A heading's text without the closing # signs."""
     text = text.strip()
     rest = text.rstrip("#")
     return rest.rstrip() if not rest or rest[-1] in " \t" else text
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """How many lines at the top are settings between two rules."""
+    """The number of lines of front matter."""
     if lines[0].rstrip() != "---":
         return 0
     return next((at for at, line in enumerate(lines[1:], 2) if line.rstrip() == "---"), 0)

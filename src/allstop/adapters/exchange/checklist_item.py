@@ -1,13 +1,13 @@
-r"""The line of one checklist item: its title and the marks around it, read and written.
+r"""Reads and writes the line of a checklist item: its title and the marks around it.
 
     - [ ] [T-3] Add a login page (needs: T-1, T-2) (minutes: 20) #web !3
 
-Before the title: `[T-3]`, `T-3:` or `T003` is the id if it has a digit in it; any other word in
-brackets is a tag. Behind the title, in any order: `(needs: A, B)` (also `depends on:`, `blocked
+Before the title: `[T-3]`, `T-3:` or `T003` is the id if it contains a digit; any other word in
+brackets is a tag. After the title, in any order: `(needs: A, B)` (also `depends on:`, `blocked
 by:`; ids or whole titles), `#tag`, `!3` for the priority, `(tags: one, two words)`, `(id: login)`,
-`(agent: …)`, `(iterations: …)`, `(minutes: …)`, `(stuck_after: …)`, `(source: …)`. What stands
-inside the title is no mark, and `Close #12` has none, for a tag begins with a letter. A backslash
-before a sign takes its meaning away.
+`(agent: …)`, `(iterations: …)`, `(minutes: …)`, `(stuck_after: …)`, `(source: …)`. Text inside the
+title is never a mark. `Close #12` has none, because a tag begins with a letter. A backslash escapes
+a sign.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.adapters.exchange.json_document import MOST
+from allstop.adapters.exchange.json_document import MAX_NUMBER
 from allstop.adapters.exchange.task_items import clean
 from allstop.core.ids import AgentName
 from allstop.core.tasks import ID, Task
 from allstop.core.text import one_line
 
-_MOST_MARKS = 100
-_LONGEST_MARK = 100_000
-_MOST_TAGS = 20
+_MAX_MARKS = 100
+_MAX_MARK_CHARS = 100_000
+_MAX_TAGS = 20
 _TAG = r"[^\W\d_][\w./-]*"
 _TAIL = re.compile(
     rf" (?:#(?P<tag>{_TAG})|!(?P<priority>[+-]?\d+)"
@@ -41,7 +41,7 @@ _SPECIAL = re.compile(r"[\\,()]")
 
 
 class MarkError(Exception):
-    """A mark has a value it can't have."""
+    """A mark has an invalid value."""
 
 
 class Marks(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ def read_line(text: str) -> Marks:
         id=key,
         needs=tuple(values.get("needs", ())),
         tags=(*tags, *values.get("tags", ())),
-        priority=_whole(values, "priority", -MOST),
+        priority=_whole(values, "priority", -MAX_NUMBER),
         agent=AgentName(agent) if agent else None,
         iterations=_whole(values, "iterations", 0),
         minutes=_number(values, "minutes", 0),
@@ -76,7 +76,7 @@ def read_line(text: str) -> Marks:
 
 
 def write_line(task: Task) -> str:
-    """The line behind the box."""
+    """The line after the checkbox."""
     return " ".join([*_id_before(task), _title(task), *_marks(task)])
 
 
@@ -85,9 +85,9 @@ def unescape(text: str) -> str:
 
 
 def _read_tail(text: str) -> tuple[str, dict[str, list[str]]]:
-    """The marks from the last one on, back to where the title ends."""
+    """The text before the trailing marks, and the marks' values."""
     found: list[tuple[str, list[str]]] = []
-    while len(found) < _MOST_MARKS and (mark := _last_mark(text)):
+    while len(found) < _MAX_MARKS and (mark := _last_mark(text)):
         found.append(_mark(mark))
         text = text[: mark.start()]
     values: dict[str, list[str]] = {}
@@ -97,7 +97,7 @@ def _read_tail(text: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def _last_mark(text: str) -> re.Match[str] | None:
-    return _TAIL.search(text, max(0, len(text) - _LONGEST_MARK))
+    return _TAIL.search(text, max(0, len(text) - _MAX_MARK_CHARS))
 
 
 def _mark(found: re.Match[str]) -> tuple[str, list[str]]:
@@ -118,7 +118,7 @@ def _values(text: str) -> list[str]:
 
 def _read_head(text: str, key: str) -> tuple[str, str, list[str]]:
     tags: list[str] = []
-    while len(tags) < _MOST_MARKS:
+    while len(tags) < _MAX_MARKS:
         word, numbered = _WORD.match(text), _NUMBERED.match(text)
         if word and not key and _is_id(word[1]):
             key, text = word[1], text[word.end() :]
@@ -148,9 +148,9 @@ def _number(values: dict[str, list[str]], key: str, least: float) -> float | Non
         number = float(word)
     except ValueError:
         raise MarkError(f"{key}: expected a number, found {one_line(word, 30)!r}") from None
-    if not least <= number <= MOST:
+    if not least <= number <= MAX_NUMBER:
         raise MarkError(
-            f"{key}: expected a number from {least} to {MOST}, found {one_line(word, 30)}"
+            f"{key}: expected a number from {least} to {MAX_NUMBER}, found {one_line(word, 30)}"
         )
     return number
 
@@ -197,7 +197,7 @@ def _marks(task: Task) -> Iterable[str]:
 
 
 def _tag_marks(tags: tuple[str, ...]) -> Iterable[str]:
-    if len(tags) <= _MOST_TAGS and all(re.fullmatch(_TAG, tag) for tag in tags):
+    if len(tags) <= _MAX_TAGS and all(re.fullmatch(_TAG, tag) for tag in tags):
         return [f"#{tag}" for tag in tags]
     return [_bracket("tags", tags)]
 

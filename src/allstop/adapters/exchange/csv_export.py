@@ -1,4 +1,4 @@
-"""CSV for spreadsheets: one row a task; it is written, not read."""
+"""Writes tasks as CSV for spreadsheets, one row per task."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def write(tasks: Sequence[Task]) -> str:
 
 def _row(task: Task) -> list[str]:
     return [
-        _harmless(task.id),
-        _harmless(task.title),
+        _not_a_formula(task.id),
+        _not_a_formula(task.title),
         task.status,
-        _harmless(task.operation),
+        _not_a_formula(task.operation),
         ", ".join(task.needs),
-        _harmless(", ".join(task.tags)),
+        _not_a_formula(", ".join(task.tags)),
         str(task.priority),
-        _harmless(task.agent or ""),
+        _not_a_formula(task.agent or ""),
         "" if task.iterations is None else str(task.iterations),
         "" if task.minutes is None else str(task.minutes).removesuffix(".0"),
         "" if task.stuck_after is None else str(task.stuck_after),
-        _harmless(task.source),
-        _harmless(task.body),
+        _not_a_formula(task.source),
+        _not_a_formula(task.body),
     ]
 
 
-def _harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: titles come from strangers too."""
+def _not_a_formula(text: str) -> str:
+    """Keep spreadsheets from running a text as a formula: titles may come from strangers."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,4 +1,4 @@
-"""Where in a file something stands that the board refuses."""
+"""Finds the line of an imported file that the board's refusal is about."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from allstop.core.errors import AllstopError
 from allstop.core.tasks import NewTask
 
 
-def located(path: Path | bytes, tasks: Sequence[NewTask], refused: AllstopError) -> AllstopError:
-    """The refusal with the file and the line of the first task that it names."""
+def with_location(
+    path: Path | bytes, tasks: Sequence[NewTask], refused: AllstopError
+) -> AllstopError:
+    """The refusal with the file and line of the first task that it names."""
     named = [task for task in tasks if _names(refused.message, task.id)]
     if not named:
         return refused
-    place, data = (STANDARD_INPUT, path) if isinstance(path, bytes) else (path, path.read_bytes())
+    source, data = (STANDARD_INPUT, path) if isinstance(path, bytes) else (path, path.read_bytes())
     lines = data.decode(errors="replace").splitlines()
-    return ImportFileError(place, _line_of(named[0], lines), refused.message, refused.hint)
+    return ImportFileError(
+        source, _line_of(named[0], lines), refused.message, refused.hint, code=refused.code
+    )
 
 
 def _names(text: str, word: str) -> bool:
@@ -27,7 +31,7 @@ def _names(text: str, word: str) -> bool:
 
 
 def _line_of(task: NewTask, lines: Sequence[str]) -> int | None:
-    """Others may name its id as a need; one that the file has not given stands nowhere in it."""
+    """The best match: id and title, then either; a generated id is not in the file."""
     for words in ((task.id, task.title), (task.id,), (task.title,)):
         for number, line in enumerate(lines, 1):
             if all(_names(line, word) for word in words):

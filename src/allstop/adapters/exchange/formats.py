@@ -1,4 +1,4 @@
-"""The formats by name, and which one a file is in."""
+"""The table of exchange formats, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from allstop.core.tasks import NewTask, Task
 
 
 class Format(Struct, frozen=True, kw_only=True):
-    """A way to write tasks down. `read` and `write` are None where it can't."""
+    """A file format for tasks; `read` or `write` is None if it isn't supported."""
 
     name: str
     description: str
@@ -82,7 +82,7 @@ _ALL = (
     ),
     Format(
         name=csv_export.NAME,
-        description="a table for spreadsheets; can only be written",
+        description="a table for spreadsheets; export only",
         write=csv_export.write,
     ),
 )
@@ -91,25 +91,26 @@ FORMATS: Mapping[str, Format] = MappingProxyType({one.name: one for one in _ALL}
 
 
 def read_tasks(path: Path | bytes, format: str | None = None) -> list[NewTask]:  # noqa: A002 - its name for callers
-    """The tasks in the file, or in what was piped; at least one. The format is recognised where
-    none is named.
+    """The tasks in a file or in piped data, at least one; detects the format if none is given.
 
-    Raises ImportFileError for all that is wrong with the file. Needs that don't exist, ids that
-    stand there twice and cycles are not looked at: the board refuses them.
+    Raises ImportFileError if the file is invalid. Unknown needs, duplicate ids and cycles are not
+    checked here: the board rejects them.
     """
     read = None if format is None else _named(format, _READABLE).read
     content = load_piped(path) if isinstance(path, bytes) else load(path)
     if read is None:
-        read = _recognise(content).read
+        read = _detect(content).read
     assert read
     tasks = read(content)
     if not tasks:
-        raise ImportFileError(content.path, None, "expected at least one task, found none")
+        raise ImportFileError(
+            content.path, None, "expected at least one task, found none", code="no_tasks"
+        )
     return tasks
 
 
 def write_tasks(tasks: Sequence[Task], format: str) -> str:  # noqa: A002 - its name for callers
-    """The tasks as a text, in their order."""
+    """The tasks as text, in the given order."""
     write = _named(format, _WRITABLE).write
     assert write
     return write(tasks)
@@ -119,9 +120,9 @@ _READABLE = tuple(one.name for one in _ALL if one.read)
 _WRITABLE = tuple(one.name for one in _ALL if one.write)
 
 
-def _named(name: str, able: Sequence[str]) -> Format:
-    if name not in able:
-        raise AllstopError(f"there is no format {name!r} here", _listed(able))
+def _named(name: str, known: Sequence[str]) -> Format:
+    if name not in known:
+        raise AllstopError(f"unknown format {name!r}", _listed(known), code="unknown_format")
     return FORMATS[name]
 
 
@@ -129,20 +130,22 @@ def _listed(names: Sequence[str]) -> str:
     return f"the formats are {', '.join(names)}"
 
 
-def _recognise(content: Content) -> Format:
+def _detect(content: Content) -> Format:
     found = [one for one in _ALL if one.looks_like and one.looks_like(content)]
     if len(found) == 1:
         return found[0]
     if found:
         names = " and ".join(one.name for one in found)
         problem = f"expected one format, found signs of {names}"
-        raise ImportFileError(content.path, None, problem, f"name one; {_listed(_READABLE)}")
+        raise ImportFileError(
+            content.path, None, problem, f"name one; {_listed(_READABLE)}", code="ambiguous_format"
+        )
     match content:
-        case Text(mistake=ImportFileError() as mistake):
-            raise mistake
+        case Text(json_error=ImportFileError() as json_error):
+            raise json_error
         case Json():
             shown = describe(content.documents[0].value)
             line, problem = content.documents[0].first_line, f"expected tasks, found {shown}"
         case _:
             line, problem = 1, "expected tasks, found a text without any"
-    raise ImportFileError(content.path, line, problem, _listed(_READABLE))
+    raise ImportFileError(content.path, line, problem, _listed(_READABLE), code="unknown_format")

@@ -1,13 +1,13 @@
-"""GitHub's issues: the list of `gh issue list --json number,title,body,labels,state,…`.
+"""Reads GitHub issues from `gh issue list --json number,title,body,labels,state,…`.
 
-The list of the REST API (`gh api`) and the single issue of `gh issue view --json …` are read too;
-pull requests are left out. Labels become tags. A milestone, or the parent of a sub-issue, becomes
-the operation. Open issues in `blockedBy` become needs; nothing is guessed from what a text says.
+It also reads the REST API's list (`gh api`) and a single issue (`gh issue view --json …`), and skips
+pull requests. Labels become tags. A milestone, or the parent of a sub-issue, becomes the operation.
+Open issues in `blockedBy` become needs; issue texts are not searched for any.
 Priority comes from labels: `P0` to `P4` become 2 to -2, `priority: high` (or critical, medium,
 low) becomes 1 (or 2, 0, -1).
 
-The number #12 becomes the id `gh-12`. With `url` among the fields, the key for importing twice has
-the repository's name in it.
+The number #12 becomes the id `gh-12`. If the fields include `url`, the source contains the
+repository's name.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import re
 
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Entry
-from allstop.adapters.exchange.task_items import CANCELLED, NAMED, Item, fit, shape
+from allstop.adapters.exchange.task_items import CANCELLED, PRIORITY_WORDS, Item, to_id, to_tasks
 from allstop.core.tasks import NewTask
 
 NAME = "github"
 _URL = re.compile(r"https?://[^/]+/(?:repos/)?([^/]+/[^/]+)/(?:issues|pull)/\d+")
-_NUMBERED = re.compile(r"(?:priority[:/ -]*)?p([0-4])", re.IGNORECASE)
-_WORDED = re.compile(r"prio(?:rity)?[:/ -]+(\w+)", re.IGNORECASE)
+_PRIORITY_NUMBER = re.compile(r"(?:priority[:/ -]*)?p([0-4])", re.IGNORECASE)
+_PRIORITY_WORD = re.compile(r"prio(?:rity)?[:/ -]+(\w+)", re.IGNORECASE)
 
 
 def looks_like(content: Content) -> bool:
@@ -40,43 +40,43 @@ def read(content: Content) -> list[NewTask]:
     else:
         entries = [document.entry((), document.value)]
     issues = [entry for entry in entries if not entry.has("pull_request")]
-    return shape(content.path, [_item(entry) for entry in issues], _name)
+    return to_tasks(content.path, [_item(entry) for entry in issues], _name)
 
 
 def _name(key: str) -> str:
     number = key.rpartition("#")[2]
-    return f"gh-{number}" if number.isdigit() else fit(key)
+    return f"gh-{number}" if number.isdigit() else to_id(key)
 
 
 def _item(entry: Entry) -> Item:
     repository = _repository(entry)
     number = _number(entry)
     labels = _labels(entry)
-    state = entry.words("state").lower()
-    dropped = entry.words("stateReason") or entry.words("state_reason")
+    state = entry.optional_text("state").lower()
+    reason = entry.optional_text("stateReason") or entry.optional_text("state_reason")
     return Item(
         key=f"{repository}#{number}",
         title=entry.text("title"),
         source=f"{NAME}:{repository}#{number}",
-        body=entry.words("body"),
+        body=entry.optional_text("body"),
         parent=_parent(entry, repository),
         operation=_title_of(entry, "parent") or _title_of(entry, "milestone"),
         needs=tuple(f"{repository}#{one}" for one in _blockers(entry)),
-        tags=labels + ((CANCELLED,) if dropped.lower() == "not_planned" else ()),
+        tags=labels + ((CANCELLED,) if reason.lower() == "not_planned" else ()),
         priority=_priority(labels),
         done=state == "closed" or entry.flag("closed"),
     )
 
 
 def _number(entry: Entry) -> int:
-    number = entry.whole("number", least=1)
+    number = entry.whole_number("number", least=1)
     if number is None:
-        raise entry.wrong("number", "a whole number")
+        raise entry.error("number", "a whole number")
     return number
 
 
 def _repository(entry: Entry) -> str:
-    url = entry.words("html_url") or entry.words("url")
+    url = entry.optional_text("html_url") or entry.optional_text("url")
     found = _URL.match(url)
     return found[1] if found else ""
 
@@ -95,23 +95,27 @@ def _parent(entry: Entry, repository: str) -> str:
 
 def _title_of(entry: Entry, key: str) -> str:
     one = entry.entry(key)
-    return one.words("title") if one else ""
+    return one.optional_text("title") if one else ""
 
 
 def _blockers(entry: Entry) -> list[int]:
-    """Those that are still open, from a list or from GraphQL's `nodes`."""
+    """The numbers of open blockers, from a list or from GraphQL's `nodes`."""
     holder, key = entry, "blockedBy"
     if isinstance(entry.fields.get(key), dict):
         holder, key = entry.entry(key) or entry, "nodes"
-    return [_number(one) for one in holder.entries(key) if one.words("state").lower() != "closed"]
+    return [
+        _number(one)
+        for one in holder.entries(key)
+        if one.optional_text("state").lower() != "closed"
+    ]
 
 
 def _priority(labels: tuple[str, ...]) -> int:
     for label in labels:
-        numbered = _NUMBERED.fullmatch(label.strip())
-        worded = _WORDED.fullmatch(label.strip())
-        if numbered:
-            return 2 - int(numbered[1])
-        if worded and worded[1].lower() in NAMED:
-            return NAMED[worded[1].lower()]
+        number = _PRIORITY_NUMBER.fullmatch(label.strip())
+        word = _PRIORITY_WORD.fullmatch(label.strip())
+        if number:
+            return 2 - int(number[1])
+        if word and word[1].lower() in PRIORITY_WORDS:
+            return PRIORITY_WORDS[word[1].lower()]
     return 0

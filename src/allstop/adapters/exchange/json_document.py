@@ -1,4 +1,4 @@
-"""JSON values that know where they are: each mistake is told with its line and its path."""
+"""Checks JSON values of a file; each error names the value's line and path."""
 
 from __future__ import annotations
 
@@ -11,124 +11,132 @@ from typing import NoReturn
 from msgspec import Struct
 
 from allstop.adapters.exchange.file_errors import ImportFileError
-from allstop.adapters.exchange.json_lines import Where, dotted, find_no_number, find_twice, line_of
+from allstop.adapters.exchange.json_lines import (
+    JsonPath,
+    find_duplicate_key,
+    find_invalid_number,
+    format_path,
+    line_of,
+)
 from allstop.adapters.exchange.task_items import clean
 from allstop.core.text import one_line
 
-MOST = 1_000_000_000
-"""Larger numbers than this are a mistake, for any number that a task has."""
+MAX_NUMBER = 1_000_000_000
+"""The largest number that any field of a task may have."""
 
-_NOTHING = object()
+_MISSING = object()
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """One JSON value of a file: the whole of it, or one of its lines."""
+    """One JSON value of a file: the whole file, or one of its lines."""
 
     path: Path
     text: str
     value: object
     first_line: int = 1
 
-    def wrong(self, where: Where, problem: str) -> ImportFileError:
-        line = self.first_line - 1 + line_of(self.text, where)
-        shown = dotted(where)
+    def error(self, value_path: JsonPath, problem: str) -> ImportFileError:
+        line = self.first_line - 1 + line_of(self.text, value_path)
+        shown = format_path(value_path)
         return ImportFileError(self.path, line, f"{shown}: {problem}" if shown else problem)
 
-    def entry(self, where: Where, value: object) -> Entry:
+    def entry(self, value_path: JsonPath, value: object) -> Entry:
         if not isinstance(value, dict):
-            raise self.wrong(where, f"expected an object, found {kind(value)}")
-        return Entry(document=self, where=where, fields=value)
+            raise self.error(value_path, f"expected an object, found {kind(value)}")
+        return Entry(document=self, value_path=value_path, fields=value)
 
-    def entries(self, where: Where, value: object) -> list[Entry]:
-        """A list that can't be empty: no tasks are never a success."""
+    def entries(self, value_path: JsonPath, value: object) -> list[Entry]:
+        """The entries of a list that must not be empty."""
         if not isinstance(value, list):
-            raise self.wrong(where, f"expected a list, found {kind(value)}")
+            raise self.error(value_path, f"expected a list, found {kind(value)}")
         if not value:
-            raise self.wrong(where, "expected at least one task, found an empty list")
-        return [self.entry((*where, at), one) for at, one in enumerate(value)]
+            raise self.error(value_path, "expected at least one task, found an empty list")
+        return [self.entry((*value_path, at), one) for at, one in enumerate(value)]
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An object with its fields. `null` counts as a field that isn't there."""
+    """A JSON object; a field that is `null` counts as missing."""
 
     document: Document
-    where: Where
+    value_path: JsonPath
     fields: dict[str, object]
 
-    def wrong(self, key: str, expected: str) -> ImportFileError:
-        return self._wrong((key,), expected, self.fields.get(key, _NOTHING))
+    def error(self, key: str, expected: str) -> ImportFileError:
+        return self._error((key,), expected, self.fields.get(key, _MISSING))
 
     def text(self, key: str) -> str:
-        """A text that must be there."""
+        """A required text."""
         value = self.fields.get(key)
         if not isinstance(value, str) or not clean(value).strip():
-            raise self.wrong(key, "a text")
-        return self._whole_characters((key,), value)
+            raise self.error(key, "a text")
+        return self._reject_surrogates((key,), value)
 
-    def words(self, key: str) -> str:
-        """A text, empty where there is none."""
+    def optional_text(self, key: str) -> str:
+        """An optional text, "" if missing."""
         value = self.fields.get(key)
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.wrong(key, "a text")
-        return self._whole_characters((key,), value)
+            raise self.error(key, "a text")
+        return self._reject_surrogates((key,), value)
 
     def name(self, key: str) -> str:
-        """A text or a whole number that must be there, as text."""
-        return self._name((key,), self.fields.get(key, _NOTHING))
+        """A required text or whole number, as text."""
+        return self._name((key,), self.fields.get(key, _MISSING))
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of texts or whole numbers, empty where there is none."""
+        """A list of texts or whole numbers, empty if missing."""
         values = self._list(key)
         return tuple(self._name((key, at), value) for at, value in enumerate(values))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts, empty where there is none."""
+        """A list of texts, empty if missing."""
         found = []
         for at, value in enumerate(self._list(key)):
             if not isinstance(value, str):
-                raise self._wrong((key, at), "a text", value)
-            found.append(self._whole_characters((key, at), value))
+                raise self._error((key, at), "a text", value)
+            found.append(self._reject_surrogates((key, at), value))
         return tuple(found)
 
-    def whole(self, key: str, least: int = -MOST) -> int | None:
-        """A whole number, None where there is none."""
+    def whole_number(self, key: str, least: int = -MAX_NUMBER) -> int | None:
+        """A whole number, None if missing."""
         value = self.fields.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-            raise self.wrong(key, "a whole number")
-        if not least <= value <= MOST:
-            raise self.wrong(key, f"a whole number from {least} to {MOST}")
+            raise self.error(key, "a whole number")
+        if not least <= value <= MAX_NUMBER:
+            raise self.error(key, f"a whole number from {least} to {MAX_NUMBER}")
         return int(value)
 
     def number(self, key: str) -> float | None:
-        """A number that isn't negative, None where there is none."""
+        """A number from 0, None if missing."""
         value = self.fields.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(key, "a number")
-        if not 0 <= value <= MOST:
-            raise self.wrong(key, f"a number from 0 to {MOST}")
+            raise self.error(key, "a number")
+        if not 0 <= value <= MAX_NUMBER:
+            raise self.error(key, f"a number from 0 to {MAX_NUMBER}")
         return value
 
     def flag(self, key: str) -> bool:
-        """True or false, false where there is none."""
+        """A boolean, False if missing."""
         value = self.fields.get(key)
         if value is not None and not isinstance(value, bool):
-            raise self.wrong(key, "true or false")
+            raise self.error(key, "true or false")
         return value is True
 
     def entry(self, key: str) -> Entry | None:
         value = self.fields.get(key)
-        return None if value is None else self.document.entry((*self.where, key), value)
+        return None if value is None else self.document.entry((*self.value_path, key), value)
 
     def entries(self, key: str) -> list[Entry]:
-        """A list of objects, empty where there is none."""
-        where = (*self.where, key)
-        return [self.document.entry((*where, at), one) for at, one in enumerate(self._list(key))]
+        """A list of objects, empty if missing."""
+        value_path = (*self.value_path, key)
+        return [
+            self.document.entry((*value_path, at), one) for at, one in enumerate(self._list(key))
+        ]
 
     def has(self, *keys: str) -> bool:
         return all(self.fields.get(key) is not None for key in keys)
@@ -138,34 +146,34 @@ class Entry(Struct, frozen=True, kw_only=True):
         if value is None:
             return []
         if not isinstance(value, list):
-            raise self.wrong(key, "a list")
+            raise self.error(key, "a list")
         return value
 
-    def _name(self, where: Where, value: object) -> str:
+    def _name(self, value_path: JsonPath, value: object) -> str:
         if isinstance(value, str) and value.strip():
-            return self._whole_characters(where, value.strip())
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+            return self._reject_surrogates(value_path, value.strip())
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER:
             return str(value)
-        raise self._wrong(where, "a text or a whole number", value)
+        raise self._error(value_path, "a text or a whole number", value)
 
-    def _whole_characters(self, where: Where, value: str) -> str:
+    def _reject_surrogates(self, value_path: JsonPath, value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise self._wrong(
-                where, "a text", "half of a character", "half of a character"
+            raise self._error(
+                value_path, "a text", "half of a character", "half of a character"
             ) from None
         return value
 
-    def _wrong(
-        self, where: Where, expected: str, value: object, found: str = ""
+    def _error(
+        self, value_path: JsonPath, expected: str, value: object, found: str = ""
     ) -> ImportFileError:
         problem = f"expected {expected}, found {found or kind(value)}"
-        return self.document.wrong((*self.where, *where), problem)
+        return self.document.error((*self.value_path, *value_path), problem)
 
 
 def kind(value: object) -> str:
-    """What a value is, in the words of a message."""
+    """What a value is, for error messages."""
     match value:
         case None:
             return "null"
@@ -184,27 +192,27 @@ def kind(value: object) -> str:
 
 
 def parse(path: Path, text: str, first_line: int = 1) -> Document:
-    """The text as one JSON value; keys given twice are refused, for one of them would be lost."""
+    """Parse a text as one JSON value. Rejects duplicate keys, which would lose a value."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         problem = f"not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}, column {error.colno}"
         raise ImportFileError(path, first_line - 1 + error.lineno, problem) from None
     except RecursionError:
         raise ImportFileError(path, first_line, "not valid JSON: nested too deeply") from None
-    except _TwiceError:
-        key, line = find_twice(text) or ("", 1)
+    except _DuplicateKeyError:
+        key, line = find_duplicate_key(text) or ("", 1)
         problem = f"expected each key once, found {json.dumps(one_line(key))} twice"
         raise ImportFileError(path, first_line - 1 + line, problem) from None
     except ValueError:
-        word, line = find_no_number(text)
+        word, line = find_invalid_number(text)
         problem = f"not valid JSON: {one_line(word, 20)} is no number"
         raise ImportFileError(path, first_line - 1 + line, problem) from None
     return Document(path=path, text=text, value=value, first_line=first_line)
 
 
 def describe(value: object) -> str:
-    """What a JSON value is, with enough to recognise it by."""
+    """What a JSON value is, with its first keys."""
     if isinstance(value, dict) and value:
         keys = ", ".join(json.dumps(one_line(key, 30)) for key in list(value)[:5])
         return f"an object with {keys}" + (", …" if len(value) > 5 else "")
@@ -214,7 +222,7 @@ def describe(value: object) -> str:
 
 
 def sections(*parts: tuple[str, str | Sequence[str]]) -> str:
-    """A body from texts and lists, each under its name; the nameless ones stand by themselves."""
+    """A body from texts and lists, each under its heading, if it has one."""
     shown = []
     for name, part in parts:
         text = part if isinstance(part, str) else "\n".join(f"- {one}" for one in part)
@@ -224,14 +232,14 @@ def sections(*parts: tuple[str, str | Sequence[str]]) -> str:
     return "\n\n".join(shown)
 
 
-class _TwiceError(Exception):
-    """An object has a key twice."""
+class _DuplicateKeyError(Exception):
+    """An object has a duplicate key."""
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _TwiceError
+        raise _DuplicateKeyError
     return found
 
 
@@ -240,5 +248,5 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _number(value: float) -> str:
-    small = abs(value) <= MOST and (isinstance(value, int) or math.isfinite(value))
+    small = abs(value) <= MAX_NUMBER and (isinstance(value, int) or math.isfinite(value))
     return "a number" if small and value >= 0 else f"the number {one_line(str(value), 20)}"

@@ -1,4 +1,4 @@
-"""In which line of a JSON text something is; asked only when there is a mistake to show."""
+"""Finds the line of a value in a JSON text; used only for error messages."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 import re
 from typing import TypeAlias
 
-Where: TypeAlias = tuple[str | int, ...]
+JsonPath: TypeAlias = tuple[str | int, ...]
 """The keys and indexes that lead from the root to a value."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _TOKEN = re.compile(rf"(?P<text>{_STRING})(?P<key>[ \t\n\r]*:)?|(?P<open>[{{\[])|(?P<close>[}}\]])")
-_NO_NUMBER = re.compile(rf"{_STRING}|(?P<word>NaN|-?Infinity|\d{{4301,}})")
+_INVALID_NUMBER = re.compile(rf"{_STRING}|(?P<word>NaN|-?Infinity|\d{{4301,}})")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _scan = json.JSONDecoder().raw_decode
 
 
-def dotted(where: Where) -> str:
+def format_path(value_path: JsonPath) -> str:
     """`userStories[3].title`."""
     shown = ""
-    for step in where:
+    for step in value_path:
         match step:
             case int():
                 shown += f"[{step}]"
@@ -31,10 +31,10 @@ def dotted(where: Where) -> str:
     return shown
 
 
-def line_of(text: str, where: Where) -> int:
-    """The line of the value, or of the nearest one around it where there is no such value."""
+def line_of(text: str, value_path: JsonPath) -> int:
+    """The line of the value, or of the nearest enclosing value if it doesn't exist."""
     at = _skip(text, 0)
-    for step in where:
+    for step in value_path:
         inner = _inside(text, at, step)
         if inner is None:
             break
@@ -46,8 +46,8 @@ def line_at(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def find_twice(text: str) -> tuple[str, int] | None:
-    """The first key that an object has twice, and the line of its second place."""
+def find_duplicate_key(text: str) -> tuple[str, int] | None:
+    """The first duplicate key, and the line of its second occurrence."""
     seen: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token["open"]:
@@ -62,9 +62,9 @@ def find_twice(text: str) -> tuple[str, int] | None:
     return None
 
 
-def find_no_number(text: str) -> tuple[str, int]:
-    """What the JSON parser took for a number though it is none that can be used."""
-    for token in _NO_NUMBER.finditer(text):
+def find_invalid_number(text: str) -> tuple[str, int]:
+    """The first number that the JSON parser accepts but that can't be used, and its line."""
+    for token in _INVALID_NUMBER.finditer(text):
         if token["word"]:
             return token["word"], line_at(text, token.start())
     return "a number", 1
@@ -99,7 +99,7 @@ def _element(text: str, at: int, index: str | int) -> int | None:
 
 
 def _next(text: str, at: int) -> int:
-    """Behind the value that begins here, and behind the comma if there is one."""
+    """The position after the value that begins here, and after its comma."""
     _, at = _scan(text, at)
     at = _skip(text, at)
     return _skip(text, at + 1) if text[at] == "," else at

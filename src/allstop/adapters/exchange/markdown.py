@@ -1,4 +1,4 @@
-"""A Markdown checklist.
+"""Reads and writes tasks as a Markdown checklist.
 
     ## Accounts
 
@@ -9,13 +9,13 @@
       - [ ] Hash them
       - [ ] Reset them
 
-The nearest heading is the operation; an item with items below it is theirs instead, and hands its
-needs, tags and priority on. A rule (`---`) after an empty line ends the operation. `[x]` is done,
-`[-]` cancelled, `[ ]`, `[/]` and `[~]` are open. Items in code blocks and comments are none. The
-marks in an item's line are those of the module `marks`.
+The nearest heading is the operation. An item with items below it is their operation instead, and
+passes on its needs, tags and priority. A rule (`---`) after an empty line ends the operation. `[x]`
+is done, `[-]` cancelled, `[ ]`, `[/]` and `[~]` are open. Items in code blocks and comments are
+ignored. The module `checklist_item` describes the marks in an item's line.
 
-An item without an id gets one made from its title; its key for importing twice is made from its
-title, the headings and the items above it, so moving it in its list changes nothing.
+An item without an id gets one made from its title. Its source is made from its title and the
+headings and items above it, so that moving it within its list changes nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from allstop.adapters.exchange.checklist import Node, has_items, hide, read_items
+from allstop.adapters.exchange.checklist import Node, escape_item, has_items, read_items
 from allstop.adapters.exchange.checklist_item import write_line
 from allstop.adapters.exchange.file_contents import Content, Text
 from allstop.adapters.exchange.file_errors import ImportFileError
-from allstop.adapters.exchange.task_items import CANCELLED, Item, checksum, clean, shape, slug
+from allstop.adapters.exchange.task_items import CANCELLED, Item, checksum, clean, slug, to_tasks
 from allstop.core.tasks import OVER, NewTask, Task
 from allstop.core.text import one_line
 
@@ -47,7 +47,7 @@ def read(content: Content) -> list[NewTask]:
         problem = 'expected items such as "- [ ] title", found none outside code blocks'
         raise ImportFileError(content.path, None, problem)
     names = _Names(content.path, found)
-    return shape(content.path, [_item(node, names) for node in found])
+    return to_tasks(content.path, [_item(node, names) for node in found])
 
 
 def write(tasks: Sequence[Task]) -> str:
@@ -59,7 +59,7 @@ def write(tasks: Sequence[Task]) -> str:
             lines += ["", f"## {_escape(here)}" if here else "---", ""]
             operation = here
         lines.append(f"- [{'x' if task.status in OVER else ' '}] {write_line(task)}")
-        lines += [f"  {hide(line)}" if line.strip() else "" for line in _body(task)]
+        lines += [f"  {escape_item(line)}" if line.strip() else "" for line in _body(task)]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -74,7 +74,7 @@ def _body(task: Task) -> list[str]:
 
 
 class _Names:
-    """What the items of a file are called: by keys, by ids, and by those who need them."""
+    """The keys and ids of a file's items, and the resolution of needs."""
 
     def __init__(self, path: Path, found: Sequence[Node]) -> None:
         self._path = path
@@ -88,17 +88,19 @@ class _Names:
         return self._keys[node]
 
     def id(self, node: Node) -> str:
-        """Empty where the key becomes the id."""
+        """The generated id; "" if the item has its own."""
         return "" if node.marks.id else self._ids[node]
 
-    def meant(self, node: Node, need: str) -> str:
-        """The key of what is needed: an id comes before a title."""
+    def resolve(self, node: Node, need: str) -> str:
+        """The key of the needed item; ids take precedence over titles."""
         if need in self._by_id:
             return self._by_id[need]
         often = self._titles[need.casefold()]
         if often > 1:
             problem = f"needs: expected one item called {one_line(need)!r}, found {often}"
-            raise ImportFileError(self._path, node.line, problem, "give it an id")
+            raise ImportFileError(
+                self._path, node.line, problem, "give the items ids", code="ambiguous_need"
+            )
         return self._by_title.get(need.casefold(), need)
 
     def _make_ids(self, found: Sequence[Node]) -> dict[Node, str]:
@@ -113,14 +115,14 @@ class _Names:
 
 
 def _keys(found: Sequence[Node]) -> dict[Node, str]:
-    """An id, else the way to the item; the second one at the same place is counted."""
+    """The id, or the place under the headings; repeated places get a number."""
     times: Counter[str] = Counter()
     keys = {}
     for node in found:
-        way = "\n".join(node.path())
-        times[way] += 1
-        counted = way if times[way] == 1 else f"{way}\n{times[way]}"
-        keys[node] = node.marks.id or f"\n{counted}"
+        place = "\n".join(node.path())
+        times[place] += 1
+        unique = place if times[place] == 1 else f"{place}\n{times[place]}"
+        keys[node] = node.marks.id or f"\n{unique}"
     return keys
 
 
@@ -137,7 +139,7 @@ def _item(node: Node, names: _Names) -> Item:
         body=node.text,
         parent=names.key(node.parent) if node.parent else "",
         operation=node.headings[-1] if node.headings else "",
-        needs=tuple(names.meant(node, need) for need in marks.needs),
+        needs=tuple(names.resolve(node, need) for need in marks.needs),
         tags=(*tags, CANCELLED) if node.is_cancelled else tuple(tags),
         priority=next(priorities, 0),
         agent=marks.agent,

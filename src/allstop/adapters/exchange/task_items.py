@@ -1,16 +1,15 @@
-"""What all formats have in common: from items as a file has them to tasks.
+"""Converts the items of any format to tasks.
 
-**Ids** are kept where they can be ids of tasks. Others are made to fit, always in the same way,
-with six digits of a checksum that keep them apart.
+**Ids** are kept if they are valid task ids. Others are changed in a reproducible way, and get six
+digits of a checksum to stay unique.
 
-**Parents.** An item that has others below it is not work of its own: it becomes the operation of
-those below it. What waits for it waits for all of them, they wait for what it waits for, and its
-text is added to theirs.
+**Parents.** An item with children is not a task: it becomes the operation of its children. Items
+that need the parent need all of its children. The children inherit the parent's needs, and its text
+is added to theirs.
 
-**Priority.** Higher is first. What has no priority of its own has 0, which is also what the
-middle of every foreign scale becomes.
+**Priority.** Higher is first. The default is 0, and so is the middle of every foreign scale.
 
-**Over.** What is done, closed or cancelled elsewhere comes in as done: it is not started here.
+**Finished items** (done, closed or cancelled elsewhere) are imported as done and never started.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from allstop.adapters.exchange.file_errors import ImportFileError
 from allstop.core.ids import AgentName
 from allstop.core.tasks import ID, NewTask
 
-DEEPEST = 32
+MAX_LEVELS = 32
 """Levels of parents above an item."""
 
-NAMED = {"critical": 2, "urgent": 2, "high": 1, "medium": 0, "normal": 0, "low": -1}
-"""Priorities that are words."""
+PRIORITY_WORDS = {"critical": 2, "urgent": 2, "high": 1, "medium": 0, "normal": 0, "low": -1}
+"""Priorities given as words."""
 
 CANCELLED = "cancelled"
 DEFERRED = "deferred"
 
-_SLUG = 48
+_SLUG_CHARS = 48
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A task in the words of its file."""
+    """A task as its file describes it."""
 
-    key: str  # what the file calls it
+    key: str  # its name in the file
     title: str
     source: str
     body: str = ""
-    id: str = ""  # where it is not made from the key
-    parent: str = ""  # the key of what it is part of
-    operation: str = ""  # where it has no parent
+    id: str = ""  # "": made from the key
+    parent: str = ""  # the parent's key
+    operation: str = ""  # used if it has no parent
     needs: tuple[str, ...] = ()  # keys
     tags: tuple[str, ...] = ()
     priority: int = 0
@@ -61,16 +60,16 @@ class Item(Struct, frozen=True, kw_only=True):
     done: bool = False
 
 
-def shape(
+def to_tasks(
     path: Path, items: Sequence[Item], name: Callable[[str], str] | None = None
 ) -> list[NewTask]:
     """The tasks of a file's items. `name` makes an id from a key."""
-    tree = _Tree(path, items, name or fit)
-    return [tree.task(item) for item in items if item.key not in tree.below]
+    tree = _Tree(path, items, name or to_id)
+    return [tree.task(item) for item in items if item.key not in tree.children]
 
 
-def fit(key: str) -> str:
-    """An id for the key: itself where it is one."""
+def to_id(key: str) -> str:
+    """A valid id for the key; the key itself if it is valid."""
     if ID.fullmatch(key):
         return key
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", key)
@@ -79,11 +78,15 @@ def fit(key: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A short id that reminds of a title; not the only one for it."""
+    """A short id made from a title; not necessarily unique."""
     words = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     stem = "-".join(re.findall(r"[a-z0-9]+", words[:200]))
     stem = stem or f"task-{checksum(title)}"
-    return stem if len(stem) <= _SLUG else stem[: _SLUG + 1].rpartition("-")[0] or stem[:_SLUG]
+    return (
+        stem
+        if len(stem) <= _SLUG_CHARS
+        else stem[: _SLUG_CHARS + 1].rpartition("-")[0] or stem[:_SLUG_CHARS]
+    )
 
 
 def checksum(text: str, length: int = 6) -> str:
@@ -91,12 +94,12 @@ def checksum(text: str, length: int = 6) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with one kind of line end and without characters that nobody typed."""
+    """The text with Unix newlines and without control characters."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def part_of(body: str, title: str, text: str) -> str:
-    """The body of an item with the text of what it is part of."""
+def with_parent_text(body: str, title: str, text: str) -> str:
+    """The body of an item with its parent's text."""
     text = text.strip("\n")
     if not text.strip():
         return body
@@ -105,52 +108,54 @@ def part_of(body: str, title: str, text: str) -> str:
 
 
 class _Tree:
-    """The items by their keys, and who is below whom."""
+    """The items by key, and their hierarchy."""
 
     def __init__(self, path: Path, items: Sequence[Item], name: Callable[[str], str]) -> None:
         self._path = path
         self._name = name
         self._items = {item.key: item for item in items}
-        self.below: dict[str, list[str]] = {}
+        self.children: dict[str, list[str]] = {}
         for item in self._items.values():
             if item.parent in self._items:
-                self.below.setdefault(item.parent, []).append(item.key)
-        self._refuse_twice(items)
-        self._refuse_circles()
+                self.children.setdefault(item.parent, []).append(item.key)
+        self._reject_duplicate_parents(items)
+        self._reject_cycles()
         self._leaves: dict[str, tuple[str, ...]] = {}
 
-    def _refuse_twice(self, items: Sequence[Item]) -> None:
-        """Of parents: an item of the same name would be lost. The others are the board's matter."""
-        often = Counter(item.key for item in items if item.key in self.below)
+    def _reject_duplicate_parents(self, items: Sequence[Item]) -> None:
+        """Reject duplicate parents, of which one would be lost; the board rejects duplicate tasks."""
+        often = Counter(item.key for item in items if item.key in self.children)
         for key, times in often.items():
             if times > 1:
-                problem = f"{self._id(key)}: expected a parent once, found it {times} times"
+                problem = f"{self._id(key)}: expected this parent once, found it {times} times"
                 raise ImportFileError(self._path, None, problem)
 
-    def _refuse_circles(self) -> None:
-        """Of parents: what is in one has no place."""
+    def _reject_cycles(self) -> None:
+        """Reject cycles of parents."""
         tops = [item.key for item in self._items.values() if item.parent not in self._items]
         placed = set()
         while tops:
             key = tops.pop()
             placed.add(key)
-            tops.extend(self.below.get(key, ()))
+            tops.extend(self.children.get(key, ()))
         lost = [self._id(key) for key in self._items if key not in placed]
         if lost:
-            problem = f"{', '.join(lost[:5])}: expected a parent that ends, found a circle"
+            problem = f"{', '.join(lost[:5])}: expected no cycle of parents, found one"
             raise ImportFileError(self._path, None, problem)
 
     def task(self, item: Item) -> NewTask:
-        above = tuple(self._above(item))
-        title, body = _headline(item)
-        for parent in above:
-            body = part_of(body, *_headline(parent))
-        needs = self._needs(item, above)
+        parents = tuple(self._parents_of(item))
+        title, body = _title_and_body(item)
+        for parent in parents:
+            body = with_parent_text(body, *_title_and_body(parent))
+        needs = self._needs(item, parents)
         return NewTask(
             id=item.id or self._name(item.key),
             title=title,
             body=body,
-            operation=_headline(above[0])[0] if above else _line(item.operation or item.parent),
+            operation=_title_and_body(parents[0])[0]
+            if parents
+            else _line(item.operation or item.parent),
             needs=tuple(dict.fromkeys(self._id(need) for need in needs)),
             tags=_distinct(item.tags),
             priority=item.priority,
@@ -166,51 +171,51 @@ class _Tree:
         item = self._items.get(key)
         return item.id if item and item.id else self._name(key)
 
-    def _above(self, item: Item) -> Iterator[Item]:
-        """Its parent first."""
+    def _parents_of(self, item: Item) -> Iterator[Item]:
+        """The parents of an item, the nearest first."""
         parent = self._items.get(item.parent)
         levels = 0
         while parent:
             levels += 1
-            if levels > DEEPEST:
-                problem = f"expected at most {DEEPEST} levels of parents, found more"
+            if levels > MAX_LEVELS:
+                problem = f"expected at most {MAX_LEVELS} levels of parents, found more"
                 raise ImportFileError(self._path, None, f"{self._id(item.key)}: {problem}")
             yield parent
             parent = self._items.get(parent.parent)
 
-    def _needs(self, item: Item, above: Sequence[Item]) -> Iterator[str]:
-        around = {parent.key for parent in above}
+    def _needs(self, item: Item, parents: Sequence[Item]) -> Iterator[str]:
+        parent_keys = {parent.key for parent in parents}
         for need in item.needs:
-            if need not in around:
-                yield from self._work_of(need)
-        for parent in above:
+            if need not in parent_keys:
+                yield from self._leaves_of(need)
+        for parent in parents:
             for need in parent.needs:
-                if need not in around and not self._is_below(need, parent):
-                    yield from self._work_of(need)
+                if need not in parent_keys and not self._is_descendant(need, parent):
+                    yield from self._leaves_of(need)
 
-    def _is_below(self, key: str, parent: Item) -> bool:
+    def _is_descendant(self, key: str, parent: Item) -> bool:
         item = self._items.get(key)
-        return item is not None and parent.key in (one.key for one in self._above(item))
+        return item is not None and parent.key in (one.key for one in self._parents_of(item))
 
-    def _work_of(self, key: str) -> tuple[str, ...]:
-        """The item, or the items at the bottom where it is a parent."""
-        if key not in self.below:
+    def _leaves_of(self, key: str) -> tuple[str, ...]:
+        """The item itself, or the tasks below it if it is a parent."""
+        if key not in self.children:
             return (key,)
         if key not in self._leaves:
-            self._leaves[key] = tuple(self._bottom(key))
+            self._leaves[key] = tuple(self._find_leaves(key))
         return self._leaves[key]
 
-    def _bottom(self, key: str) -> Iterator[str]:
+    def _find_leaves(self, key: str) -> Iterator[str]:
         waiting = [key]
         while waiting:
             here = waiting.pop()
-            if here not in self.below:
+            if here not in self.children:
                 yield here
-            waiting.extend(reversed(self.below.get(here, ())))
+            waiting.extend(reversed(self.children.get(here, ())))
 
 
-def _headline(item: Item) -> tuple[str, str]:
-    """Its title as one line, and its body with the rest of the title before it."""
+def _title_and_body(item: Item) -> tuple[str, str]:
+    """The title's first line, and the body with the rest of the title before it."""
     first, _, rest = clean(item.title).strip().partition("\n")
     body = clean(item.body).strip("\n")
     parts = [part for part in (rest.strip("\n"), body) if part.strip()]

@@ -1,10 +1,10 @@
-"""vibe-kanban's SQLite file, `db.sqlite` or `db.v2.sqlite`; it is opened for reading only.
+"""Reads vibe-kanban's SQLite file, `db.sqlite` or `db.v2.sqlite`; opens it read-only.
 
-All versions have the tables `projects` (id, name) and `tasks` (id, project_id, title,
-description, status). A task may be made from another one's attempt: the column is called
-`parent_task_attempt` and points to `task_attempts`, later `parent_workspace_id` and `workspaces`;
-it becomes a need. The project becomes the operation. There are no priorities. A task's UUID
-becomes the id `vk-` and its first twelve digits.
+All versions have the tables `projects` (id, name) and `tasks` (id, project_id, title, description,
+status). A task may be based on another task's attempt: the column is `parent_task_attempt` and points
+to `task_attempts`, in later versions `parent_workspace_id` and `workspaces`. It becomes a need. The
+project becomes the operation. There are no priorities. The id is `vk-` and the first twelve digits of
+the task's UUID.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from uuid import UUID
 from allstop.adapters.exchange.file_contents import Content, Database
 from allstop.adapters.exchange.file_errors import ImportFileError
 from allstop.adapters.exchange.json_document import kind
-from allstop.adapters.exchange.task_items import CANCELLED, Item, clean, fit, shape
+from allstop.adapters.exchange.task_items import CANCELLED, Item, clean, to_id, to_tasks
 from allstop.core.tasks import NewTask
 from allstop.core.text import one_line
 
 NAME = "vibe-kanban"
-_OVER = frozenset({"done", CANCELLED})
-_MUST = ("id", "title", "status")
+_FINISHED = frozenset({"done", CANCELLED})
+_REQUIRED_COLUMNS = ("id", "title", "status")
 _PARENTS = (("parent_workspace_id", "workspaces"), ("parent_task_attempt", "task_attempts"))
 _WAL_FORMAT_AT = 18
 
@@ -38,27 +38,31 @@ def read(content: Content) -> list[NewTask]:
     if not isinstance(content, Database):
         raise ImportFileError(content.path, None, "expected an SQLite database, found a text")
     try:
-        with _opened(content.path) as connection:
+        with _open(content.path) as connection:
             items = list(_items(content.path, connection))
     except (sqlite3.Error, OSError) as error:
-        raise ImportFileError(content.path, None, f"can't be read: {error}") from None
+        raise ImportFileError(
+            content.path, None, f"can't be read: {error}", code="unreadable_file"
+        ) from None
     if not items:
         raise ImportFileError(
             content.path, None, "tasks: expected at least one task, found an empty table"
         )
-    return shape(content.path, items, _name)
+    return to_tasks(content.path, items, _name)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A write-ahead log that isn't there is not made: the directory is left as it is."""
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the file without creating a missing write-ahead log in its folder."""
     with path.open("rb") as file:
         is_wal = file.read(_WAL_FORMAT_AT + 1)[_WAL_FORMAT_AT:] == b"\2"
-    is_resting = is_wal and not path.with_name(f"{path.name}-wal").exists()
-    how = "immutable=1" if is_resting else "mode=ro"
-    with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)) as opened:
-        opened.execute("PRAGMA trusted_schema = OFF")
-        yield opened
+    has_no_wal = is_wal and not path.with_name(f"{path.name}-wal").exists()
+    mode = "immutable=1" if has_no_wal else "mode=ro"
+    with closing(
+        sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)
+    ) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        yield connection
 
 
 def _items(path: Path, connection: sqlite3.Connection) -> Iterator[Item]:
@@ -77,7 +81,7 @@ def _items(path: Path, connection: sqlite3.Connection) -> Iterator[Item]:
             operation="" if project is None else row.text("project", project),
             needs=needs,
             tags=(CANCELLED,) if word == CANCELLED else (),
-            done=word in _OVER,
+            done=word in _FINISHED,
         )
 
 
@@ -87,7 +91,7 @@ def _columns(path: Path, connection: sqlite3.Connection) -> frozenset[str]:
         found = ", ".join(one_line(table, 30) for table in sorted(tables)[:8]) or "no tables"
         raise ImportFileError(path, None, f"expected a table named tasks, found {found}")
     columns = _columns_of(connection, "tasks")
-    for column in _MUST:
+    for column in _REQUIRED_COLUMNS:
         if column not in columns:
             found = ", ".join(one_line(one, 30) for one in sorted(columns)[:12])
             raise ImportFileError(
@@ -97,7 +101,7 @@ def _columns(path: Path, connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def _tables(connection: sqlite3.Connection) -> frozenset[str]:
-    """No views: reading one could take for ever."""
+    """The tables without views, because reading a view could take forever."""
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(str(name) for (name,) in rows)
 
@@ -108,7 +112,7 @@ def _columns_of(connection: sqlite3.Connection, table: str) -> frozenset[str]:
 
 
 def _query(connection: sqlite3.Connection, columns: frozenset[str]) -> str:
-    """One query for all versions: what a version doesn't have is NULL."""
+    """One query for all versions; missing columns are NULL."""
     tables = _tables(connection)
     body = "t.description" if "description" in columns else "NULL"
     project, parent, joins = "NULL", "NULL", ""
@@ -133,11 +137,11 @@ def _name(key: str) -> str:
     try:
         return f"vk-{UUID(key).hex[:12]}"
     except ValueError:
-        return fit(key)
+        return to_id(key)
 
 
 class _Row:
-    """One row of the table, for messages."""
+    """Checks the values of one row; errors name its number."""
 
     def __init__(self, path: Path, at: int) -> None:
         self._path = path
@@ -145,13 +149,13 @@ class _Row:
 
     def text(self, column: str, value: object) -> str:
         if not isinstance(value, str):
-            raise self._wrong(column, "a text", value)
+            raise self._error(column, "a text", value)
         return value
 
     def title(self, value: object) -> str:
         text = self.text("title", value)
         if not clean(text).strip():
-            raise self._wrong("title", "a text", value)
+            raise self._error("title", "a text", value)
         return text
 
     def key(self, value: object) -> str:
@@ -163,9 +167,9 @@ class _Row:
             case int():
                 return str(value)
             case _:
-                raise self._wrong("id", "a UUID", value)
+                raise self._error("id", "a UUID", value)
 
-    def _wrong(self, column: str, expected: str, value: object) -> ImportFileError:
+    def _error(self, column: str, expected: str, value: object) -> ImportFileError:
         found = "bytes" if isinstance(value, bytes) else kind(value)
         problem = f"tasks[{self._at}].{column}: expected {expected}, found {found}"
         return ImportFileError(self._path, None, problem)

@@ -1,3 +1,3 @@
-"""Workspaces: the host only ever reads packs; every other git command runs in the box."""
+"""Git workspaces. The host only reads packs from them; other git commands run in the sandbox."""
 
 from allstop.adapters.git.workspace.workspaces import GitWorkspaces as GitWorkspaces

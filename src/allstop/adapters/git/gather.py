@@ -1,4 +1,4 @@
-"""Two things at once, where waiting for one after the other would only cost time."""
+"""Runs two coroutines at the same time and returns both results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Outcome(Generic[T]):
     async def run(self) -> None:
         try:
             self._values.append(await self._work)
-        except Exception as error:  # noqa: BLE001 - it is raised again, alone and not in a group
+        except Exception as error:  # noqa: BLE001 - `value` raises it again, without a group
             self._error = error
 
     def value(self) -> T:
@@ -30,7 +30,7 @@ class _Outcome(Generic[T]):
 
 
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """What they return, when both have ended; the error of the first that has one."""
+    """Run both to their end and return their results; raises the error of the first that failed."""
     first, second = _Outcome(one), _Outcome(other)
     async with anyio.create_task_group() as group:
         group.start_soon(first.run)

@@ -1,1 +1,1 @@
-
+"""Journals: in one SQLite file, and in memory."""

@@ -1,4 +1,4 @@
-"""Who drives what: a lock that names its holder and dies with it."""
+"""Claims on runs: a lock file names the process that drives a run, and is freed when that ends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from allstop.ports import Clock, HeldError, Holder
 
 _SUFFIX = ".lock"
 
-LOOKS = 10_000
-"""So often others may be looking just now, before one of them is taken for somebody who hangs."""
+MAX_READERS = 10_000
+"""How often a shared lock of a reader is tolerated before the claim is refused."""
 
 
 class Claims:
-    """A folder of lock files. The kernel frees a lock when its holder is gone, however it went."""
+    """A folder of lock files. The kernel frees a lock when its holder ends, however it ends."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -33,29 +33,29 @@ class Claims:
     def claim(self, run: RunId) -> Iterator[None]:
         fd = os.open(self._path(run), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not _locked_for_good(fd):
+            if not _lock_exclusively(fd):
                 raise HeldError(run, _holder(fd))
             os.ftruncate(fd, 0)
-            os.pwrite(fd, msgspec.json.encode(self._me()), 0)
+            os.pwrite(fd, msgspec.json.encode(self._own_entry()), 0)
             yield
         finally:
-            os.close(fd)  # the file stays: taking it away could take away another's lock
+            os.close(fd)  # the file stays: removing it could remove another process's lock
 
     def sweep(self, runs: Container[RunId]) -> None:
-        """Remove the files of runs that nobody will drive again."""
+        """Remove the lock files of runs that are never driven again."""
         for path in self._folder.glob(f"*{_SUFFIX}"):
             if RunId(unquote(path.name.removesuffix(_SUFFIX))) in runs:
                 with suppress(OSError):
                     path.unlink()
 
     def holders(self) -> dict[RunId, Holder | None]:
-        """The runs that are being driven now, by this process or another."""
+        """Return the runs that this process or another drives."""
         found = {}
         for path in self._folder.glob(f"*{_SUFFIX}"):
             with suppress(FileNotFoundError):
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 try:
-                    if not _locked(fd, fcntl.LOCK_SH):
+                    if not _try_lock(fd, fcntl.LOCK_SH):
                         found[RunId(unquote(path.name.removesuffix(_SUFFIX)))] = _holder(fd)
                 finally:
                     os.close(fd)
@@ -64,7 +64,7 @@ class Claims:
     def _path(self, run: RunId) -> Path:
         return self._folder / f"{quote(run, safe='')}{_SUFFIX}"
 
-    def _me(self) -> Holder:
+    def _own_entry(self) -> Holder:
         return Holder(
             pid=os.getpid(),
             host=os.uname().nodename,
@@ -73,7 +73,7 @@ class Claims:
         )
 
 
-def _locked(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
+def _try_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -81,19 +81,19 @@ def _locked(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
     return True
 
 
-def _locked_for_good(fd: int) -> bool:
-    """Who only looks has a shared lock for a moment: only another's own lock is in the way."""
-    for _ in range(LOOKS):
-        if _locked(fd):
+def _lock_exclusively(fd: int) -> bool:
+    """Take the exclusive lock; a reader's shared lock lasts a moment and is waited for."""
+    for _ in range(MAX_READERS):
+        if _try_lock(fd):
             return True
-        if not _locked(fd, fcntl.LOCK_SH):
+        if not _try_lock(fd, fcntl.LOCK_SH):
             return False
         fcntl.flock(fd, fcntl.LOCK_UN)
     return False
 
 
 def _holder(fd: int) -> Holder | None:
-    """None while the holder is still writing its name."""
+    """Read the holder; None while it is still writing its entry."""
     try:
         return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
     except msgspec.DecodeError:

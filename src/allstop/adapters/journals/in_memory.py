@@ -1,4 +1,4 @@
-"""A journal that forgets when the process ends."""
+"""A journal in memory, which is lost when the process ends."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from allstop.core.ids import HELM, RunId, WriteId
 from allstop.ports import (
     Alarm,
     Cursor,
-    Ear,
     Entry,
     Head,
     HeldError,
     Holder,
+    Listener,
     Placed,
     Record,
     StaleError,
-    quiet,
+    no_alarm,
 )
 
 
@@ -30,7 +30,7 @@ class MemoryJournal:
         self._records: dict[RunId, list[Record]] = {}
         self._all: list[Record] = []
         self._writes: set[WriteId] = set()
-        self._ears: list[Ear] = []
+        self._listeners: list[Listener] = []
         self._claimed: set[RunId] = set()
 
     async def append(
@@ -43,7 +43,7 @@ class MemoryJournal:
         if expect is not None and seen != (self._last(expect.run), self._last(HELM)):
             raise StaleError(expect.run)
         if expect is not None and expect.place is not None and expect.place < len(self._all):
-            raise StaleError(expect.run)  # whoever it was that wrote: here nobody knows
+            raise StaleError(expect.run)  # it isn't known here which process wrote
         if write is not None:
             self._writes.add(write)
         for entry in entries:
@@ -52,8 +52,8 @@ class MemoryJournal:
             self._records.setdefault(entry.run, []).append(record)
             self._all.append(record)
         for run in dict.fromkeys(entry.run for entry in entries):
-            for ear in self._ears:
-                ear(run, self._last(run))
+            for listener in self._listeners:
+                listener(run, self._last(run))
 
     async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
         end = None if most is None else after + most
@@ -70,14 +70,14 @@ class MemoryJournal:
         return [_head(records) for run, records in self._records.items() if run != HELM]
 
     @contextmanager
-    def listen(self, ear: Ear, alarm: Alarm = quiet) -> Iterator[None]:
-        self._ears.append(ear)
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+        self._listeners.append(listener)
         try:
             yield
         finally:
-            self._ears.remove(ear)
+            self._listeners.remove(listener)
 
-    async def attend(self) -> None:
+    async def watch_writes(self) -> None:
         await anyio.sleep_forever()
 
     @contextmanager

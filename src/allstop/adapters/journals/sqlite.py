@@ -13,12 +13,12 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
-from allstop.adapters.journals.bells import Bell, Bells
-from allstop.adapters.journals.sqlite_file import DAMAGE, broken
+from allstop.adapters.journals.sqlite_file import DAMAGE, broken_store
 from allstop.adapters.journals.sqlite_reader import SqliteRecords
 from allstop.adapters.journals.sqlite_schema import MIGRATIONS
-from allstop.adapters.journals.stop_file import NOBODY
-from allstop.adapters.journals.transaction import Ledger, Line, Page
+from allstop.adapters.journals.stop_file import UNNAMED
+from allstop.adapters.journals.transaction import EncodedEvent, RunNumbers, Transaction
+from allstop.adapters.journals.wake_sockets import WakeSocket, WakeSockets
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
@@ -27,60 +27,60 @@ from allstop.ports import (
     Alarm,
     Clock,
     Cursor,
-    Ear,
     Entry,
+    Listener,
     StoreBrokenError,
     StoreBusyError,
     StoreFullError,
-    quiet,
+    no_alarm,
 )
 
 RESERVE_BYTES = 256 * 1024
-"""Kept aside, so that a stop can be written on a full disk."""
+"""The size of a reserve file, which is deleted so that a stop can be written on a full disk."""
 
 RETRY_S = 1.0
 
-LOOK_EVERY = 8
-"""Whoever has been writing alone waits for others only once in so many commits."""
+WAIT_EVERY_COMMITS = 8
+"""A writer without company waits for others only at every eighth commit."""
 
 BUSY_S = 0.02
-BUSY_TRIES = 125  # each also blocks for as long inside SQLite
-"""Another process holds the file for this long at most before we give up: about five seconds."""
+BUSY_TRIES = 125  # each try also blocks that long inside SQLite
+"""After about five seconds in which another process holds the lock, a write fails."""
 
 
 _encode = msgspec.json.Encoder().encode
 
 
 class _Job(msgspec.Struct, eq=False):
-    """One append on its way to the disk."""
+    """One append that waits for its commit."""
 
-    lines: list[Line]
+    lines: list[EncodedEvent]
     expect: Cursor | None = None
     write: WriteId | None = None
     error: Exception | None = None
     is_done: bool = False
 
-    def is_for_all(self) -> bool:
-        """What is said at the helm; an append of nothing is there for the STOP file's sake."""
+    def is_for_helm(self) -> bool:
+        """Whether it writes to the helm. An empty append only lets the STOP file be recorded."""
         return not self.lines or any(run == HELM for run, _, _ in self.lines)
 
 
-def _lines(entries: Sequence[Entry]) -> list[Line]:
-    """As SQLite takes them: for bytes, Python would look for an adapter every time."""
+def _lines(entries: Sequence[Entry]) -> list[EncodedEvent]:
+    """Encode the entries as bytearray: for bytes, sqlite3 searches an adapter every time."""
     return [(entry.run, entry.event, bytearray(_encode(entry.event))) for entry in entries]
 
 
-class _Owed(NamedTuple):
-    """A stop that agents were ended for, and that the helm does not tell of yet."""
+class _PendingStop(NamedTuple):
+    """A stop for which agents were killed, and which isn't on the helm yet."""
 
     stop: Event
-    stops: int  # there had been before
+    stops: int  # how many were on the helm before
 
 
 class SqliteJournal(SqliteRecords):
-    """One connection, used on the loop's own thread: a write costs less than a hop to another.
+    """One connection, used on the event loop's thread: a write costs less than a switch of threads.
 
-    Whoever comes first commits for all who wait with it.
+    The first writer commits for all writers that wait with it.
     """
 
     def __init__(
@@ -92,102 +92,104 @@ class SqliteJournal(SqliteRecords):
     ) -> None:
         super().__init__(folder, clock, migrations)
         self._clock = clock
-        self._clean = clean  # of what must never be on a disk
+        self._clean = clean  # removes secrets, which must never be on disk
         self._reserve = folder / "reserve"
-        self._cursor = self._db.cursor()  # one for all: to make it costs as much as a statement
-        self._ledger = Ledger(self._cursor)
-        self._bells = Bells(folder / "bells")
+        self._cursor = self._db.cursor()  # reused: creating one costs as much as a statement
+        self._numbers = RunNumbers(self._cursor)
+        self._wake_sockets = WakeSockets(folder / "bells")
         self._queue: list[_Job] = []
-        self._has_held_back = False  # whether somebody who was cancelled may not know it yet
-        self._leading = False  # somebody is about to commit for all
-        self._alone = 0  # commits in a row that nobody joined
-        self._committed: anyio.Event | None = None  # for those who wait for that
-        self._ears: list[Ear] = []
+        self._has_delayed_cancel = (
+            False  # a cancelled writer may not have noticed its cancellation yet
+        )
+        self._is_committing = False  # a writer is about to commit for all
+        self._single_commits = 0  # commits in a row with only one writer
+        self._committed: anyio.Event | None = None  # set after that commit
+        self._listeners: list[Listener] = []
         self._alarms: list[Alarm] = []
-        self._told_pos = self._last_pos()  # everything up to here is known to the ears
+        self._announced_pos = self._last_pos()  # the listeners know everything up to here
         self._helm = Helm()
         self._helm_seq = 0
-        self._owed: _Owed | None = None
+        self._pending_stop: _PendingStop | None = None
         self._has_reserve = False
         self._keep_reserve()
 
     def close(self) -> None:
         super().close()
-        self._bells.close()
+        self._wake_sockets.close()
 
     async def append(
         self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
     ) -> None:
-        # for every turn that would cost a twentieth of it; what is expected guards those
-        if expect is None or self._has_held_back:
+        # a checkpoint costs a twentieth of a turn; `expect` protects the other writes
+        if expect is None or self._has_delayed_cancel:
             await anyio.lowlevel.checkpoint_if_cancelled()
         if self._clean is not None:
             entries = _cleaned(entries, self._clean)
-        job = _Job(_lines(entries), expect, write)  # its own trouble if it can't be
+        job = _Job(_lines(entries), expect, write)  # an encoding error concerns only this append
         self._queue.append(job)
         while not job.is_done:
-            if not self._leading:
-                await self._lead()
+            if not self._is_committing:
+                await self._commit_queue()
             else:
                 committed = self._committed = self._committed or anyio.Event()
                 try:
                     await committed.wait()
                 except anyio.get_cancelled_exc_class():
-                    await self._hold_back(committed.wait)
+                    await self._delay_cancel(committed.wait)
         if job.error is not None:
             raise job.error
 
-    async def _lead(self) -> None:
-        """Commit everything that waits, and wake those who do."""
-        self._leading = True
-        if self._alone % LOOK_EVERY == 0:
+    async def _commit_queue(self) -> None:
+        """Commit all queued jobs, and wake their writers."""
+        self._is_committing = True
+        if self._single_commits % WAIT_EVERY_COMMITS == 0:
             try:
-                await anyio.lowlevel.checkpoint()  # others who are ready may join
+                await anyio.lowlevel.checkpoint()  # lets other writers join
             except anyio.get_cancelled_exc_class():
-                await self._hold_back(anyio.lowlevel.checkpoint)
+                await self._delay_cancel(anyio.lowlevel.checkpoint)
         batch, self._queue = self._queue, []
-        self._alone = self._alone + 1 if len(batch) == 1 else 0
+        self._single_commits = self._single_commits + 1 if len(batch) == 1 else 0
         left = list(batch)
         try:
             if not self._try_commit(left):
                 await self._commit_later(left)
         except DAMAGE as error:
-            _fail(batch, broken(error))
+            _fail(batch, broken_store(error))
         except StoreBrokenError as error:
             _fail(batch, error)
         finally:
             for job in batch:
                 job.is_done = True
-            self._leading = False
+            self._is_committing = False
             committed, self._committed = self._committed, None
             if committed is not None:
                 committed.set()
 
-    async def _hold_back(self, wait: Callable[[], Awaitable[None]]) -> None:
-        """A write that is on its way can't be called back: being cancelled waits for it too.
+    async def _delay_cancel(self, wait: Callable[[], Awaitable[None]]) -> None:
+        """Delay a cancellation until the write is done, because it can't be undone.
 
-        Whoever called goes on with what was written, and is cancelled at its next step.
+        The caller continues with the written events, and is cancelled at its next checkpoint.
         """
-        self._has_held_back = True
+        self._has_delayed_cancel = True
         with anyio.CancelScope(shield=True):
             await wait()
 
     @contextmanager
-    def listen(self, ear: Ear, alarm: Alarm = quiet) -> Iterator[None]:
-        self._ears.append(ear)
+    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+        self._listeners.append(listener)
         self._alarms.append(alarm)
         try:
             yield
         finally:
-            self._ears.remove(ear)
+            self._listeners.remove(listener)
             self._alarms.remove(alarm)
 
-    async def attend(self) -> None:
-        with self._bells.hang() as bell:
+    async def watch_writes(self) -> None:
+        with self._wake_sockets.open_own() as own_socket:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._heed_sentinel)
-                self._hear_others()
-                await self._heed_bell(bell)
+                group.start_soon(self._watch_stop_file)
+                self._announce_others()
+                await self._watch_wake_socket(own_socket)
 
     def claim(self, run: RunId) -> AbstractContextManager[None]:
         return self._claims.claim(run)
@@ -195,19 +197,19 @@ class SqliteJournal(SqliteRecords):
     # --- writing ---
 
     async def _commit_later(self, batch: list[_Job]) -> None:
-        """Another process has the store: others here go on while this waits for it."""
+        """Retry while another process holds the lock; the event loop continues meanwhile."""
         for _ in range(BUSY_TRIES):
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(BUSY_S)
             if self._try_commit(batch):
                 return
         hint = "it may hang: `allstop stop` ends it"
-        _fail(batch, StoreBusyError("another process keeps the store locked", hint))
+        _fail(batch, StoreBusyError("another process keeps the journal locked", hint))
 
     def _try_commit(self, batch: list[_Job]) -> bool:
-        """Write the jobs that still fit in one transaction; the others are told why not.
+        """Write the jobs that are not stale in one transaction; the others get an error.
 
-        False when another process is writing: then what is left in the batch has to wait for it.
+        False if another process is writing; the batch then holds the jobs that must be retried.
         """
         try:
             self._cursor.execute("begin immediate")
@@ -216,56 +218,56 @@ class SqliteJournal(SqliteRecords):
                 return False
             raise
         try:
-            page = self._ledger.page()
-            self._heed_stop_file(page)
+            transaction = self._numbers.begin()
+            self._apply_stop_file(transaction)
             for job in batch:
-                self._write_if_it_fits(page, job)
-            page.write()
+                self._write_unless_stale(transaction, job)
+            transaction.write()
             self._cursor.execute("commit")
-            self._owed = None
+            self._pending_stop = None
         except Exception as error:
-            self._undo()
+            self._roll_back()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
                 raise
-            return self._without_room(batch)
-        if page.first == self._told_pos + 1:
-            self._told_pos = page.last
-        self._tell(page.written)
+            return self._commit_on_full_disk(batch)
+        if transaction.first == self._announced_pos + 1:
+            self._announced_pos = transaction.last
+        self._announce(transaction.written)
         if not self._has_reserve:
             self._keep_reserve()
-        self._bells.ring()
+        self._wake_sockets.wake_others()
         return True
 
-    def _undo(self) -> None:
+    def _roll_back(self) -> None:
         with suppress(sqlite3.Error):
             self._db.execute("rollback")
-        self._ledger.forget()
-        self._helm, self._helm_seq = Helm(), 0  # the transaction that was read is lost
+        self._numbers.forget()
+        self._helm, self._helm_seq = Helm(), 0  # it was read in that transaction
 
-    def _without_room(self, batch: list[_Job]) -> bool:
-        """On a full disk only what a person says to all is still written, from the reserve.
+    def _commit_on_full_disk(self, batch: list[_Job]) -> bool:
+        """On a full disk, write only commands to the helm, after deleting the reserve file.
 
-        False when that has to wait for another process.
+        False if another process is writing and the batch must be retried.
         """
-        full = StoreFullError("the disk is full", f"make room for {self.folder}")
-        spoken = [job for job in batch if job.is_for_all()]
-        if not spoken or not self._reserve.exists():
+        full = StoreFullError("the disk is full", f"free some space for {self.folder}")
+        commands = [job for job in batch if job.is_for_helm()]
+        if not commands or not self._reserve.exists():
             _fail(batch, full)
             return True
         self._reserve.unlink()
         self._has_reserve = False
         with suppress(sqlite3.Error):
             self._db.execute("pragma wal_checkpoint(passive)")
-        _fail([job for job in batch if job not in spoken], full)
-        batch[:] = spoken
+        _fail([job for job in batch if job not in commands], full)
+        batch[:] = commands
         return self._try_commit(batch)
 
-    def _write_if_it_fits(self, page: Page, job: _Job) -> None:
+    def _write_unless_stale(self, transaction: Transaction, job: _Job) -> None:
         if job.write is not None and self._is_written(job.write):
             return
-        job.error = page.refusal(job.expect)
+        job.error = transaction.refusal(job.expect)
         if job.error is None:
-            page.add(job.lines)
+            transaction.add(job.lines)
             if job.write is not None:
                 self._db.execute("insert into writes values (?)", (job.write,))
 
@@ -275,18 +277,20 @@ class SqliteJournal(SqliteRecords):
 
     # --- the STOP file ---
 
-    def _heed_stop_file(self, page: Page) -> None:
-        """A STOP file counts like the command: it is on the helm before anything else is written."""
-        if self._owed is None and not self.sentinel.is_up():
+    def _apply_stop_file(self, transaction: Transaction) -> None:
+        """Record a STOP file as a stop on the helm, before any other event is written."""
+        if self._pending_stop is None and not self.stop_file.exists():
             return
-        self._owe_stop()
-        if self._owed is not None:
-            page.add(_lines([Entry(HELM, self._owed.stop)]))
-            self._sound_alarms()
+        self._update_pending_stop()
+        if self._pending_stop is not None:
+            transaction.add(_lines([Entry(HELM, self._pending_stop.stop)]))
+            self._call_alarms()
 
-    def _owe_stop(self) -> None:
-        """Once alarms are sounded, the stop is written even if the file is taken away meanwhile;
-        but not again where another process has written it.
+    def _update_pending_stop(self) -> None:
+        """Decide whether a stop must be written.
+
+        Once alarms were called, the stop is written even if the file is removed, unless another
+        process has written it.
         """
         for seq, event in self._db.execute(
             "select e.seq, e.event from runs r join events e on e.run = r.id"
@@ -294,76 +298,76 @@ class SqliteJournal(SqliteRecords):
             (HELM, self._helm_seq),
         ).fetchall():
             self._helm, self._helm_seq = steer(self._helm, self._event(HELM, seq, event)), seq
-        if self._owed is None:
+        if self._pending_stop is None:
             is_new = self._helm.hold is not Hold.STOPPED
-            self._owed = _Owed(self._stop(), self._helm.stops) if is_new else None
-        elif self._helm.stops > self._owed.stops:
-            self._owed = None
+            self._pending_stop = _PendingStop(self._stop(), self._helm.stops) if is_new else None
+        elif self._helm.stops > self._pending_stop.stops:
+            self._pending_stop = None
 
-    def _sound_alarms(self) -> None:
-        """Before the disk has taken the stop, which may last."""
+    def _call_alarms(self) -> None:
+        """Call the alarms before the disk has stored the stop, which may take long."""
         for alarm in self._alarms:
             alarm()
 
     def _stop(self) -> Event:
-        """With the words that are in the file, if they can be made fit to be kept."""
+        """Return the stop with the text in the file, if that can be cleaned of secrets."""
         now = self._clock.now()
         try:
-            stop = Commanded(at=now, command=Allstop(), by=self.sentinel.why())
+            stop = Commanded(at=now, command=Allstop(), by=self.stop_file.author())
             return self._clean(stop) if self._clean else stop
-        except Exception:  # noqa: BLE001 - nothing is in the way of a stop
-            return Commanded(at=now, command=Allstop(), by=NOBODY)
+        except Exception:  # noqa: BLE001 - no error may prevent a stop
+            return Commanded(at=now, command=Allstop(), by=UNNAMED)
 
-    async def _heed_sentinel(self) -> None:
+    async def _watch_stop_file(self) -> None:
         while True:
-            if self._owed is None:
-                await self.sentinel.raised()
-            with suppress(*DAMAGE, StoreBrokenError):  # who writes is told of it
-                self._owe_stop()
-            self._sound_alarms()
+            if self._pending_stop is None:
+                await self.stop_file.wait_created()
+            with suppress(*DAMAGE, StoreBrokenError):  # writers get this error
+                self._update_pending_stop()
+            self._call_alarms()
             try:
                 await self.append()
             except (StoreBusyError, StoreFullError):
                 await anyio.sleep(RETRY_S)
                 continue
-            await self.sentinel.lowered()
+            await self.stop_file.wait_removed()
 
-    # --- hearing ---
+    # --- listening ---
 
-    def _tell(self, written: dict[RunId, int]) -> None:
+    def _announce(self, written: dict[RunId, int]) -> None:
         for run, seq in written.items():
-            for ear in self._ears:
-                ear(run, seq)
+            for listener in self._listeners:
+                listener(run, seq)
 
-    async def _heed_bell(self, bell: Bell) -> None:
+    async def _watch_wake_socket(self, own_socket: WakeSocket) -> None:
         while True:
-            await bell.heard()
-            self._hear_others()
+            await own_socket.wait()
+            self._announce_others()
 
-    def _hear_others(self) -> None:
-        """Tell the ears of everything that was written since they were last told."""
+    def _announce_others(self) -> None:
+        """Tell the listeners of all writes since the last call."""
         rows = self._query(
-            # `not indexed`: the index would give the groups in order, by reading all there ever was
+            # `not indexed`: with the index, SQLite would read all events to get ordered groups
             "select r.run, max(e.seq), max(e.pos) from events e not indexed"
             " join runs r on r.id = e.run where e.pos > ? group by e.run",
-            (self._told_pos,),
+            (self._announced_pos,),
         )
-        self._told_pos = max([self._told_pos, *(pos for _, _, pos in rows)])
-        self._tell({RunId(run): seq for run, seq, _ in rows})
+        self._announced_pos = max([self._announced_pos, *(pos for _, _, pos in rows)])
+        self._announce({RunId(run): seq for run, seq, _ in rows})
 
     def _keep_reserve(self) -> None:
-        """Put it aside where there is ample room; otherwise the next time there is."""
+        """Write the reserve file if there is plenty of space; otherwise after a later commit."""
         with suppress(OSError):
-            room = os.statvfs(self.folder)
-            whole = self._reserve.exists() and self._reserve.stat().st_size == RESERVE_BYTES
-            if not whole and room.f_bavail * room.f_frsize > 4 * RESERVE_BYTES:
+            disk = os.statvfs(self.folder)
+            has_reserve = self._reserve.exists() and self._reserve.stat().st_size == RESERVE_BYTES
+            if not has_reserve and disk.f_bavail * disk.f_frsize > 4 * RESERVE_BYTES:
                 self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
-                whole = True
-            self._has_reserve = whole
+                has_reserve = True
+            self._has_reserve = has_reserve
 
 
 def _cleaned(entries: Sequence[Entry], clean: Callable[[Event], Event]) -> tuple[Entry, ...]:
-    """Nothing is in the way of a stop: on the helm there are no words of others."""
+    """Clean all events but those of the helm: no error may prevent a stop."""
     return tuple([e if e.run == HELM else Entry(e.run, clean(e.event)) for e in entries])
 
 

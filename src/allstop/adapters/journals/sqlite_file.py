@@ -1,4 +1,4 @@
-"""Opening the file of a journal, and what is said of one that can't be read."""
+"""Opens the SQLite file of a journal, and explains errors of a file that can't be read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from allstop.adapters.journals.sqlite_schema import migrate, version_of
 from allstop.ports import StoreBrokenError
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-"""SQLite's own words may be damaged too."""
+"""SQLite's own error text may be damaged too."""
 
 
-OUTSIDE = frozenset(
+DISK_ERRORS = frozenset(
     {
         sqlite3.SQLITE_CANTOPEN,
         sqlite3.SQLITE_FULL,
@@ -23,32 +23,32 @@ OUTSIDE = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
-"""The file may be whole: it is what it lies on that fails."""
+"""Errors of the disk or of permissions: the file itself may be intact."""
 
 
-NO_ROOM = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+FULL_ERRORS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 
 def connect(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
-    """Also on a full disk, where SQLite can't make the file in which processes share its index."""
+    """Open the file, even on a full disk, where SQLite can't create its shared-memory file."""
     try:
         try:
-            return _opened(path, migrations)
+            return _open(path, migrations)
         except sqlite3.Error as error:
-            if _code(error) not in NO_ROOM:
+            if _code(error) not in FULL_ERRORS:
                 raise
-            return _opened(path, migrations, "pragma locking_mode = exclusive")
+            return _open(path, migrations, "pragma locking_mode = exclusive")
     except DAMAGE as error:
-        raise broken(error) from error
+        raise broken_store(error) from error
 
 
-def _opened(path: Path, migrations: Sequence[str], *first: str) -> sqlite3.Connection:
+def _open(path: Path, migrations: Sequence[str], *first: str) -> sqlite3.Connection:
     with ExitStack() as stack:
         db = sqlite3.connect(path, timeout=5.0, isolation_level=None, cached_statements=64)
         stack.callback(db.close)
         for statement in first:
             db.execute(statement)
-        version_of(db)  # before anything is changed in a file that may not be ours
+        version_of(db)  # before the first change, because the file may belong to another program
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")
         migrate(db, migrations)
@@ -58,13 +58,16 @@ def _opened(path: Path, migrations: Sequence[str], *first: str) -> sqlite3.Conne
     return db
 
 
-def broken(error: Exception) -> StoreBrokenError:
+def broken_store(error: Exception) -> StoreBrokenError:
+    if _code(error) in DISK_ERRORS:
+        hint = "check disk space and permissions of .allstop/ with `allstop doctor`"
+        return StoreBrokenError(
+            f"the journal can't be read: {error}", hint, code="store_unreadable"
+        )
     hint = "restore .allstop/ from a backup, or move it away"
-    if _code(error) in OUTSIDE:
-        hint = "is the disk full, or .allstop/ not writable for you? `allstop doctor` looks"
-    return StoreBrokenError(f"the store can't be read: {error}", hint)
+    return StoreBrokenError(f"the journal can't be read: {error}", hint)
 
 
 def _code(error: Exception) -> int:
-    """Of the family of errors."""
+    """Return the primary error code."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -1,4 +1,4 @@
-"""What is kept in a journal's SQLite file, for whoever only reads it: no event loop is needed."""
+"""Reads a journal's SQLite file without an event loop."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 import msgspec
 
 from allstop.adapters.journals.claims import Claims
-from allstop.adapters.journals.sqlite_file import DAMAGE, broken, connect
+from allstop.adapters.journals.sqlite_file import DAMAGE, broken_store, connect
 from allstop.adapters.journals.sqlite_schema import MIGRATIONS
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Clock, Head, Holder, Placed, Record, StoreBrokenError
 
-LEAST_BYTES = 64 * 1024
+MIN_FREE_BYTES = 64 * 1024
 
 
 class SqliteRecords:
-    """The half of a `Journal` that changes nothing."""
+    """The reading half of a `Journal`."""
 
     def __init__(self, folder: Path, clock: Clock, migrations: Sequence[str] = MIGRATIONS) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._db = connect(folder / "journal.db", migrations)
-        self.sentinel = Sentinel(folder / "STOP")
+        self.stop_file = StopFile(folder / "STOP")
         self._claims = Claims(folder / "locks", clock)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 
@@ -68,9 +68,9 @@ class SqliteRecords:
         ]
 
     def is_full(self) -> bool:
-        """Whether the disk has no room left for what happens next."""
+        """Whether the disk has no space left for the next events."""
         disk = os.statvfs(self.folder)
-        return disk.f_bavail * disk.f_frsize < LEAST_BYTES
+        return disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
 
     def holders(self) -> dict[RunId, Holder | None]:
         return self._claims.holders()
@@ -83,7 +83,7 @@ class SqliteRecords:
         try:
             return self._db.execute(sql, values).fetchall()
         except DAMAGE as error:
-            raise broken(error) from error
+            raise broken_store(error) from error
 
     def _event(self, run: RunId, seq: int, event: bytes) -> Event:
         try:

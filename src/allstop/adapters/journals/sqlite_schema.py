@@ -1,4 +1,4 @@
-"""The tables of the SQLite journal, and how one version becomes the next."""
+"""The tables of the SQLite journal, and its migrations."""
 
 from __future__ import annotations
 
@@ -29,22 +29,27 @@ create table writes (id text primary key) strict, without rowid;
 """
 
 MIGRATIONS: tuple[str, ...] = (_FIRST,)
-"""Each makes the version that is its place in the list, counted from 1; none is ever changed."""
+"""Migration N of the list, counted from 1, makes version N. None is ever changed."""
 
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Bring the file to the newest version, or refuse one that is newer than this program."""
+    """Migrate the file to the newest version, or refuse one that is newer than this program.
+
+    Raises:
+        StoreBrokenError: the file is newer, or belongs to another program.
+    """
     version = version_of(db)
     if version > len(migrations):
         raise StoreBrokenError(
-            f"the store has version {version}; this program knows versions up to {len(migrations)}",
+            f"the journal has version {version}; this program knows up to {len(migrations)}",
             "use the newer allstop that wrote it",
+            code="store_too_new",
         )
     if version == len(migrations):
         return
     db.execute("begin immediate")
     try:
-        # another process may have done it while this one waited
+        # another process may have migrated it while this one waited
         for number in range(version_of(db), len(migrations)):
             _run(db, migrations[number])
             db.execute(f"pragma user_version = {number + 1}")
@@ -56,20 +61,24 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
 
 
 def version_of(db: sqlite3.Connection) -> int:
-    """0 for an empty file; a database that isn't ours is refused."""
-    # in one statement: another process may be making the tables at this moment
+    """Return the version, 0 for an empty file.
+
+    Raises:
+        StoreBrokenError: the file belongs to another program.
+    """
+    # in one statement: another process may be creating the tables at this moment
     ((version, application, tables),) = db.execute(
         "select (select user_version from pragma_user_version),"
         " (select application_id from pragma_application_id),"
         " (select count(*) from sqlite_master)"
     )
     if application != APPLICATION_ID and (version or application or tables):
-        raise StoreBrokenError("the file is a database of another program")
+        raise StoreBrokenError("the file is a database of another program", code="store_foreign")
     return int(version)
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:
-    # executescript would commit the transaction that is open
+    # executescript would commit the open transaction
     for statement in script.split(";"):
         if statement.strip():
             db.execute(statement)

@@ -1,4 +1,4 @@
-"""The STOP file: whoever can create a file in the store's folder can stop everything."""
+"""The STOP file: creating it in the journal's folder stops everything."""
 
 from __future__ import annotations
 
@@ -17,82 +17,85 @@ _IN_CREATE = 0x100
 _IN_DELETE = 0x200
 _POLL_S = 0.5
 
-NOBODY = "STOP file"
-"""Who put it there, if they did not say so."""
+UNNAMED = "STOP file"
+"""The author of a stop if the file names none."""
 
 
-class Sentinel:
+class StopFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._name = str(path)
 
-    def is_up(self) -> bool:
-        # asked before every write: the answer is nearly always no, and must not be an exception
+    def exists(self) -> bool:
+        # called before every write: usually there is no file, and an exception would be slow
         return os.access(self._name, os.F_OK, follow_symlinks=False)
 
-    def why(self) -> str:
-        """Who put it there, if they said so."""
+    def author(self) -> str:
+        """Return the first line of the file, which names its author."""
         line = b""
         with suppress(OSError):
-            file = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would be waited for
+            file = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK)  # a named pipe must not block
             try:
                 line = os.read(file, 200).partition(b"\n")[0]
             finally:
                 os.close(file)
-        return one_line(line.decode(errors="replace"), 100) or NOBODY
+        return one_line(line.decode(errors="replace"), 100) or UNNAMED
 
-    def since(self) -> datetime | None:
+    def created_at(self) -> datetime | None:
         try:
             return datetime.fromtimestamp(self._path.lstat().st_mtime, UTC)
         except OSError:
             return None
 
-    def raise_(self, why: str) -> None:
-        """Put it there, with its words in it from its first moment: somebody may be watching.
+    def create(self, author: str) -> None:
+        """Create the file together with its text, because another process may be watching.
 
-        On a full disk it may be there without them, or not at all; the journal's record still stops.
+        On a full disk the file may lack the text or not exist; the stop in the journal still
+        counts.
         """
-        words = self._path.with_name(f".{self._path.name}-{os.getpid()}")
+        draft = self._path.with_name(f".{self._path.name}-{os.getpid()}")
         try:
-            words.write_text(f"{why}\n", encoding="utf-8")
-            words.replace(self._path)
+            draft.write_text(f"{author}\n", encoding="utf-8")
+            draft.replace(self._path)
         except OSError:
             with suppress(OSError):
-                words.unlink()
+                draft.unlink()
             with suppress(OSError):
                 self._path.touch()
 
-    def lower(self) -> None:
+    def remove(self) -> None:
         with suppress(FileNotFoundError):
             if self._path.is_dir() and not self._path.is_symlink():
                 self._path.rmdir()
             else:
                 self._path.unlink()
 
-    async def raised(self) -> None:
-        """Waits until the file is there."""
-        while not self.is_up():
-            await self._changed(up=False)
+    async def wait_created(self) -> None:
+        """Wait until the file exists."""
+        while not self.exists():
+            await self._changed(existed=False)
 
-    async def lowered(self) -> None:
-        """Waits until the file is gone."""
-        while self.is_up():
-            await self._changed(up=True)
+    async def wait_removed(self) -> None:
+        """Wait until the file is gone."""
+        while self.exists():
+            await self._changed(existed=True)
 
-    async def _changed(self, *, up: bool) -> None:
-        """Waits until the folder changes; `up` is what the caller saw before."""
-        import anyio  # who only looks at it waits for nothing
+    async def _changed(self, *, existed: bool) -> None:
+        """Wait until the folder changes; `up` is the state that the caller saw."""
+        import anyio  # callers that only check the file don't need it
 
         with _folder_events(self._path.parent) as fd:
             if fd is None:
                 await anyio.sleep(_POLL_S)
-            elif self.is_up() is up:  # looked at again, now that the folder is being watched
+            elif (
+                self.exists() is existed
+            ):  # checked again, because the folder is watched only from here on
                 await anyio.wait_readable(fd)
 
 
 @contextmanager
 def _folder_events(folder: Path) -> Iterator[int | None]:
-    """A descriptor that is readable once the folder has changed; None where there is none."""
+    """Yield a descriptor that becomes readable when the folder changes, or None."""
     if sys.platform == "linux":
         fd = _inotify(folder)
         try:

@@ -1,4 +1,4 @@
-"""What one transaction of the SQLite journal writes."""
+"""One transaction of the SQLite journal: numbers the events, checks cursors and inserts rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from allstop.core.events import Closed, Event, Opened
 from allstop.core.ids import HELM, RunId
 from allstop.ports import Cursor, StaleError
 
-Line: TypeAlias = tuple[RunId, Event, bytearray]
-"""An event of a run, and how it is written."""
+EncodedEvent: TypeAlias = tuple[RunId, Event, bytearray]
+"""A run, an event, and its encoding."""
 
-REMEMBERED = 10_000
-"""How many runs are known by heart."""
+MAX_CACHED_RUNS = 10_000
+"""How many runs are cached."""
 
 
 class _Row:
-    """How far a run is."""
+    """The row id and the last sequence number of a run."""
 
     __slots__ = ("id", "seq")
 
@@ -28,69 +28,68 @@ class _Row:
 
 
 class _Rows(dict[RunId, _Row]):
-    """Rows that are known by heart; others are looked up."""
+    """A cache of rows; missing ones are read from the database."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._cursor = cursor
 
     def __missing__(self, run: RunId) -> _Row:
-        # the last number is looked up in the index: keeping it in a row of its own would
-        # cost every commit a page
+        # the last number is read from the index: a column for it would cost every commit a page
         sql = "select id, (select max(seq) from events where run = id) from runs where run = ?"
         row = self[run] = _Row(*(self._cursor.execute(sql, (run,)).fetchone() or (0, 0)))
         return row
 
 
-class Ledger:
-    """How far each run is: what this process wrote itself it knows, unless another wrote since."""
+class RunNumbers:
+    """The last number of each run, cached until another process writes."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self.cursor = cursor
-        self.pos = 0  # of the last event
-        self.others = 0  # … that another process may have written
+        self.pos = 0  # the position of the last event
+        self.foreign_pos = 0  # the last position that another process may have written
         self.rows = _Rows(cursor)
         self._version: int | None = None
 
-    def page(self) -> Page:
-        """A new page, inside a transaction: nobody else writes until it is over."""
+    def begin(self) -> Transaction:
+        """Begin collecting rows, inside a transaction, in which no other process can write."""
         (version,) = self.cursor.execute("pragma data_version").fetchone()
-        if version != self._version or len(self.rows) > REMEMBERED:
+        if version != self._version or len(self.rows) > MAX_CACHED_RUNS:
             self.rows.clear()
             self._version = version
             newest = self.cursor.execute("select coalesce(max(pos), 0) from events")
             (self.pos,) = newest.fetchone()
-            self.others = self.pos
-        return Page(self)
+            self.foreign_pos = self.pos
+        return Transaction(self)
 
     def forget(self) -> None:
-        """What was written is undone."""
+        """Drop the cache after a rollback."""
         self._version = None
 
 
-class Page:
-    """What one transaction writes, all at its end."""
+class Transaction:
+    """The rows of one transaction, which are inserted at its end."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._cursor = ledger.cursor
+    def __init__(self, numbers: RunNumbers) -> None:
+        self._numbers = numbers
+        self._cursor = numbers.cursor
         self._events: list[tuple[int, int, int, bytearray]] = []
-        self.first = ledger.pos + 1  # the place among all events at which it begins
-        self.written: dict[RunId, int] = {}  # up to which number, of whom
+        self.first = numbers.pos + 1  # the position of its first event
+        self.written: dict[RunId, int] = {}  # the last number of each run
 
     def refusal(self, expect: Cursor | None) -> StaleError | None:
-        """Why somebody who expects this may not write."""
-        rows = self._ledger.rows
+        """Return the error for a writer with a stale cursor; None if it may write."""
+        rows = self._numbers.rows
         if expect is None:
             return None
         if expect.seq != rows[expect.run].seq or expect.helm != rows[HELM].seq:
             return StaleError(expect.run)
-        if expect.place is not None and expect.place < self._ledger.others:
+        if expect.place is not None and expect.place < self._numbers.foreign_pos:
             return StaleError(expect.run)
         return None
 
-    def add(self, lines: Iterable[Line]) -> None:
-        ledger = self._ledger
-        rows, pos = ledger.rows, ledger.pos
+    def add(self, lines: Iterable[EncodedEvent]) -> None:
+        numbers = self._numbers
+        rows, pos = numbers.rows, numbers.pos
         for run, event, encoded in lines:
             row = rows[run]
             if not row.id:
@@ -100,11 +99,11 @@ class Page:
             self._events.append((pos, row.id, seq, encoded))
             if isinstance(event, Closed):
                 self._cursor.execute("update runs set closed = 1 where id = ?", (row.id,))
-        ledger.pos = pos
+        numbers.pos = pos
 
     @property
     def last(self) -> int:
-        """The place among all events at which it ends."""
+        """The position of its last event."""
         return self.first + len(self._events) - 1
 
     def write(self) -> None:

@@ -1,4 +1,4 @@
-"""An alert through apprise, which knows a hundred services by their addresses."""
+"""Sends an alert through apprise, which supports over a hundred services by URL."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from allstop.adapters.notify.background_call import aside
+from allstop.adapters.notify.background_call import run_in_thread
 from allstop.adapters.notify.resolved_address import (
-    NowhereError,
+    NoAddressError,
     RefusedError,
     Resolve,
-    checked,
+    check_host,
     resolve,
 )
 from allstop.views.alerts import Alert, Level
@@ -29,11 +29,11 @@ _KINDS = {
     Level.STOPPED: "warning",
 }
 
-_CALLS = re.compile(r"(?<!\w)@(?=\w)|<(?=[!@#])")
-"""What calls everybody together in a chat, as `@here` and `<!channel>` do: agents may write it."""
+_MENTIONS = re.compile(r"(?<!\w)@(?=\w)|<(?=[!@#])")
+"""Mentions that notify everybody in a chat, such as `@here`: agents may write them."""
 
 
-def _unheard(found: re.Match[str]) -> str:
+def _defuse(found: re.Match[str]) -> str:
     return "\N{FULLWIDTH COMMERCIAL AT}" if found[0] == "@" else "("
 
 
@@ -55,34 +55,34 @@ class Service:
     async def tell(self, alert: Alert) -> str:
         if not is_installed():
             return MISSING
-        service = self._service = self._service or await aside(lambda: _made(self._url))
+        service = self._service = self._service or await run_in_thread(lambda: _create(self._url))
         if service is None:
-            return "apprise does not understand the address"
+            return "apprise doesn't support this address"
         try:
             await self._check(service)
         except RefusedError as refused:
             return str(refused)
-        told = await aside(lambda: _notify(service, alert))
-        return "" if told else "apprise could not deliver it"
+        was_sent = await run_in_thread(lambda: _notify(service, alert))
+        return "" if was_sent else "apprise could not deliver it"
 
     async def _check(self, service: NotifyBase) -> None:
-        """The host that its address names; most name an account at a host that apprise knows."""
+        """Check the host if the URL names one; most URLs name an account at a known service."""
         mail_host: str = getattr(service, "smtp_host", "") or ""
         templates: tuple[str, ...] = service.templates
         named = ["{host}" in template for template in templates]
         if not mail_host and not any(named):
             return
         try:
-            await checked(mail_host or str(service.host), self._resolve, private=self._private)
-        except NowhereError:
+            await check_host(mail_host or str(service.host), self._resolve, private=self._private)
+        except NoAddressError:
             if mail_host or all(
                 named
-            ):  # else it may be a name of something else, as in ntfy://topic
+            ):  # else the host part may be something else, as in ntfy://topic
                 raise
 
 
-def _made(url: str) -> NotifyBase | None:
-    """What it says of redirects in its address is its own affair; ours is that none is followed."""
+def _create(url: str) -> NotifyBase | None:
+    """Create the service; redirects are switched off even if the URL asks for them."""
     from apprise import Apprise, AppriseAsset
 
     service = Apprise.instantiate(url, asset=AppriseAsset(http_redirects=False))
@@ -92,8 +92,8 @@ def _made(url: str) -> NotifyBase | None:
 
 
 def _notify(service: NotifyBase, alert: Alert) -> bool:
-    """As words: where a service takes HTML or Markdown, apprise writes them so that they stay words."""
-    title, text = (_CALLS.sub(_unheard, said) for said in (alert.title, alert.text))
+    """Send plain text: for HTML and Markdown services, apprise escapes it."""
+    title, text = (_MENTIONS.sub(_defuse, part) for part in (alert.title, alert.text))
     kind = _KINDS[alert.level]
     return bool(
         service.notify(body=text or title, title=title, notify_type=kind, body_format="text")

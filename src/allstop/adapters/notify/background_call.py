@@ -1,4 +1,4 @@
-"""A call that may hang, in a thread that nobody waits for at the end."""
+"""Runs a call that may hang in a daemon thread that isn't waited for at exit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from anyio.lowlevel import current_token
 T = TypeVar("T")
 
 
-async def aside(call: Callable[[], T]) -> T:
-    """What it returns or raises. Being cut off leaves the thread to itself: it dies with us."""
+async def run_in_thread(call: Callable[[], T]) -> T:
+    """Return the call's result or raise its error.
+
+    If cancelled, the thread continues on its own.
+    """
     token = current_token()
     done = anyio.Event()
     returned: list[T] = []
@@ -24,9 +27,9 @@ async def aside(call: Callable[[], T]) -> T:
     def work() -> None:
         try:
             returned.append(call())
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - the waiting task raises it
             raised.append(error)
-        with suppress(RuntimeError):  # the loop is over
+        with suppress(RuntimeError):  # the event loop has ended
             from_thread.run_sync(done.set, token=token)
 
     threading.Thread(target=work, name="telling", daemon=True).start()

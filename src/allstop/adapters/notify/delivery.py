@@ -1,6 +1,6 @@
-"""Brings alerts to everybody, without holding anybody up.
+"""Delivers alerts to all channels without delaying the caller.
 
-What becomes of them changes nothing. A failure is logged and shown once, not each time.
+The result changes nothing. A failure is logged and shown once per cause.
 """
 
 from __future__ import annotations
@@ -15,65 +15,65 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from allstop.ports import Clock, Teller
+from allstop.ports import Channel, Clock
 from allstop.views import alert_rate, quiet_hours
 from allstop.views.alert_rate import Pace
 from allstop.views.alerts import Alert
 from allstop.views.quiet_hours import Quiet
 
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 GRACE_S = 5.0
-"""How long deliveries have at the end of all things."""
+"""How long pending deliveries may take at exit."""
 
-MOST_WAITING = 50
-LOOK_AGAIN_S = 600.0
+MAX_WAITING = 50
+RECHECK_S = 600.0
 
 
-async def deliver(teller: Teller, alert: Alert) -> str:
-    """Why it could not be told; "" where it was."""
-    with anyio.move_on_after(PATIENCE_S):
+async def deliver(channel: Channel, alert: Alert) -> str:
+    """Send an alert; returns why that failed, or ""."""
+    with anyio.move_on_after(TIMEOUT_S):
         try:
-            return await teller.tell(alert)
-        except Exception as error:  # noqa: BLE001 - other people's code; its words may hold secrets
-            return f"it failed ({type(error).__name__})"
-    return f"it took longer than {PATIENCE_S:g} s"
+            return await channel.tell(alert)
+        except Exception as error:  # noqa: BLE001 - third-party code; its message may hold secrets
+            return f"delivery failed ({type(error).__name__})"
+    return f"delivery took longer than {TIMEOUT_S:g} s"
 
 
-class Post:
-    """Within `async with`, `tell` returns at once.
+class Delivery:
+    """Inside `async with`, `tell` returns at once.
 
-    `tellers` says who can be told now; it gives the same list again while these are the same.
+    `channels` returns the current channels; it returns the same list while they are unchanged.
     """
 
     def __init__(
         self,
-        tellers: Callable[[], Sequence[Teller]],
+        channels: Callable[[], Sequence[Channel]],
         log: Path,
         *,
         clock: Clock,
         show: Callable[[str], None] = lambda line: None,
         quiet: Callable[[], Quiet | None] = lambda: None,
     ) -> None:
-        self._find = tellers
-        self._tellers: Sequence[Teller] = ()
+        self._find_channels = channels
+        self._channels: Sequence[Channel] = ()
         self._log = log
         self._clock = clock
         self._show = show
         self._quiet = quiet
-        self._kept: list[Alert] = []  # until it is no longer quiet
+        self._held: list[Alert] = []  # until quiet hours end
         self._pace = Pace()
         self._failed: set[tuple[str, str]] = set()
         self._stack = AsyncExitStack()
-        self._boxes: list[MemoryObjectSendStream[Alert]] = []
+        self._queues: list[MemoryObjectSendStream[Alert]] = []
         self._scope: anyio.CancelScope
-        self._emptied: anyio.Event
+        self._finished: anyio.Event
         self._over: anyio.Event
         self._group: TaskGroup
         self._serving: TaskGroup
 
-    async def __aenter__(self) -> Post:
+    async def __aenter__(self) -> Delivery:
         self._scope = anyio.CancelScope(shield=True)
-        self._emptied = anyio.Event()
+        self._finished = anyio.Event()
         self._over = anyio.Event()
         self._group = await self._stack.enter_async_context(anyio.create_task_group())
         await self._group.start(self._work)
@@ -81,7 +81,7 @@ class Post:
 
     @property
     def reaches_anybody(self) -> bool:
-        return bool(self._find())
+        return bool(self._find_channels())
 
     async def __aexit__(
         self,
@@ -89,69 +89,69 @@ class Post:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """What is under way has a moment; what is left then is dropped."""
-        self._tell_rest()
+        """Give pending deliveries a moment; the rest is dropped."""
+        self._send_rest()
         self._over.set()
-        self._close_boxes()
+        self._close_queues()
         with anyio.move_on_after(GRACE_S, shield=True):
-            await self._emptied.wait()
+            await self._finished.wait()
         self._scope.cancel()
         self._group.cancel_scope.cancel()
-        await self._stack.aclose()  # what the block raises is not ours
+        await self._stack.aclose()  # the block's own exception isn't passed on
 
     def tell(self, alert: Alert) -> None:
         if quiet_hours.waits(self._quiet(), alert, self._clock.now()):
-            self._kept.append(alert)
-            if len(self._kept) == 1:
-                self._group.start_soon(self._tell_kept_later)
+            self._held.append(alert)
+            if len(self._held) == 1:
+                self._group.start_soon(self._send_held_later)
             return
         had_left_out = bool(self._pace.left_out)
         self._pace, admitted = alert_rate.admit(self._pace, alert, self._clock.now())
         if admitted:
             self._send(alert)
         elif not had_left_out:
-            self._group.start_soon(self._tell_rest_later)
+            self._group.start_soon(self._send_rest_later)
 
-    async def _tell_kept_later(self) -> None:
-        """The hours may be others by then, and a machine may have slept meanwhile."""
+    async def _send_held_later(self) -> None:
+        """Sleep in short steps: quiet hours may change, and the machine may be suspended."""
         while (quiet := self._quiet()) and (left_s := quiet_hours.left_s(quiet, self._clock.now())):  # noqa: ASYNC110 - time passes
-            await anyio.sleep(min(left_s, LOOK_AGAIN_S))
-        kept, self._kept = self._kept, []
+            await anyio.sleep(min(left_s, RECHECK_S))
+        kept, self._held = self._held, []
         self.tell(quiet_hours.summed_up(kept, self._clock.now()))
 
-    async def _tell_rest_later(self) -> None:
+    async def _send_rest_later(self) -> None:
         await anyio.sleep(alert_rate.due_s(self._pace, self._clock.now()))
-        self._tell_rest()
+        self._send_rest()
 
-    def _tell_rest(self) -> None:
+    def _send_rest(self) -> None:
         self._pace, alert = alert_rate.rest(self._pace, self._clock.now())
         if alert is not None:
             self._send(alert)
 
-    def _close_boxes(self) -> None:
-        """What is in them is still told."""
-        for box in self._boxes:
-            box.close()
+    def _close_queues(self) -> None:
+        """Alerts in the queues are still delivered."""
+        for queue in self._queues:
+            queue.close()
 
-    def _meet(self, tellers: Sequence[Teller]) -> None:
-        """Others can be told from now on."""
-        self._close_boxes()
-        self._tellers, self._boxes = tellers, []
-        for teller in tellers:
-            box, received = anyio.create_memory_object_stream[Alert](MOST_WAITING)
-            self._boxes.append(box)
-            self._serving.start_soon(self._serve, teller, received)
+    def _switch_channels(self, channels: Sequence[Channel]) -> None:
+        """Switch to other channels."""
+        self._close_queues()
+        self._channels, self._queues = channels, []
+        for channel in channels:
+            queue, received = anyio.create_memory_object_stream[Alert](MAX_WAITING)
+            self._queues.append(queue)
+            self._serving.start_soon(self._serve, channel, received)
 
     def _send(self, alert: Alert) -> None:
         if self._over.is_set():
             return
-        if (tellers := self._find()) is not self._tellers:
-            self._meet(tellers)
-        for teller, box in zip(self._tellers, self._boxes, strict=True):
+        if (channels := self._find_channels()) is not self._channels:
+            self._switch_channels(channels)
+        for channel, queue in zip(self._channels, self._queues, strict=True):
             try:
-                box.send_nowait(alert)
+                queue.send_nowait(alert)
             except anyio.WouldBlock:
-                self._report(teller, f"not told: {MOST_WAITING} others wait already")
+                self._report(channel, f"not sent: {MAX_WAITING} others are waiting")
 
     async def _work(self, *, task_status: TaskStatus[None]) -> None:
         try:
@@ -161,19 +161,19 @@ class Post:
                     task_status.started()
                     await self._over.wait()
         finally:
-            self._emptied.set()
+            self._finished.set()
 
-    async def _serve(self, teller: Teller, box: MemoryObjectReceiveStream[Alert]) -> None:
-        with box:
-            async for alert in box:
-                if why := await deliver(teller, alert):
-                    self._report(teller, why)
+    async def _serve(self, channel: Channel, queue: MemoryObjectReceiveStream[Alert]) -> None:
+        with queue:
+            async for alert in queue:
+                if why := await deliver(channel, alert):
+                    self._report(channel, why)
 
-    def _report(self, teller: Teller, why: str) -> None:
-        if (teller.name, why) in self._failed:
+    def _report(self, channel: Channel, why: str) -> None:
+        if (channel.name, why) in self._failed:
             return
-        self._failed.add((teller.name, why))
-        line = f"notify {teller.name}: {why}"
+        self._failed.add((channel.name, why))
+        line = f"notify {channel.name}: {why}"
         self._show(line)
         try:
             self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""An alert in the corner of the screen, by the program that the desktop has for it."""
+"""Shows an alert on the desktop with `notify-send` or `osascript`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from allstop.adapters.notify.background_call import aside
+from allstop.adapters.notify.background_call import run_in_thread
 from allstop.views.alerts import Alert, Level
 
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 
 PROGRAMS = ("notify-send", "osascript")
 
@@ -31,14 +31,14 @@ _SCRIPT = (
     "display notification (item 2 of argv) with title (item 1 of argv)",
     "end run",
 )
-"""What is said comes in as arguments, so that it can't be taken for script."""
+"""The text is passed as arguments, so that it can't be run as script."""
 
 _NO_MARKUP = str.maketrans({"<": "(", ">": ")", "&": "+"})
-"""Some desktops read markup, others show it: there must be none."""
+"""Some desktops interpret markup and others show it, so it is removed."""
 
 
 def find_desktop(variables: Mapping[str, str]) -> Desktop | None:
-    """Only from folders with a whole path: another one could be in the repository."""
+    """Search only absolute folders of PATH: a relative one could be in the repository."""
     folders = [each for each in variables.get("PATH", "").split(":") if each.startswith("/")]
     for name in PROGRAMS:
         if found := shutil.which(name, path=":".join(folders)):
@@ -54,7 +54,7 @@ class Desktop:
         self._environment = {name: variables[name] for name in _KEPT_VARIABLES if name in variables}
 
     async def tell(self, alert: Alert) -> str:
-        return await aside(lambda: self._run(alert))
+        return await run_in_thread(lambda: self._run(alert))
 
     def _run(self, alert: Alert) -> str:
         program = Path(self._program).name
@@ -66,11 +66,11 @@ class Desktop:
                 stderr=subprocess.DEVNULL,
                 env=self._environment,
                 cwd="/",
-                timeout=PATIENCE_S,
+                timeout=TIMEOUT_S,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"{program} did not end within {PATIENCE_S:g} s"
+            return f"{program} did not end within {TIMEOUT_S:g} s"
         except (OSError, ValueError) as error:
             return f"{program} can't be started ({type(error).__name__})"
         return "" if done.returncode == 0 else f"{program} ended with code {done.returncode}"
@@ -81,5 +81,5 @@ def _arguments(program: str, alert: Alert) -> list[str]:
         lines = [argument for line in _SCRIPT for argument in ("-e", line)]
         return [*lines, alert.title, alert.text]
     urgency = "low" if alert.level is Level.INFO else "normal"
-    title, text = (said.translate(_NO_MARKUP) for said in (alert.title, alert.text))
+    title, text = (part.translate(_NO_MARKUP) for part in (alert.title, alert.text))
     return ["--app-name=allstop", f"--urgency={urgency}", "--", title, text]

@@ -1,4 +1,4 @@
-"""Where a name leads, looked up once; and whether anything may be sent there."""
+"""Resolves a host name once, and checks that notifications may be sent to its addresses."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from contextlib import suppress
 from ipaddress import IPv6Address
 from typing import TypeAlias
 
-from allstop.adapters.notify.background_call import aside
-from allstop.core.address_policy import Address, parse, real, refusal
+from allstop.adapters.notify.background_call import run_in_thread
+from allstop.core.address_policy import Address, parse, refusal, unwrap_ipv4
 
 Resolve: TypeAlias = Callable[[str], Sequence[Address]]
-"""All addresses of a host; OSError or UnicodeError where it has none. It may take its time."""
+"""Returns all addresses of a host; raises OSError or UnicodeError if there is none. May block."""
 
 
 class RefusedError(Exception):
-    """Nothing is sent there."""
+    """Nothing may be sent to this host."""
 
 
-class NowhereError(RefusedError):
-    """There is no such place."""
+class NoAddressError(RefusedError):
+    """The host has no address."""
 
 
 def resolve(host: str) -> Sequence[Address]:
@@ -28,26 +28,26 @@ def resolve(host: str) -> Sequence[Address]:
     return [parse(str(sockaddr[0])) for *_, sockaddr in found]
 
 
-async def checked(host: str, resolve: Resolve, *, private: bool) -> Address:
-    """The address to connect to. One bad address among several refuses them all.
+async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
+    """Return the address to connect to. One forbidden address among several refuses all.
 
     Raises:
-        NowhereError: there is none.
+        NoAddressError: the host has no address.
         RefusedError: nothing may be sent there.
     """
     try:
-        addresses = await aside(lambda: resolve(host))
+        addresses = await run_in_thread(lambda: resolve(host))
     except (OSError, UnicodeError) as error:
-        raise NowhereError("its name leads nowhere") from error
+        raise NoAddressError(f"host {host} was not found") from error
     for address in addresses:
-        own = [real(address)] if _is_ours(real(address)) else []
+        own = [unwrap_ipv4(address)] if _is_ours(unwrap_ipv4(address)) else []
         if why := refusal(address, own=own, private=private):
             raise RefusedError(f"nothing is sent to {address}: {why}")
     return addresses[0]
 
 
 def _is_ours(address: Address) -> bool:
-    """Only an address of this machine can be bound to."""
+    """Whether it is an address of this machine: only those can be bound."""
     family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.bind((str(address), 0))

@@ -1,4 +1,4 @@
-"""The bell of the terminal: something happened, look."""
+"""Rings the terminal's bell."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Bell:
             self._terminal.write(BELL)
             self._terminal.flush()
         except (OSError, ValueError):
-            return "the terminal is gone"
+            return "the terminal is closed"
         return ""

@@ -1,4 +1,4 @@
-"""An alert as JSON to an http address: to the very host that was checked, and no further."""
+"""Posts an alert as JSON to a webhook, at the checked address, without following redirects."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from allstop.adapters.notify.background_call import aside
-from allstop.adapters.notify.resolved_address import RefusedError, Resolve, checked, resolve
+from allstop.adapters.notify.background_call import run_in_thread
+from allstop.adapters.notify.resolved_address import RefusedError, Resolve, check_host, resolve
 from allstop.views.alerts import Alert
 
 if TYPE_CHECKING:
     import httpx2
 
-PATIENCE_S = 5.0
-MOST_BYTES = 64 * 1024
+TIMEOUT_S = 5.0
+MAX_BYTES = 64 * 1024
 
 
 class Webhook:
@@ -26,40 +26,40 @@ class Webhook:
 
     @property
     def name(self) -> str:
-        """The path of a webhook is often its password."""
+        """Without the path, which is often the password of a webhook."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.hostname}"
 
     async def tell(self, alert: Alert) -> str:
         host = urlsplit(self._url).hostname
         if not host:
-            return "the address has no host in it"
+            return "the address has no host"
         try:
-            address = await checked(host, self._resolve, private=self._private)
+            address = await check_host(host, self._resolve, private=self._private)
         except RefusedError as refused:
             return str(refused)
-        async with await aside(_client) as client:
-            return await _sent(client, self._url, str(address), alert)
+        async with await run_in_thread(_client) as client:
+            return await _send(client, self._url, str(address), alert)
 
 
-async def _sent(client: httpx2.AsyncClient, url: str, address: str, alert: Alert) -> str:
+async def _send(client: httpx2.AsyncClient, url: str, address: str, alert: Alert) -> str:
     import httpx2
 
     try:
         return await _post(client, httpx2.URL(url), address, alert)
     except httpx2.TimeoutException:
-        return f"no answer within {PATIENCE_S:g} s"
+        return f"no answer within {TIMEOUT_S:g} s"
     except httpx2.HTTPError as error:
-        return f"it can't be reached ({type(error).__name__})"
+        return f"the webhook can't be reached ({type(error).__name__})"
     except httpx2.InvalidURL:
-        return "the address makes no sense"
+        return "the address isn't a valid URL"
 
 
 def _client() -> httpx2.AsyncClient:
-    """No proxies and no passwords from the environment; to read the certificates takes a while."""
+    """Without proxies and passwords from the environment. Slow: it reads the certificates."""
     import httpx2
 
-    return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=PATIENCE_S)
+    return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=TIMEOUT_S)
 
 
 async def _post(client: httpx2.AsyncClient, url: httpx2.URL, address: str, alert: Alert) -> str:
@@ -75,10 +75,10 @@ async def _post(client: httpx2.AsyncClient, url: httpx2.URL, address: str, alert
         size = 0
         async for chunk in response.aiter_raw():
             size += len(chunk)
-            if size > MOST_BYTES:
-                return f"it answered with more than {MOST_BYTES // 1024} kB"
+            if size > MAX_BYTES:
+                return f"the answer has more than {MAX_BYTES // 1024} kB"
     finally:
         await response.aclose()
     if response.is_redirect:
-        return f"it wants to send us elsewhere ({response.status_code}); that is not followed"
-    return "" if response.is_success else f"it answered {response.status_code}"
+        return f"the webhook redirects ({response.status_code}); redirects are not followed"
+    return "" if response.is_success else f"the webhook answered {response.status_code}"

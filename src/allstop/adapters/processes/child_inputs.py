@@ -1,4 +1,4 @@
-"""Descriptors a child reads from: files of the host, texts, and arguments nobody else may see."""
+"""File descriptors that a child reads from: files of the host, texts, and secret arguments."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 
-class FileFeed(NamedTuple):
+class FileInput(NamedTuple):
     path: str
 
 
-class TextFeed(NamedTuple):
+class TextInput(NamedTuple):
     data: bytes
 
 
-class WordsFeed(NamedTuple):
-    """Arguments, each ended by a zero byte; on the command line `ps` would show them to all."""
+class ArgumentsInput(NamedTuple):
+    """Arguments, each ended by a zero byte; `ps` would show them on the command line."""
 
     words: tuple[Word, ...]
 
 
-class Told(Enum):
-    """The two ends of the pipe on which bwrap tells of itself."""
+class InfoPipe(Enum):
+    """The two ends of the pipe on which bwrap reports its child's pid."""
 
     WRITING = "writing"
     READING = "reading"
 
 
-Feed: TypeAlias = FileFeed | TextFeed | WordsFeed | Told
-Word: TypeAlias = str | Feed
+ChildInput: TypeAlias = FileInput | TextInput | ArgumentsInput | InfoPipe
+Word: TypeAlias = str | ChildInput
 
 
-class Feeds:
-    """Opens them for one spawn and closes them after it."""
+class ChildInputs:
+    """Opens the inputs for one spawn and closes them after it."""
 
     def __init__(self, *, reading: int, writing: int) -> None:
-        self._told = {Told.READING: reading, Told.WRITING: writing}
+        self._info_pipe = {InfoPipe.READING: reading, InfoPipe.WRITING: writing}
         self._open: list[int] = []
         self.numbers: list[int] = [reading, writing]
 
-    def __enter__(self) -> Feeds:
+    def __enter__(self) -> ChildInputs:
         return self
 
     def __exit__(
@@ -54,20 +54,20 @@ class Feeds:
         for number in self._open:
             os.close(number)
 
-    def spelled(self, words: Iterable[Word]) -> list[str]:
+    def as_arguments(self, words: Iterable[Word]) -> list[str]:
         return [word if isinstance(word, str) else str(self._number(word)) for word in words]
 
-    def _number(self, feed: Feed) -> int:
-        match feed:
-            case Told():
-                return self._told[feed]
-            case FileFeed(path):
+    def _number(self, child_input: ChildInput) -> int:
+        match child_input:
+            case InfoPipe():
+                return self._info_pipe[child_input]
+            case FileInput(path):
                 return self._keep(_open_or_empty(path))
-            case TextFeed(data):
-                return self._keep(_filled(data))
-            case WordsFeed(words):
-                lines = "\0".join((*self.spelled(words), ""))
-                return self._keep(_filled(os.fsencode(lines)))
+            case TextInput(data):
+                return self._keep(_memory_file(data))
+            case ArgumentsInput(words):
+                lines = "\0".join((*self.as_arguments(words), ""))
+                return self._keep(_memory_file(os.fsencode(lines)))
 
     def _keep(self, number: int) -> int:
         self._open.append(number)
@@ -78,15 +78,15 @@ class Feeds:
 def _open_or_empty(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # it was there a moment ago
-        return _filled(b"")
+    except OSError:  # deleted in the meantime
+        return _memory_file(b"")
 
 
-def _filled(data: bytes) -> int:
+def _memory_file(data: bytes) -> int:
     number = os.memfd_create("allstop")
     try:
         done = 0
-        while done < len(data):  # the place to read from stays the beginning
+        while done < len(data):  # pwrite leaves the read position at the start
             done += os.pwrite(number, data[done:], done)
     except OSError:
         os.close(number)

@@ -1,4 +1,4 @@
-"""Which labels are frozen: the last word that covers a label counts."""
+"""Which labels are frozen: the latest order that covers a label counts."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 
-class Say(Enum):
+class Order(Enum):
     FREEZE = "freeze"
     THAW = "thaw"
 
 
-class Said(NamedTuple):
+class LabelOrder(NamedTuple):
     label: str
-    say: Say
+    order: Order
 
 
-Words: TypeAlias = tuple[Said, ...]
+Orders: TypeAlias = tuple[LabelOrder, ...]
 
 
 def covers(label: str, other: str) -> bool:
-    """A label covers itself and everything below it; the empty one covers all."""
+    """A label covers itself and everything below it; the empty label covers all."""
     return not label or other == label or other.startswith(f"{label}/")
 
 
-def with_word(words: Words, said: Said) -> Words:
-    kept = tuple(word for word in words if not covers(said.label, word.label))
-    if is_frozen(kept, said.label) is (said.say is Say.FREEZE):
+def with_order(orders: Orders, added: LabelOrder) -> Orders:
+    kept = tuple(order for order in orders if not covers(added.label, order.label))
+    if is_frozen(kept, added.label) is (added.order is Order.FREEZE):
         return kept
-    return (*kept, said)
+    return (*kept, added)
 
 
-def is_frozen(words: Words, label: str) -> bool:
+def is_frozen(orders: Orders, label: str) -> bool:
     return next(
-        (word.say is Say.FREEZE for word in reversed(words) if covers(word.label, label)), False
+        (order.order is Order.FREEZE for order in reversed(orders) if covers(order.label, label)),
+        False,
     )

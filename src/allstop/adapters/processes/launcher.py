@@ -1,4 +1,4 @@
-"""Starts programs, and ends them whatever they do."""
+"""Starts programs, and ends their process trees whatever they do."""
 
 from __future__ import annotations
 
@@ -11,65 +11,75 @@ import anyio
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from allstop.adapters.processes import process_tree
-from allstop.adapters.processes.frozen_labels import Said, Say, Words, covers, is_frozen, with_word
-from allstop.adapters.processes.identity import identify, ourselves
-from allstop.adapters.processes.live_records import Slip, Slips
-from allstop.adapters.processes.live_registry import Kind, Record
-from allstop.adapters.processes.memory.cgroups import Groups, our_groups
-from allstop.adapters.processes.memory.memory_limits import Bound, Bounds
+from allstop.adapters.processes.frozen_labels import (
+    LabelOrder,
+    Order,
+    Orders,
+    covers,
+    is_frozen,
+    with_order,
+)
+from allstop.adapters.processes.identity import identify, own_identity
+from allstop.adapters.processes.live_records import LiveRecordFile, LiveRecords
+from allstop.adapters.processes.live_registry import Record, TreeKind
+from allstop.adapters.processes.memory.cgroups import Cgroups, own_cgroups
+from allstop.adapters.processes.memory.memory_limits import MemoryLimit, MemoryLimits
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
-from allstop.ports import Child, Isolation, Launch, LaunchError, Outgrown
+from allstop.ports import Child, Isolation, Launch, LaunchError, MemoryExceeded
 
-PUT_DOWN_WITHIN_S = 10.0
+KILL_TIMEOUT_S = 10.0
 
 
 class SurvivedError(AllstopError):
-    """The kernel doesn't let go of a process."""
+    """The kernel doesn't end a killed process."""
+
+    default_code = "process_survived"
 
 
-class Tree(Protocol):
-    """What was spawned for one launch."""
+class ProcessTree(Protocol):
+    """The processes of one launch."""
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> TreeKind: ...
 
     async def ready(self) -> int:
-        """Until the program can be let go; the process whose end is the end of all.
+        """Wait until the program may start; returns the root process, whose end is the end of all.
 
         Raises:
-            LaunchError: it never will be.
+            LaunchError: the program can't be started.
         """
         ...
 
-    async def go(self) -> Child:
-        """
+    async def start_program(self) -> Child:
+        """Start the program.
+
         Raises:
             LaunchError: the program can't be run.
         """
         ...
 
     def has_ended(self) -> bool:
-        """Whether the program itself has; what it left behind may live."""
+        """Whether the program itself has ended; processes that it started may be alive."""
         ...
 
-    def strike(self) -> None:
-        """Begin to end it: the least that has to be done at once."""
+    def kill(self) -> None:
+        """Begin to kill it, without waiting."""
         ...
 
-    async def put_down(self) -> None:
-        """Kill all of it, and return when it is gone."""
+    async def kill_and_wait(self) -> None:
+        """Kill all of it, and wait for the end."""
         ...
 
     def close(self) -> None:
-        """Give back what was held for it."""
+        """Release its descriptors."""
         ...
 
 
-Start = Callable[[Launch], Tree]
+StartTree = Callable[[Launch], ProcessTree]
 
 
-class _Live(NamedTuple):
+class _LiveTree(NamedTuple):
     label: str
     root: int
 
@@ -79,19 +89,19 @@ class ProcessLauncher:
         self,
         *,
         isolation: Isolation,
-        start: Start,
+        start: StartTree,
         live_dir: Path,
-        groups: Callable[[], Groups | None] = our_groups,
+        cgroups: Callable[[], Cgroups | None] = own_cgroups,
     ) -> None:
-        """`live_dir` is where the living trees are written down, for whoever must end them."""
+        """`live_dir` holds the records of live trees, so that another process can kill them."""
         live_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._isolation = isolation
         self._start = start
-        self._slips = Slips(live_dir)
-        self._live: dict[_Live, Tree] = {}
-        self._bounds = Bounds(groups)
+        self._records = LiveRecords(live_dir)
+        self._live: dict[_LiveTree, ProcessTree] = {}
+        self._memory_limits = MemoryLimits(cgroups)
         self._killed: list[Killed] = []
-        self._words: Words = ()
+        self._orders: Orders = ()
         self._thawed = anyio.Event()
 
     @property
@@ -99,105 +109,109 @@ class ProcessLauncher:
         return self._isolation
 
     def launch(self, launch: Launch) -> AbstractAsyncContextManager[Child]:
-        return self._launched(launch)
+        return self._run_launch(launch)
 
     async def freeze(self, label: str) -> None:
-        self._words = with_word(self._words, Said(label, Say.FREEZE))
+        self._orders = with_order(self._orders, LabelOrder(label, Order.FREEZE))
         async with anyio.create_task_group() as group:
-            for live in self._under(label):
-                group.start_soon(self._stopped_if_frozen, live)
+            for live in self._trees_under(label):
+                group.start_soon(self._freeze_if_wanted, live)
 
     async def thaw(self, label: str) -> None:
-        self._words = with_word(self._words, Said(label, Say.THAW))
-        for live in self._under(label):
+        self._orders = with_order(self._orders, LabelOrder(label, Order.THAW))
+        for live in self._trees_under(label):
             process_tree.thaw(live.root)
         self._thawed.set()
         self._thawed = anyio.Event()
 
-    def strike(self, label: str) -> None:
-        """Kill everything under this label now, whoever waits for it.
+    def kill(self, label: str) -> None:
+        """Kill everything under this label at once.
 
-        Their blocks must be left as always. But where hostile programs take all the time there
-        is, the few milliseconds in which many blocks are left may last a second.
+        The launch blocks must still be left. When hostile programs use all CPU time, leaving many
+        blocks may take a second instead of milliseconds, so the kill comes first.
         """
-        for live in self._under(label):
-            self._strike(live)
+        for live in self._trees_under(label):
+            self._kill_live(live)
 
-    async def outgrown(self) -> Outgrown:
-        bound, why = await self._bounds.outgrown()
-        self._strike(_Live(bound.label, bound.root))
-        return Outgrown(bound.label, why)
+    async def memory_exceeded(self) -> MemoryExceeded:
+        limit, why = await self._memory_limits.memory_exceeded()
+        self._kill_live(_LiveTree(limit.label, limit.root))
+        return MemoryExceeded(limit.label, why)
 
-    def overran(self, label: str) -> str:
-        return self._bounds.overran(label)
+    def out_of_memory(self, label: str) -> str:
+        return self._memory_limits.out_of_memory(label)
 
     def killed(self, label: str = "") -> tuple[Killed, ...]:
-        told = tuple(each for each in self._killed if covers(label, each.label))
-        self._killed = [each for each in self._killed if each not in told]
-        return told
+        reported = tuple(each for each in self._killed if covers(label, each.label))
+        self._killed = [each for each in self._killed if each not in reported]
+        return reported
 
     @asynccontextmanager
-    async def _launched(self, launch: Launch) -> AsyncIterator[Child]:
+    async def _run_launch(self, launch: Launch) -> AsyncIterator[Child]:
         tree = self._start(launch)
-        slip: Slip | None = None
-        live: _Live | None = None
+        record_file: LiveRecordFile | None = None
+        live: _LiveTree | None = None
         try:
             root = await tree.ready()
-            slip = self._write_down(launch.label, tree.kind, root)
+            record_file = self._record(launch.label, tree.kind, root)
             await self._until_thawed(launch.label)
-            live = _Live(launch.label, root)
+            live = _LiveTree(launch.label, root)
             self._live[live] = tree
-            if most_mb := launch.box.caps.memory_mb:
-                await self._bounds.add(Bound(launch.label, root, tree.kind, most_mb))
-            child = await tree.go()
-            await self._stopped_if_frozen(live)
+            if max_mb := launch.box.caps.memory_mb:
+                await self._memory_limits.add(MemoryLimit(launch.label, root, tree.kind, max_mb))
+            child = await tree.start_program()
+            await self._freeze_if_wanted(live)
             yield child
         finally:
             if live:
-                self._strike(live)
-            tree.strike()
+                self._kill_live(live)
+            tree.kill()
             if not tree.has_ended():
-                await cancel_shielded_checkpoint()  # so that others which end now strike now too
-            await _end(tree, launch.label)
+                # so that other blocks that end at this moment kill theirs first
+                await cancel_shielded_checkpoint()
+            await _kill_tree(tree, launch.label)
             if live:
-                await self._bounds.settle(live.root)
-            if slip:
-                self._slips.take_back(slip)
+                await self._memory_limits.finish(live.root)
+            if record_file:
+                self._records.release(record_file)
 
-    def _strike(self, live: _Live) -> None:
-        tree = self._live.pop(live, None)  # its number may soon be another's
-        self._bounds.remove(live.root)
+    def _kill_live(self, live: _LiveTree) -> None:
+        tree = self._live.pop(live, None)  # its pid may be reused soon
+        self._memory_limits.remove(live.root)
         if tree and not tree.has_ended():
             self._killed.append(Killed(label=live.label, pid=live.root))
-            tree.strike()
+            tree.kill()
 
-    def _write_down(self, label: str, kind: Kind, root: int) -> Slip | None:
+    def _record(self, label: str, kind: TreeKind, root: int) -> LiveRecordFile | None:
         tree = identify(root)
         if tree is None:
-            return None  # already gone
-        record = Record(label=label, kind=kind, root=tree, driver=ourselves())
+            return None  # already ended
+        record = Record(label=label, kind=kind, root=tree, driver=own_identity())
         try:
-            return self._slips.write_down(record)
+            return self._records.add(record)
         except OSError as error:
             raise LaunchError(
-                f"the program can't be written down in {self._slips.directory}: {error.strerror}"
+                f"no record can be written to {self._records.directory}: {error.strerror}",
+                code="record_not_written",
             ) from error
 
     async def _until_thawed(self, label: str) -> None:
-        while is_frozen(self._words, label):
+        while is_frozen(self._orders, label):
             await self._thawed.wait()
 
-    async def _stopped_if_frozen(self, live: _Live) -> None:
-        if is_frozen(self._words, live.label):
-            await process_tree.freeze(live.root, lambda: is_frozen(self._words, live.label))
+    async def _freeze_if_wanted(self, live: _LiveTree) -> None:
+        if is_frozen(self._orders, live.label):
+            await process_tree.freeze(live.root, lambda: is_frozen(self._orders, live.label))
 
-    def _under(self, label: str) -> list[_Live]:
+    def _trees_under(self, label: str) -> list[_LiveTree]:
         return [live for live in self._live if covers(label, live.label)]
 
 
-async def _end(tree: Tree, label: str) -> None:
-    with anyio.move_on_after(PUT_DOWN_WITHIN_S, shield=True) as scope:
-        await tree.put_down()
+async def _kill_tree(tree: ProcessTree, label: str) -> None:
+    with anyio.move_on_after(KILL_TIMEOUT_S, shield=True) as scope:
+        await tree.kill_and_wait()
     tree.close()
     if scope.cancelled_caught:
-        raise SurvivedError(f"a process of {label} can't be killed", "the kernel holds it; see ps")
+        raise SurvivedError(
+            f"a process of {label} can't be killed", "the kernel doesn't end it; look at it with ps"
+        )

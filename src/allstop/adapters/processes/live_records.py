@@ -1,4 +1,4 @@
-"""Slips of paper, so to say, on which a driver writes down each tree that lives."""
+"""Writes one record file per live process tree, and reuses the files."""
 
 from __future__ import annotations
 
@@ -14,93 +14,98 @@ import msgspec
 from allstop.adapters.processes.live_registry import Record
 
 
-class Slip:
-    """A file on which one tree at a time is written down."""
+class LiveRecordFile:
+    """A file that records one process tree at a time."""
 
     def __init__(self, blank: str) -> None:
-        """`blank` is its name while there is nothing on it, which no reader looks for.
+        """`blank` is its name while it holds no record; readers ignore that name.
 
         Raises:
-            OSError: it can't be made.
+            OSError: the file can't be created.
         """
         self._blank = blank
         self._handle = os.open(blank, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._size = 0  # of the file
-        self._shown = ""
+        self._path = ""
 
-    def fill(self, record: Record, shown: str) -> None:
-        """It appears whole or not at all, under another name.
+    def write(self, record: Record, path: str) -> None:
+        """Write the record, then rename the file, so that readers see a complete record or none.
 
         Raises:
-            OSError: the disk is full, or somebody has taken it away.
+            OSError: the disk is full, or the file was removed.
         """
-        data = msgspec.json.encode(record).ljust(self._size)  # what was there before is gone
+        # padded, so that it overwrites the earlier record completely
+        data = msgspec.json.encode(record).ljust(self._size)
         if os.pwrite(self._handle, data, 0) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size = len(data)
-        os.rename(self._blank, shown)  # noqa: PTH104 - paths are slow to make
-        self._shown = shown
+        os.rename(self._blank, path)  # noqa: PTH104 - Path objects are slow
+        self._path = path
 
-    def wipe(self) -> None:
-        """
+    def clear(self) -> None:
+        """Rename the file to its blank name.
+
         Raises:
-            OSError: whoever put its tree down has removed it.
+            OSError: the process that killed the tree has removed the file.
         """
-        os.rename(self._shown, self._blank)  # noqa: PTH104
+        os.rename(self._path, self._blank)  # noqa: PTH104
 
-    def burn(self) -> None:
+    def delete(self) -> None:
         os.close(self._handle)
         with suppress(OSError):
             os.unlink(self._blank)  # noqa: PTH108
 
 
-def shown_as(directory: Path, record: Record) -> str:
+def record_path(directory: Path, record: Record) -> str:
     return f"{directory}/{record.driver.pid}-{record.root.pid}.json"
 
 
-class Slips:
-    """Of one driver, in the folder where others look for what lives.
+class LiveRecords:
+    """The record files of one driver, in the folder where other processes look for live trees.
 
-    A slip is used again: to make a file and to remove it takes up to a millisecond, and every
-    program is written down.
+    Files are reused: creating and removing one takes up to a millisecond, and every program gets
+    one.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._unused: list[Slip] = []
-        weakref.finalize(self, _burn, self._unused)
+        self._unused: list[LiveRecordFile] = []
+        weakref.finalize(self, _delete_all, self._unused)
 
-    def write_down(self, record: Record) -> Slip:
-        """
+    def add(self, record: Record) -> LiveRecordFile:
+        """Write a record, if possible into an unused file.
+
         Raises:
-            OSError: it can't be.
+            OSError: the record can't be written.
         """
-        shown = shown_as(self.directory, record)
+        path = record_path(self.directory, record)
         while self._unused:
-            slip = self._unused.pop()
+            record_file = self._unused.pop()
             try:
-                slip.fill(record, shown)
+                record_file.write(record, path)
             except OSError:
-                slip.burn()
+                record_file.delete()
             else:
-                return slip
-        slip = Slip(f"{self.directory}/{record.driver.pid}-{secrets.token_hex(8)}.part")
+                return record_file
+        record_file = LiveRecordFile(
+            f"{self.directory}/{record.driver.pid}-{secrets.token_hex(8)}.part"
+        )
         try:
-            slip.fill(record, shown)
+            record_file.write(record, path)
         except OSError:
-            slip.burn()
+            record_file.delete()
             raise
-        return slip
+        return record_file
 
-    def take_back(self, slip: Slip) -> None:
+    def release(self, record_file: LiveRecordFile) -> None:
         try:
-            slip.wipe()
+            record_file.clear()
         except OSError:
-            slip.burn()
+            record_file.delete()
         else:
-            self._unused.append(slip)
+            self._unused.append(record_file)
 
 
-def _burn(slips: list[Slip]) -> None:
-    while slips:
-        slips.pop().burn()
+def _delete_all(files: list[LiveRecordFile]) -> None:
+    while files:
+        files.pop().delete()

@@ -1,4 +1,4 @@
-"""The trees that live, written down so that another process can put them down."""
+"""Reads the records of live process trees, so that another process can kill the trees."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from allstop.adapters.processes.identity import (
 )
 from allstop.adapters.processes.orphaned_boxes import end_orphans
 from allstop.adapters.processes.proc import kill_family
-from allstop.adapters.processes.process_handle import Hold
+from allstop.adapters.processes.process_handle import ProcessHandle
 from allstop.core.events import Killed
 
-PUT_DOWN_WITHIN_S = 5.0
-SIZE_AT_MOST = 64 * 1024
+KILL_TIMEOUT_S = 5.0
+MAX_RECORD_BYTES = 64 * 1024
 
 
-class Kind(StrEnum):
-    BOX = "box"  # the root is the first process of a namespace: nothing in it outlives it
-    BARE = "bare"  # the root is a keeper: what it keeps has to be killed first
+class TreeKind(StrEnum):
+    BOX = "box"  # the root is the first process of a pid namespace: the rest ends with it
+    UNBOXED = "bare"  # the root is an unboxed supervisor: its children must be killed first
 
 
 class Record(Struct, frozen=True, kw_only=True):
     label: str
-    kind: Kind
+    kind: TreeKind
     root: Identity
     driver: Identity
 
 
-def recorded(directory: Path) -> tuple[Record, ...]:
-    """Those that are written down and alive."""
+def recorded_trees(directory: Path) -> tuple[Record, ...]:
+    """Return the records of trees that are alive."""
     return tuple(record for _, record in _read(directory) if record and is_alive(record.root))
 
 
@@ -48,67 +48,66 @@ def _any(label: str) -> bool:
     return True
 
 
-def put_down_recorded(
-    directory: Path, within_s: float = PUT_DOWN_WITHIN_S, wanted: Callable[[str], bool] = _any
+def kill_recorded(
+    directory: Path, within_s: float = KILL_TIMEOUT_S, wanted: Callable[[str], bool] = _any
 ) -> tuple[Killed, ...]:
-    """Kill every recorded tree whose label is wanted, wait until it is gone, and clear up what is
-    out of date.
+    """Kill every recorded tree whose label is wanted, wait for its end, and remove stale records.
 
-    What could not be killed in time keeps its record.
+    A tree that could not be killed in time keeps its record.
     """
     until = time.monotonic() + within_s
     killed: list[Killed] = []
-    with ExitStack() as holds:
-        struck = list(_strike_all(directory, holds, wanted))
-        for path, record, hold in struck:
-            if _is_gone(record, hold, until):
+    with ExitStack() as handles:
+        signalled = list(_signal_all(directory, handles, wanted))
+        for path, record, handle in signalled:
+            if _has_ended(record, handle, until):
                 killed.append(Killed(label=record.label, pid=record.root.pid))
                 _remove(path)
     end_orphans()
-    _sweep(directory)
+    _remove_stale(directory)
     return tuple(killed)
 
 
-def _strike_all(
-    directory: Path, holds: ExitStack, wanted: Callable[[str], bool]
-) -> Iterator[tuple[Path, Record, Hold]]:
+def _signal_all(
+    directory: Path, handles: ExitStack, wanted: Callable[[str], bool]
+) -> Iterator[tuple[Path, Record, ProcessHandle]]:
     for path, record in _read(directory):
         if record and (is_of_another_namespace(record.root) or not wanted(record.label)):
             continue
-        hold = Hold.take(record.root) if record else None
-        if record is None or hold is None:
+        handle = ProcessHandle.open(record.root) if record else None
+        if record is None or handle is None:
             _remove(path)
             continue
-        holds.callback(hold.close)
-        hold.send(signal.SIGKILL if record.kind is Kind.BOX else signal.SIGTERM)
-        yield path, record, hold
+        handles.callback(handle.close)
+        handle.send(signal.SIGKILL if record.kind is TreeKind.BOX else signal.SIGTERM)
+        yield path, record, handle
 
 
-def _is_gone(record: Record, hold: Hold, until: float) -> bool:
-    if record.kind is Kind.BARE:
+def _has_ended(record: Record, handle: ProcessHandle, until: float) -> bool:
+    if record.kind is TreeKind.UNBOXED:
         while kill_family(record.root.pid) and time.monotonic() < until:
             time.sleep(0.001)
-        hold.send(signal.SIGCONT)  # a keeper that was stopped hears only now that it should end
-    return hold.gone(until)
+        handle.send(signal.SIGCONT)  # a stopped supervisor receives its SIGTERM only now
+    return handle.wait_for_end(until)
 
 
 def _read(directory: Path) -> Iterator[tuple[Path, Record | None]]:
     for path in sorted(directory.glob("*.json")):
-        yield path, _decoded(path)
+        yield path, _decode(path)
 
 
-def _decoded(path: Path) -> Record | None:
+def _decode(path: Path) -> Record | None:
     if not path.is_file():
         return None
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(SIZE_AT_MOST), type=Record)
+            return msgspec.json.decode(file.read(MAX_RECORD_BYTES), type=Record)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def _sweep(directory: Path) -> None:
-    """Blank ones are left by a driver that was killed."""
+def _remove_stale(directory: Path) -> None:
+    """Remove blank files of drivers that were killed."""
     for part in directory.glob("*.part"):
         driver = part.name.partition("-")[0]
         if not (driver.isdecimal() and identify(int(driver))):

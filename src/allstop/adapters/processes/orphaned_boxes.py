@@ -1,8 +1,8 @@
-"""Boxes whose driver is gone.
+"""Ends boxes whose driver was killed.
 
-A box ends with its driver, but for one instant: when the driver is killed just as bwrap has
-made the namespace and not yet told its child to go on, that child waits for ever. Nothing has
-run in it, and nothing will; but it is there until someone ends it.
+A box normally ends with its driver. There is one gap: if the driver is killed after bwrap made the
+namespace and before it told its child to continue, that child waits forever. No program runs in it,
+but it stays until someone kills it.
 """
 
 from __future__ import annotations
@@ -12,37 +12,43 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from allstop.adapters.processes.identity import Identity, identify, is_alive, ourselves, world
-from allstop.adapters.processes.process_handle import Hold
+from allstop.adapters.processes.identity import (
+    Identity,
+    current_world,
+    identify,
+    is_alive,
+    own_identity,
+)
+from allstop.adapters.processes.process_handle import ProcessHandle
 
 TAG = "allstop-box-of"
 
 
 def tag() -> str:
-    """A word for a box's command line that says who drives it."""
-    driver = ourselves()
+    """Return a word for a box's command line that identifies its driver."""
+    driver = own_identity()
     return f"{TAG}-{driver.pid}-{driver.started}-{driver.world}"
 
 
 def end_orphans() -> None:
     for pid in _orphans():
         identity = identify(pid)
-        hold = Hold.take(identity) if identity else None
-        if hold:
-            hold.send(signal.SIGKILL)
-            hold.close()
+        handle = ProcessHandle.open(identity) if identity else None
+        if handle:
+            handle.send(signal.SIGKILL)
+            handle.close()
 
 
 def _orphans() -> Iterator[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
             driver = _driver((entry / "cmdline").read_bytes().split(b"\0"))
-            if driver and driver.world == world() and not is_alive(driver):
+            if driver and driver.world == current_world() and not is_alive(driver):
                 yield int(entry.name)
 
 
 def _driver(words: list[bytes]) -> Identity | None:
-    """Who drives it, if it is a bwrap of ours."""
+    """Return the driver of a bwrap process that Allstop started; None for other processes."""
     if not words[0].endswith(b"bwrap"):
         return None
     for word in words:

@@ -1,6 +1,6 @@
-"""Processes as the kernel tells of them, and signals that hit no stranger.
+"""Reads process information from /proc and sends signals that can't reach a wrong process.
 
-Only the standard library: the keeper runs this without anything else.
+Uses only the standard library, because the unboxed supervisor runs it without other packages.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROC = Path("/proc")
-GONE = "ZX"  # ended; only its number is still there
+ENDED = "ZX"  # ended; only its pid is still in use
 STOPPED = "Tt"
-ASLEEP = "D"  # takes no signal now, but heeds it before it does anything else
-NO_GROUP = "-1"  # nor a parent: it was waited for while the kernel wrote down the rest
+ASLEEP = "D"  # can't be signalled now, but handles the signal before it continues
+NO_GROUP = "-1"  # the process was reaped while the kernel wrote this line; it has no parent either
 RESUME_ROUNDS = 10
-SMALL = 64 * 1024
+MAX_BYTES = 64 * 1024
 
 
 class Stat(NamedTuple):
     state: str
     parent: int
-    started: str  # ticks since boot: with the number it names a process for good
+    started: str  # ticks since boot: together with the pid it identifies a process
 
 
 def stat_of(pid: int) -> Stat | None:
@@ -34,14 +34,14 @@ def stat_of(pid: int) -> Stat | None:
         text = _read(f"/proc/{pid}/stat").decode(errors="replace")
     except OSError:
         return None
-    fields = text.rpartition(") ")[2].split()  # the name before it may hold anything
+    fields = text.rpartition(") ")[2].split()  # the name before it may contain any characters
     if len(fields) < 20 or fields[2] == NO_GROUP:
         return None
     return Stat(state=fields[0], parent=int(fields[1]), started=fields[19])
 
 
 def children_of(pid: int) -> list[int]:
-    """Its children now; some may be missing while the others come and go."""
+    """Return its current children; some may be missing while processes start and end."""
     found: list[int] = []
     with suppress(OSError):
         for task in (PROC / str(pid) / "task").iterdir():
@@ -51,7 +51,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def family_of(pid: int) -> Iterator[tuple[int, int]]:
-    """Everything below a process, parents first, each with its parent."""
+    """Yield everything below a process, parents first, each with its parent."""
     children = children_of if _kernel_lists_children() else _snapshot().__getitem__
     todo = [pid]
     while todo:
@@ -62,7 +62,10 @@ def family_of(pid: int) -> Iterator[tuple[int, int]]:
 
 
 def signal_child(child: int, parent: int, number: signal.Signals) -> bool:
-    """Signal it if it still is that parent's child; by then the number can't be another's."""
+    """Signal a process if it still is that parent's child.
+
+    An open pidfd keeps the pid from being reused.
+    """
     try:
         handle = os.pidfd_open(child)
     except OSError:
@@ -79,11 +82,11 @@ def signal_child(child: int, parent: int, number: signal.Signals) -> bool:
 
 
 def halt_family(pid: int) -> bool:
-    """Stop everything below it that isn't stopped; whether anything could still act."""
+    """Stop everything below a process; returns whether anything could still run."""
     found = False
     for child, parent in family_of(pid):
         stat = stat_of(child)
-        if stat is None or stat.state in STOPPED + GONE:
+        if stat is None or stat.state in STOPPED + ENDED:
             continue
         sent = signal_child(child, parent, signal.SIGSTOP)
         found = found or not sent or stat.state != ASLEEP
@@ -91,20 +94,20 @@ def halt_family(pid: int) -> bool:
 
 
 def kill_family(pid: int) -> bool:
-    """Kill everything below it; whether there was anything."""
+    """Kill everything below a process; returns whether there was anything."""
     found = False
     for child, parent in list(family_of(pid)):
         stat = stat_of(child)
-        if stat is not None and stat.state not in GONE:
+        if stat is not None and stat.state not in ENDED:
             found = True
             signal_child(child, parent, signal.SIGKILL)
     return found
 
 
 def resume_family(pid: int) -> None:
-    """Children first: who moves may end, and its children would be another's.
+    """Continue everything below a process, children first: a resumed parent may end and lose them.
 
-    Those that are not stopped too: a stop may be waiting for them to wake.
+    Processes that aren't stopped are signalled too: a SIGSTOP may be pending for them.
     """
     for _ in range(RESUME_ROUNDS):
         family = list(family_of(pid))
@@ -121,10 +124,10 @@ def _is_stopped(pid: int) -> bool:
 
 
 def _read(path: str) -> bytes:
-    """All of a small file; a path object would cost ten times as much."""
+    """Read a small file; a Path object would cost ten times as much."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(number, SMALL)
+        return os.read(number, MAX_BYTES)
     finally:
         os.close(number)
 

@@ -1,4 +1,4 @@
-"""A hold on one process: signals sent through it can't hit another."""
+"""A handle on one process, through which a signal can't reach another process with the same pid."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from contextlib import suppress
 
 from allstop.adapters.processes.identity import Identity, is_alive
 
-LOOK_EVERY_S = 0.01
+POLL_EVERY_S = 0.01
 
 
-class Hold:
+class ProcessHandle:
     def __init__(self, identity: Identity, handle: int | None) -> None:
         self._identity = identity
         self._handle = handle
 
     @classmethod
-    def take(cls, identity: Identity) -> Hold | None:
-        """None when that very process is gone. Opened first and compared then, so that the
-        number can't come to mean another in between."""
-        hold = cls(identity, _opened(identity.pid))
+    def open(cls, identity: Identity) -> ProcessHandle | None:
+        """Open a handle; None if that process has ended.
+
+        The handle is opened before the identity is compared, so the pid can't be reused in between.
+        """
+        opened = cls(identity, _open_pidfd(identity.pid))
         if is_alive(identity):
-            return hold
-        hold.close()
+            return opened
+        opened.close()
         return None
 
     def send(self, number: signal.Signals) -> None:
@@ -36,8 +38,8 @@ class Hold:
             elif is_alive(self._identity):
                 os.kill(self._identity.pid, number)
 
-    def gone(self, until: float) -> bool:
-        """Wait for its end, but not past this instant of the monotonic clock."""
+    def wait_for_end(self, until: float) -> bool:
+        """Wait for its end until this time of the monotonic clock; False if it is still alive."""
         if self._handle is not None:
             poll = select.poll()
             poll.register(self._handle, select.POLLIN)
@@ -45,7 +47,7 @@ class Hold:
         while is_alive(self._identity):
             if time.monotonic() > until:
                 return False
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_EVERY_S)
         return True
 
     def close(self) -> None:
@@ -54,7 +56,7 @@ class Hold:
             self._handle = None
 
 
-def _opened(pid: int) -> int | None:
+def _open_pidfd(pid: int) -> int | None:
     if sys.platform != "linux":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Freezing and thawing of everything below a process."""
+"""Freezes and thaws all processes below a root process."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from anyio.lowlevel import checkpoint
 
 from allstop.adapters.processes.proc import halt_family, resume_family
 
-FREEZE_WITHIN_S = 2.0
+FREEZE_TIMEOUT_S = 2.0
 
 
 async def freeze(root: int, is_wanted: Callable[[], bool]) -> None:
-    """Look again until all stand still: what forks while it is being stopped leaves a child."""
-    with anyio.move_on_after(FREEZE_WITHIN_S):
+    """Repeat until all processes are stopped: one that forks while being stopped leaves a child."""
+    with anyio.move_on_after(FREEZE_TIMEOUT_S):
         while is_wanted() and halt_family(root):
             await checkpoint()
 

@@ -1,4 +1,4 @@
-"""A running program, as its user sees it."""
+"""A running program, as the caller of a launch sees it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable
 
 import anyio
 
-from allstop.adapters.processes.pipes import Inlet, Outlet
+from allstop.adapters.processes.pipes import InputPipe, OutputPipes
 from allstop.ports import Chunk, Exit
 
 
-class Death:
-    """The end of something, for any number of waiters: a descriptor that becomes readable."""
+class ProcessEnd:
+    """The end of a process, for any number of waiters: a descriptor that becomes readable."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
-        self._turn: anyio.Lock | None = None  # mostly it has come before anybody waits
+        self._lock: anyio.Lock | None = None  # usually the process has ended before anybody waits
 
     async def wait(self) -> None:
-        if self.has_come():
+        if self.is_over():
             return
-        self._turn = self._turn or anyio.Lock(fast_acquire=True)
-        async with self._turn:
-            if not self.has_come():
+        self._lock = self._lock or anyio.Lock(fast_acquire=True)
+        async with self._lock:
+            if not self.is_over():
                 await anyio.wait_readable(self.handle)
 
-    def has_come(self) -> bool:
+    def is_over(self) -> bool:
         poll = select.poll()
         poll.register(self.handle, select.POLLIN)
         return bool(poll.poll(0))
@@ -34,12 +34,17 @@ class Death:
 
 class Program:
     def __init__(
-        self, pid: int, inlet: Inlet, outlet: Outlet, death: Death, exit_of: Callable[[], Exit]
+        self,
+        pid: int,
+        input_pipe: InputPipe,
+        output_pipes: OutputPipes,
+        end: ProcessEnd,
+        exit_of: Callable[[], Exit],
     ) -> None:
         self._pid = pid
-        self._inlet = inlet
-        self._outlet = outlet
-        self._death = death
+        self._input = input_pipe
+        self._output = output_pipes
+        self._end = end
         self._exit_of = exit_of
 
     @property
@@ -47,14 +52,14 @@ class Program:
         return self._pid
 
     async def send(self, data: bytes) -> None:
-        await self._inlet.send(data)
+        await self._input.send(data)
 
     async def close_input(self) -> None:
-        self._inlet.close()
+        self._input.close()
 
     async def receive(self) -> Chunk | None:
-        return await self._outlet.receive()
+        return await self._output.receive()
 
     async def wait(self) -> Exit:
-        await self._death.wait()
+        await self._end.wait()
         return self._exit_of()

@@ -1,8 +1,8 @@
-"""Waiting, again and again, until one of some handles can be read."""
+"""Waits repeatedly until one of several descriptors becomes readable."""
 
 from __future__ import annotations
 
-import asyncio  # noqa: TID251 - anyio has it told anew for each wait
+import asyncio  # noqa: TID251 - anyio registers the descriptor anew for each wait
 import math
 import select
 import selectors
@@ -12,44 +12,44 @@ from typing import Protocol
 import anyio
 
 
-class Sentry(Protocol):
+class ReadinessWatch(Protocol):
     async def wait(self) -> None:
-        """Also for as long as was said at most, if it was."""
+        """Wait until one is readable, or `at_most_s` have passed."""
 
     def add(self, number: int) -> None: ...
-    def drop(self, number: int) -> None:
-        """It has nothing more to say."""
+    def remove(self, number: int) -> None:
+        """Stop watching a descriptor."""
 
     def close(self) -> None:
-        """Whoever waits gets a `ClosedResourceError`."""
+        """Waiters get a `ClosedResourceError`."""
 
 
-def sentry(*numbers: int, at_most_s: float = math.inf) -> Sentry:
+def watch_readiness(*numbers: int, timeout_s: float = math.inf) -> ReadinessWatch:
     if sys.platform == "linux":
         try:
-            return Posted(asyncio.get_running_loop(), *numbers, at_most_s=at_most_s)
+            return EpollWatch(asyncio.get_running_loop(), *numbers, timeout_s=timeout_s)
         except RuntimeError:
-            pass  # it is another loop than that of asyncio
-    return Called(*numbers, at_most_s=at_most_s)
+            pass  # the event loop isn't asyncio's
+    return SelectorWatch(*numbers, timeout_s=timeout_s)
 
 
-class Called:
-    """On any system, for any loop: it is told of each wait, and of its end."""
+class SelectorWatch:
+    """For any system and any event loop; registers the descriptors for each wait."""
 
-    def __init__(self, *numbers: int, at_most_s: float = math.inf) -> None:
-        self._selector = selectors.DefaultSelector()  # one to wait for them all
-        self._at_most_s = at_most_s
+    def __init__(self, *numbers: int, timeout_s: float = math.inf) -> None:
+        self._selector = selectors.DefaultSelector()  # one descriptor for all
+        self._timeout_s = timeout_s
         for number in numbers:
             self.add(number)
 
     async def wait(self) -> None:
-        with anyio.move_on_after(self._at_most_s):
+        with anyio.move_on_after(self._timeout_s):
             await anyio.wait_readable(self._selector)
 
     def add(self, number: int) -> None:
         self._selector.register(number, selectors.EVENT_READ)
 
-    def drop(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         self._selector.unregister(number)
 
     def close(self) -> None:
@@ -57,34 +57,34 @@ class Called:
         self._selector.close()
 
 
-class Posted:
-    """For asyncio, where to begin and end a wait costs more than to read what came.
+class EpollWatch:
+    """For asyncio, where registering for a wait costs more than reading the data.
 
-    It is told but once of a handle that wakes it only while somebody waits: each number says
-    once that it can be read, and is armed anew for the next wait.
+    The loop watches one epoll descriptor permanently. Each watched descriptor reports once and is
+    armed again for the next wait, so it wakes the loop only while somebody waits.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, *numbers: int, at_most_s: float = math.inf
+        self, loop: asyncio.AbstractEventLoop, *numbers: int, timeout_s: float = math.inf
     ) -> None:
         self._loop = loop
-        self._at_most_s = at_most_s
+        self._timeout_s = timeout_s
         self._epoll = select.epoll()
         self._armed = select.EPOLLIN | select.EPOLLONESHOT
-        self._spent: list[int] = []
+        self._disarmed: list[int] = []
         self._wait: asyncio.Future[None] | None = None
         for number in numbers:
             self.add(number)
-        loop.add_reader(self._epoll.fileno(), self._came)
+        loop.add_reader(self._epoll.fileno(), self._on_ready)
 
     async def wait(self) -> None:
-        while self._spent:
-            self._epoll.modify(self._spent.pop(), self._armed)
+        while self._disarmed:
+            self._epoll.modify(self._disarmed.pop(), self._armed)
         self._wait = self._loop.create_future()
-        if self._at_most_s == math.inf:
+        if self._timeout_s == math.inf:
             await self._wait
             return
-        timer = self._loop.call_later(self._at_most_s, self._came)
+        timer = self._loop.call_later(self._timeout_s, self._on_ready)
         try:
             await self._wait
         finally:
@@ -93,10 +93,10 @@ class Posted:
     def add(self, number: int) -> None:
         self._epoll.register(number, self._armed)
 
-    def drop(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         self._epoll.unregister(number)
-        if number in self._spent:
-            self._spent.remove(number)
+        if number in self._disarmed:
+            self._disarmed.remove(number)
 
     def close(self) -> None:
         if not self._loop.is_closed():
@@ -105,7 +105,7 @@ class Posted:
         if self._wait is not None and not self._wait.done():
             self._wait.set_exception(anyio.ClosedResourceError())
 
-    def _came(self) -> None:
-        self._spent += [number for number, _ in self._epoll.poll(0)]
+    def _on_ready(self) -> None:
+        self._disarmed += [number for number, _ in self._epoll.poll(0)]
         if self._wait is not None and not self._wait.done():
             self._wait.set_result(None)

@@ -1,4 +1,4 @@
-"""Finds out by trying whether programs can be boxed here."""
+"""Finds out by trying whether programs can be sandboxed on this machine."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.sandbox.boxed_program import boxed
 from allstop.adapters.processes.sandbox.host_tools import Host, this_host
 from allstop.adapters.processes.sandbox.setup_hints import (
-    BY_NAME,
+    TURN_OFF_HINT,
     kernel_switch,
     missing_tool,
     why_refused,
 )
-from allstop.adapters.processes.unboxed.unboxed_program import bare
+from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.core.errors import AllstopError
 from allstop.ports import Box, Child, Isolation, Launch, Launcher, Network, UnsafeError
 
 Mode = Literal["auto", "on", "off"]
 
-PROBE_WITHIN_S = 10.0
+PROBE_TIMEOUT_S = 10.0
 
 BOXED = Isolation(
     boxed=True,
     allowed=True,
     how="boxed by bubblewrap: a program sees and changes only its own workspace and home",
 )
-BARE_HOW = (
-    "no sandbox: a program can read and change all that you can, and one that ends its keeper "
-    "can outlive a stop"
+UNBOXED_HOW = (
+    "no sandbox: a program can read and change everything you can, and one that kills its "
+    "supervisor can survive a stop"
 )
 
-ATTEMPT = """
+ESCAPE_SCRIPT = """
 echo written >workspace-is-writable
 (echo escaped >"$OUTSIDE") 2>/dev/null
 cat "$SECRET" 2>/dev/null
@@ -49,8 +49,8 @@ wait
 """
 
 
-class _Traces(Struct, frozen=True, kw_only=True):
-    """What the attempt left behind on the host, and what it could see."""
+class _ProbeResult(Struct, frozen=True, kw_only=True):
+    """The effects of the escape attempt on the host, and its output."""
 
     written: bool
     escaped: bool
@@ -59,71 +59,75 @@ class _Traces(Struct, frozen=True, kw_only=True):
 
 
 async def make_launcher(mode: Mode, live_dir: Path, host: Host | None = None) -> Launcher:
-    """The best launcher that this machine and the settings allow.
+    """Return the safest launcher that this machine and the settings allow.
 
     Raises:
-        UnsafeError: a sandbox is demanded, and there is none.
+        UnsafeError: the settings demand a sandbox, and none works here.
     """
     host = host or this_host()
-    isolation = Isolation(boxed=False, allowed=True, how=BARE_HOW)
+    isolation = Isolation(boxed=False, allowed=True, how=UNBOXED_HOW)
     if mode != "off":
         isolation = await probe(host)
     if isolation.boxed:
         return ProcessLauncher(isolation=isolation, start=boxed(host), live_dir=live_dir)
     if mode == "on":
         raise UnsafeError(isolation.how, isolation.hint)
-    return ProcessLauncher(isolation=isolation, start=bare(host, isolation), live_dir=live_dir)
+    return ProcessLauncher(isolation=isolation, start=unboxed(host, isolation), live_dir=live_dir)
 
 
 async def probe(host: Host) -> Isolation:
-    """Run a program in a box that tries to get out of it, end it, and look."""
+    """Run a program in a box that tries to escape, kill it, and inspect the host."""
     if hint := missing_tool(host.tools):
-        return _refused(hint)
-    place = tempfile.mkdtemp(prefix="allstop-probe-")
+        return _unavailable(hint)
+    probe_folder = tempfile.mkdtemp(prefix="allstop-probe-")
     try:
-        with anyio.fail_after(PROBE_WITHIN_S):
-            return _judged(await _attempt(Path(place), host))
+        with anyio.fail_after(PROBE_TIMEOUT_S):
+            return _judge(await _try_escape(Path(probe_folder), host))
     except (AllstopError, TimeoutError):
-        return _refused(why_refused(kernel_switch))
+        return _unavailable(why_refused(kernel_switch))
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(probe_folder, ignore_errors=True)
 
 
-async def _attempt(place: Path, host: Host) -> _Traces:
-    outside, secret = place / "outside", place / "secret"
+async def _try_escape(probe_folder: Path, host: Host) -> _ProbeResult:
+    outside, secret = probe_folder / "outside", probe_folder / "secret"
     for folder in ("workspace", "home", "live"):
-        (place / folder).mkdir()
+        (probe_folder / folder).mkdir()
     secret.write_text("secret")
-    launcher = ProcessLauncher(isolation=BOXED, start=boxed(host), live_dir=place / "live")
+    launcher = ProcessLauncher(isolation=BOXED, start=boxed(host), live_dir=probe_folder / "live")
     launch = Launch(
-        argv=("/bin/sh", "-c", ATTEMPT),
-        box=Box(home=str(place / "home"), workspace=str(place / "workspace"), network=Network.NONE),
+        argv=("/bin/sh", "-c", ESCAPE_SCRIPT),
+        box=Box(
+            home=str(probe_folder / "home"),
+            workspace=str(probe_folder / "workspace"),
+            network=Network.NONE,
+        ),
         label="probe",
         env={"OUTSIDE": str(outside), "SECRET": str(secret), "USERS_HOME": host.home},
     )
     async with launcher.launch(launch) as child:
-        seen = await _said(child)
+        seen = await _read_output(child)
         pid = child.pid
-    return _Traces(
-        written=(place / "workspace" / "workspace-is-writable").exists(),
+    return _ProbeResult(
+        written=(probe_folder / "workspace" / "workspace-is-writable").exists(),
         escaped=outside.exists(),
         seen=seen,
         alive=identify(pid) is not None,
     )
 
 
-async def _said(child: Child) -> str:
-    said = b""
-    while not said.endswith(b"tried\n") and (chunk := await child.receive()):
-        said += chunk.data
-    return said.decode(errors="replace")
+async def _read_output(child: Child) -> str:
+    output = b""
+    while not output.endswith(b"tried\n") and (chunk := await child.receive()):
+        output += chunk.data
+    return output.decode(errors="replace")
 
 
-def _judged(traces: _Traces) -> Isolation:
-    if traces == _Traces(written=True, escaped=False, seen="tried\n", alive=False):
+def _judge(result: _ProbeResult) -> Isolation:
+    if result == _ProbeResult(written=True, escaped=False, seen="tried\n", alive=False):
         return BOXED
-    return _refused("a box was made, but it doesn't hold: please report this")
+    return _unavailable("a program could escape from its box: please report this")
 
 
-def _refused(hint: str) -> Isolation:
-    return Isolation(boxed=False, allowed=False, how=BARE_HOW, hint=f"{hint}; {BY_NAME}")
+def _unavailable(hint: str) -> Isolation:
+    return Isolation(boxed=False, allowed=False, how=UNBOXED_HOW, hint=f"{hint}; {TURN_OFF_HINT}")

@@ -1,7 +1,7 @@
-"""Starting a process on three pipes of our own.
+"""Starts a process on three pipes.
 
-Never on a thread of a pool: the kernel ties a child's life to the thread that started it, and
-worker threads come and go.
+Never call this on a pool thread: the kernel ties a child's life to the thread that started it, and
+pool threads come and go.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ class Spawned(Struct, frozen=True, kw_only=True):
     stderr: int
 
     def abandon(self) -> None:
-        """It was started, but nobody can look after it."""
+        """Kill a process that was started but can't be managed."""
         for number in (self.stdin, self.stdout, self.stderr):
             os.close(number)
         self.process.kill()
         self.process.wait()
 
 
-class Handles(list[int]):
-    """Descriptors that are closed together; a stack of callbacks would take several times as long."""
+class DescriptorList(list[int]):
+    """Descriptors that are closed together; an `ExitStack` takes several times as long."""
 
-    def __enter__(self) -> Handles:
+    def __enter__(self) -> DescriptorList:
         return self
 
     def __exit__(self, *_: object) -> None:
         while self:
-            with suppress(OSError):  # the others have to be closed all the same
+            with suppress(OSError):  # the others must still be closed
                 os.close(self.pop())
 
 
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], passed: Iterable[int]) -> Spawned:
-    with Handles() as theirs, Handles() as ours:
+    with DescriptorList() as theirs, DescriptorList() as ours:
         stdin, our_in = pipe(reading=theirs, writing=ours)
         our_out, stdout = pipe(reading=ours, writing=theirs)
         our_err, stderr = pipe(reading=ours, writing=theirs)
@@ -55,14 +55,14 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], passed: Iterable[int])
             env=env,
             cwd="/",
             pass_fds=tuple(passed),
-            start_new_session=True,  # a key pressed in our terminal is not for it
+            start_new_session=True,  # so that Ctrl-C in the terminal doesn't reach it
         )
         ours.clear()
         return Spawned(process=process, stdin=our_in, stdout=our_out, stderr=our_err)
 
 
-def pipe(*, reading: Handles, writing: Handles) -> tuple[int, int]:
-    """Its ends, each closed with the others there."""
+def pipe(*, reading: DescriptorList, writing: DescriptorList) -> tuple[int, int]:
+    """Create a pipe and add each end to its list."""
     read, write = os.pipe()
     reading.append(read)
     writing.append(write)
@@ -71,8 +71,9 @@ def pipe(*, reading: Handles, writing: Handles) -> tuple[int, int]:
 
 @contextmanager
 def starting(program: str) -> Iterator[None]:
-    """What the system refuses in here is said as a failed launch."""
+    """Turn an OSError into a LaunchError."""
     try:
         yield
     except OSError as error:
-        raise LaunchError(f"{program} can't be started: {error.strerror}") from error
+        message = f"{program} can't be started: {error.strerror}"
+        raise LaunchError(message, code="spawn_failed") from error

@@ -1,7 +1,7 @@
-"""Reads command lines with tree-sitter's grammar of bash; only what is literal is understood.
+"""Parses shell command lines with tree-sitter's bash grammar; only literal words are understood.
 
-What is not: expansions, patterns of files, substitutions, here-documents, assignments, groups,
-conditions, loops, functions, comments, background jobs.
+Not understood: expansions, globs, substitutions, here-documents, assignments, groups, conditions,
+loops, functions, comments, background jobs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from allstop.adapters.shell.literal_words import exclusion, literal, revision, s
 from allstop.core.asks import Ask, Decision
 from allstop.core.text import one_line
 from allstop.policy.command_line import (
-    MOST_COMMANDS,
-    MOST_WORDS,
-    Line,
+    MAX_COMMANDS,
+    MAX_WORDS,
+    CommandLine,
     Redirect,
-    Simple,
-    of_words,
-    too_many,
-    unfit,
+    SimpleCommand,
+    line_from_words,
+    too_many_words,
+    unsafe_text_reason,
 )
-from allstop.policy.policy import Policy, Verdict, of_paths, weigh
+from allstop.policy.policy import Policy, Verdict, evaluate, evaluate_edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -35,47 +35,50 @@ _SHELL = re.compile(r"(?:/(?:usr/(?:local/)?)?bin/)?(?:ba|z|da|)sh")
 _SCRIPT_OPTIONS = frozenset({"-c", "-lc"})
 
 _INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
-_JOINTS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
-_DEEPEST = 20
+_OPERATORS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
+_MAX_DEPTH = 20
 _BLANK = re.compile(rb"(?: +(?:\\\n *)*)?")
-"""Between words; a line that goes on in the next one has a blank before its end."""
+"""Between words; a line continuation has a blank before its backslash."""
 _BETWEEN = re.compile(rb"[ \n]*(?: (?:\\\n[ \n]*)+)*")
 _GLOBS = frozenset({"-g", "--glob", "--iglob"})
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
-def parse(text: str) -> Line:
-    """Never fails: what can't be understood says why."""
-    if why := unfit(text):
-        return Line(why=why)
-    return _Reading(text.encode()).line()
+def parse(text: str) -> CommandLine:
+    """Parse a command line. Never fails: `why` says if something isn't understood."""
+    if why := unsafe_text_reason(text):
+        return CommandLine(why=why)
+    return _LineParser(text.encode()).line()
 
 
 def check(policy: Policy, text: str) -> Verdict:
-    return weigh(policy, parse(text))
+    return evaluate(policy, parse(text))
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
-    """The same, with what the policy says of it; what is no command and no change is for a person."""
+    """Add the policy's verdict to an ask.
+
+    Only a person decides on asks other than commands and edits.
+    """
     policy = replace(policy, within=ask.within)
     match ask.kind:
         case "command":
-            verdict = weigh(policy, _line_of(ask))
+            verdict = evaluate(policy, _line_of(ask))
         case "edit":
-            verdict = of_paths(policy, ask.paths)
+            verdict = evaluate_edit(policy, ask.paths)
         case _:
             verdict = Verdict(decision=Decision.ASK, rule="a question is for a person")
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask) -> Line:
-    """Where words and text are both given they have to mean the same.
+def _line_of(ask: Ask) -> CommandLine:
+    """Parse the command of an ask; if both words and text are given, they must mean the same.
 
-    The one shell that a driver puts around a line is looked into; another one inside is not.
+    The shell that a driver puts around a line is parsed; another shell inside it is not.
     """
     script = _script(ask.argv)
     if not ask.text:
-        return of_words(ask.argv) if script is None else parse(script)
+        return line_from_words(ask.argv) if script is None else parse(script)
     line = parse(ask.text)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
@@ -83,7 +86,7 @@ def _line_of(ask: Ask) -> Line:
 
 
 def _split(text: str) -> list[tuple[str, ...]]:
-    """The ways in which agents' drivers take a line apart, operators and all."""
+    """Return the ways in which agents' drivers split a line."""
     try:
         return [tuple(text.split()), tuple(shlex.split(text))]
     except ValueError:
@@ -91,7 +94,7 @@ def _split(text: str) -> list[tuple[str, ...]]:
 
 
 def _script(argv: tuple[str, ...]) -> str | None:
-    """Of `bash -lc SCRIPT`, as agents start their commands."""
+    """Return the script of `bash -lc SCRIPT`, as agents start their commands."""
     if len(argv) == 3 and _SHELL.fullmatch(argv[0]) and argv[1] in _SCRIPT_OPTIONS:
         return argv[2]
     return None
@@ -105,32 +108,34 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-class _Reading:
-    """One pass over the tree, in the order of the text."""
+class _LineParser:
+    """One pass over the syntax tree, in the order of the text."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._commands: list[Simple] = []
+        self._commands: list[SimpleCommand] = []
         self._redirects: list[Redirect] = []
-        self._joint = ""
+        self._operator = ""
         self._depth = 0
         self._words = 0
         self._why = ""
-        self._seen_to = 0
+        self._covered_to = 0
 
-    def line(self) -> Line:
+    def line(self) -> CommandLine:
         root = _parser().parse(self._source).root_node
         if root.has_error:
             self._refuse("it doesn't parse")
         self._walk(root)
         self._cover(len(self._source), len(self._source))
-        if len(self._commands) > MOST_COMMANDS:
-            self._refuse(f"more than {MOST_COMMANDS} commands")
-        if why := too_many(self._words):
+        if len(self._commands) > MAX_COMMANDS:
+            self._refuse(f"more than {MAX_COMMANDS} commands")
+        if why := too_many_words(self._words):
             self._refuse(why)
         if not self._commands:
             self._refuse("there is no command")
-        return Line(commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why)
+        return CommandLine(
+            commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why
+        )
 
     def _walk(self, node: Node) -> None:
         waiting = [node]
@@ -138,34 +143,34 @@ class _Reading:
             waiting.extend(reversed(self._take(waiting.pop())))
 
     def _within(self, node: Node) -> None:
-        """A part of a command that was taken as a whole."""
-        if self._depth == _DEEPEST:
+        """Walk a part of a command that was taken as a whole."""
+        if self._depth == _MAX_DEPTH:
             self._refuse("it is too deep")
             return
-        seen_to, self._seen_to = self._seen_to, node.start_byte
+        seen_to, self._covered_to = self._covered_to, node.start_byte
         self._depth += 1
         self._walk(node)
         self._cover(node.end_byte, node.end_byte)
         self._depth -= 1
-        self._seen_to = seen_to
+        self._covered_to = seen_to
 
     def _refuse(self, why: str) -> None:
         self._why = self._why or why
 
     def _cover(self, start: int, end: int) -> None:
-        """Whatever lies between two parts is blank, or the grammar has skipped something."""
-        if not _BETWEEN.fullmatch(self._source, self._seen_to, max(start, self._seen_to)):
+        """Check that only blanks lie between two parts; else the grammar has skipped something."""
+        if not _BETWEEN.fullmatch(self._source, self._covered_to, max(start, self._covered_to)):
             self._refuse("it has parts that are not words")
-        self._seen_to = max(self._seen_to, end)
+        self._covered_to = max(self._covered_to, end)
 
     def _take(self, node: Node) -> list[Node]:
-        """What is inside the node and still has to be looked at."""
+        """Handle a node; returns the inner nodes to handle next."""
         kind = node.type
         if kind in _INSIDE:
             return node.children
         self._cover(node.start_byte, node.end_byte)
-        if kind in _JOINTS:
-            self._joint = _JOINTS[kind]
+        if kind in _OPERATORS:
+            self._operator = _OPERATORS[kind]
             return []
         if kind == "command":
             return self._command(node)
@@ -178,17 +183,17 @@ class _Reading:
 
     def _add(self, words: tuple[str, ...], *, is_cut: bool) -> list[Node]:
         self._words += len(words)
-        command = Simple(
-            words=words[:MOST_WORDS],
-            after=self._joint,
-            is_cut=is_cut or len(words) > MOST_WORDS,
+        command = SimpleCommand(
+            words=words[:MAX_WORDS],
+            after=self._operator,
+            is_cut=is_cut or len(words) > MAX_WORDS,
         )
         self._commands.append(command)
-        self._joint = ";"
+        self._operator = ";"
         return []
 
     def _word(self, node: Node, *, is_of_git: bool = False) -> str | None:
-        """A word ends where a shell ends it; the grammar splits some that are one."""
+        """Return a literal word; None if the grammar ended it before a shell would."""
         follows = self._source[node.end_byte : node.end_byte + 1]
         if follows not in _AFTER_A_WORD:
             return None
@@ -223,7 +228,7 @@ class _Reading:
         return []
 
     def _test(self, node: Node) -> tuple[str, ...]:
-        """`[ -f FILE ]`, nothing else: other tests evaluate what they are given."""
+        """Accept only `[ -f FILE ]`: other tests evaluate their arguments."""
         kinds = [child.type for child in node.children]
         if kinds != ["[", "unary_expression", "]"] or len(node.children[1].children) != 2:
             return ()

@@ -1,4 +1,4 @@
-"""Links of a workspace that lead out of it."""
+"""Detects symbolic links that lead out of a workspace."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 
 def links_out(root: str) -> Callable[[str], bool]:
-    """Where the files are those that a command would find: not for a box, which shows others."""
+    """Return a check for paths. Not for a box, where a command sees other files than the host."""
     real = os.path.realpath(root)
 
     def leads_out(path: str) -> bool:
-        """As the system walks it: `..` after a link is above what the link leads to."""
+        """Resolved as the kernel does: `..` after a link means the parent of its target."""
         return os.path.commonpath((real, os.path.realpath(path))) != real
 
     return leads_out

@@ -1,6 +1,6 @@
-"""Words as a shell makes them: the one text of a word, or nothing where that can't be told.
+"""Literal words: the one text that every shell makes of a word, or None if that is unknown.
 
-What the grammar and a shell could read differently is not literal: expansions, globs, braces.
+Words that the grammar and a shell could read differently aren't literal: expansions, globs, braces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _UNQUOTED = re.compile(r"(?!=)(?:[\w@%+=:,./-]|\\[().*|+?\[\]^$ ])+|!")
 _REVISION = re.compile(
     r"(?=[\w@.])(?:[\w@./:+-]|(?<=[\w@}^~])[~^]|(?<=[@^])\{[A-Za-z0-9/-]+\})+", re.ASCII
 )
-"""In the middle of a word a shell leaves these marks alone, and braces without a comma or dots."""
+"""Inside a word, a shell leaves these characters alone, and braces without a comma or dots."""
 _IN_DOUBLE_QUOTES = re.compile(
     r"""(?:[^\\$`!"]|\\(?![\n!])[\s\S]|\$(?=[)|]|\Z)|!(?=[ =]|\Z))*""",
 )
@@ -35,7 +35,7 @@ def short(node: Node) -> str:
 
 
 def literal(node: Node) -> str | None:
-    """The one text that any shell makes of this word."""
+    """Return the one text that any shell makes of this word."""
     text = text_of(node)
     match node.type:
         case "word" | "number" | "test_operator":
@@ -51,14 +51,14 @@ def literal(node: Node) -> str | None:
 
 
 def revision(node: Node) -> str | None:
-    """A word as git names commits: HEAD~1, main^2, stash@{0}."""
+    """Return a word as git names commits: HEAD~1, main^2, stash@{0}."""
     text = text_of(node)
     is_one = node.type in ("word", "concatenation") and _REVISION.fullmatch(text)
     return text if is_one else None
 
 
 def exclusion(node: Node) -> str | None:
-    """What a search leaves out, such as "!dist": only a shell that people type in sees more in it."""
+    """Return an excluded pattern such as "!dist", which only interactive shells expand."""
     text = text_of(node)
     return text[1:-1] if node.type == "string" and _EXCLUSION.fullmatch(text) else None
 

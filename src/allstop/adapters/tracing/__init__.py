@@ -1,4 +1,4 @@
-"""Traces for OpenTelemetry: an extra; `otlp` is loaded only where it is switched on."""
+"""Traces for OpenTelemetry, an optional extra; `otlp` is imported only if it is switched on."""
 
 import importlib.util
 from contextlib import suppress

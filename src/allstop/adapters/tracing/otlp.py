@@ -1,4 +1,4 @@
-"""Spans on their way to a collector, by OTLP over HTTP, from a thread that nobody waits for."""
+"""Sends spans to a collector by OTLP over HTTP, from a background thread."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ Send = Callable[[Span], None]
 
 @contextmanager
 def sending(endpoint: str | None, log: Path) -> Iterator[Send]:
-    """What it is given is sent by and by; at the end what is left is waited for, 5 s at most.
+    """Yield a function that queues spans; at the end, wait up to 5 s for the rest.
 
-    What goes wrong is written to `log`: nobody who works is disturbed by it.
+    Errors are written to `log` and disturb nobody.
     """
-    named = {"service.name": "allstop", "service.version": __version__}
+    own_attributes = {"service.name": "allstop", "service.version": __version__}
     ids = _NamedIds()
     with _logging_to(log):
         provider = TracerProvider(
-            resource=Resource(named).merge(_of_environment()),
+            resource=Resource(own_attributes).merge(_environment_resource()),
             id_generator=ids,
             shutdown_on_exit=False,
         )
-        where = _for_traces(endpoint) if endpoint else None
-        exporter = OTLPSpanExporter(endpoint=where, timeout=TIMEOUT_S)
+        traces_url = _traces_url(endpoint) if endpoint else None
+        exporter = OTLPSpanExporter(endpoint=traces_url, timeout=TIMEOUT_S)
         provider.add_span_processor(BatchSpanProcessor(exporter))
         try:
             yield lambda span: _send(provider, ids, span)
         finally:
-            last = threading.Thread(target=provider.shutdown, name="traces", daemon=True)
-            last.start()
-            last.join(TIMEOUT_S)
+            shutdown = threading.Thread(target=provider.shutdown, name="traces", daemon=True)
+            shutdown.start()
+            shutdown.join(TIMEOUT_S)
 
 
 class _NamedIds(IdGenerator):
-    """Ids are given, not drawn: the same span has the same one whoever tells of it."""
+    """Ids are derived, not random: a span has the same id in every process."""
 
     def __init__(self) -> None:
         self.trace = 0
@@ -74,35 +74,35 @@ class _NamedIds(IdGenerator):
         return self.span
 
 
-def _of_environment() -> Resource:
-    """What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say, which wins over our own names."""
+def _environment_resource() -> Resource:
+    """Return OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which override our own names."""
     found = Resource.create().attributes
     is_made_up = str(found.get("service.name", "")).startswith("unknown_service")
     return Resource({k: v for k, v in found.items() if not (is_made_up and k == "service.name")})
 
 
-def _for_traces(endpoint: str) -> str:
-    """As the variable OTEL_EXPORTER_OTLP_ENDPOINT is read: the path is added."""
+def _traces_url(endpoint: str) -> str:
+    """Add the path, as for the variable OTEL_EXPORTER_OTLP_ENDPOINT."""
     return endpoint.rstrip("/").removesuffix("/v1/traces") + "/v1/traces"
 
 
 def _send(provider: TracerProvider, ids: _NamedIds, span: Span) -> None:
     ids.trace, ids.span = digest(span.trace, 16), digest(f"{span.trace} {span.key}", 8)
-    around = Context()
+    parent_context = Context()
     if span.parent:
-        around = set_span_in_context(NonRecordingSpan(_parent(span)), around)
-    made = provider.get_tracer("allstop", __version__).start_span(
+        parent_context = set_span_in_context(NonRecordingSpan(_parent(span)), parent_context)
+    started = provider.get_tracer("allstop", __version__).start_span(
         span.name,
-        context=around,
+        context=parent_context,
         kind=SpanKind.CLIENT if span.is_call else SpanKind.INTERNAL,
         attributes=span.attributes,
         start_time=_nanoseconds(span.began),
     )
     for mark in span.marks:
-        made.add_event(mark.name, mark.attributes, _nanoseconds(mark.at))
+        started.add_event(mark.name, mark.attributes, _nanoseconds(mark.at))
     if span.error:
-        made.set_status(Status(StatusCode.ERROR, span.error))
-    made.end(_nanoseconds(span.ended))
+        started.set_status(Status(StatusCode.ERROR, span.error))
+    started.end(_nanoseconds(span.ended))
 
 
 def _parent(span: Span) -> SpanContext:
@@ -120,7 +120,7 @@ def _nanoseconds(at: datetime) -> int:
 
 @contextmanager
 def _logging_to(path: Path) -> Iterator[None]:
-    """It would write to the terminal otherwise, over whatever is shown there."""
+    """Log to a file; the default handler would write over the terminal's display."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = RotatingFileHandler(path, maxBytes=LARGEST_LOG, backupCount=1, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

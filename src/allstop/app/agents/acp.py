@@ -36,22 +36,22 @@ HABITS = {
 def hire_acp(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """It works in its box, and asks for what it would ask a person about."""
     program, key = find_acp(project, name, settings), key_for(project, name, settings)
-    from allstop.adapters.agents.acp import AcpAgent, Setup, Wishes
-    from allstop.adapters.agents.turn_socket import Doors
+    from allstop.adapters.agents.acp import AcpAgent, SessionSettings, Setup
+    from allstop.adapters.agents.turn_socket import TurnSockets
 
     host = project.environment.variables
     passed = {each: host[each] for each in settings.pass_env if each in host}
     setup = Setup(
         argv=(program, *settings.command[1:]),
-        room=own_box(project, project.folder / "homes" / name),
-        wishes=Wishes(model=settings.model, mode=settings.mode),
+        fallback_box=own_box(project, project.folder / "homes" / name),
+        session=SessionSettings(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
         env={**HABITS.get(Path(program).name, {}), **passed, **settings.env},
         flat_rate=settings.flat_rate,
     )
-    doors = Doors(project.folder / "desks")
-    return AcpAgent(setup, launcher=launcher, clock=project.clock, doors=doors)
+    sockets = TurnSockets(project.folder / "desks")
+    return AcpAgent(setup, launcher=launcher, clock=project.clock, sockets=sockets)
 
 
 def find_acp(project: Project, name: str, settings: Agent) -> str:

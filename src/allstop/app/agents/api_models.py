@@ -71,15 +71,15 @@ def hire_model(project: Project, name: str, settings: Agent) -> AgentPort:
         case Driver.ANTHROPIC:
             from allstop.adapters.agents.api.anthropic_messages import anthropic_agent
 
-            return anthropic_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
+            return anthropic_agent(endpoint, name=name, price=tariff, clock=project.clock)
         case Driver.OPENAI:
             from allstop.adapters.agents.api.openai_responses import openai_agent
 
-            return openai_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
+            return openai_agent(endpoint, name=name, price=tariff, clock=project.clock)
         case _:
             from allstop.adapters.agents.api.openai_responses import ollama_agent
 
-            return ollama_agent(endpoint, name=name, tariff=tariff, clock=project.clock)
+            return ollama_agent(endpoint, name=name, price=tariff, clock=project.clock)
 
 
 def where(settings: Agent) -> str:

@@ -24,7 +24,7 @@ def hire_claude(project: Project, launcher: Launcher, name: str, settings: Agent
     """Where a turn does not ask first, files in its workspace are its own to change."""
     path, login = find_claude(project, name, settings), has_login(project, name, settings)
     key = "" if login else key_for(project, name, settings) or NO_KEY
-    from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+    from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 
     home = login_home(project, name, settings) if login else project.folder / "homes" / name
     host = project.environment.variables
@@ -36,14 +36,14 @@ def hire_claude(project: Project, launcher: Launcher, name: str, settings: Agent
         base_url=settings.base_url,
         model=settings.model,
         env={**passed, **settings.env},
-        leave=Leave.EDITS,
+        permissions=PermissionMode.EDITS,
         ruled=True,
     )
     return ClaudeCodeAgent(
         program,
         launcher=launcher,
         clock=project.clock,
-        room=own_box(project, home),
+        fallback_box=own_box(project, home),
         flat_rate=login or settings.flat_rate,
     )
 

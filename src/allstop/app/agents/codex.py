@@ -12,7 +12,7 @@ from allstop.app.agents.logins import has_login, login_home
 from allstop.app.agents.prices import tariff
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
-from allstop.settings.approval_rules import is_ruled
+from allstop.settings.approval_rules import restricts_commands
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
@@ -32,21 +32,21 @@ def hire_codex(project: Project, launcher: Launcher, name: str, settings: Agent)
     passed = {each: host[each] for each in settings.pass_env if each in host}
     setup = Setup(
         program=program,
-        room=own_box(project, home),
+        fallback_box=own_box(project, home),
         model=settings.model,
         base_url=settings.base_url,
         key=key,
         key_name=key_name(settings) if key else "",
         login=login,
         env={**passed, **settings.env},
-        ruled=launcher.isolation.boxed or is_ruled(project.settings.approvals.rules),
+        ruled=launcher.isolation.boxed or restricts_commands(project.settings.approvals.rules),
     )
     return CodexAgent(
         setup,
         name=name,
         launcher=launcher,
         clock=project.clock,
-        tariff=lambda model: tariff(
+        price_of=lambda model: tariff(
             project, settings.driver, model, free=login or settings.flat_rate
         ),
     )

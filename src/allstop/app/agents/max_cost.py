@@ -34,4 +34,4 @@ def _dearest(project: Project, name: AgentName) -> float:
     standard = PROVIDERS.get(agent.driver)
     model = agent.model or (standard.model if standard else "")
     free = agent.flat_rate or (standard is None and has_login(project, name, agent))
-    return tariff(project, agent.driver, model, free=free).dearest(project.clock.now())
+    return tariff(project, agent.driver, model, free=free).highest_price(project.clock.now())

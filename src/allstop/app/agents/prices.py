@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from allstop.settings.model import Driver
 
 if TYPE_CHECKING:
-    from allstop.adapters.agents.api.token_prices import Tariff
+    from allstop.adapters.agents.api.token_prices import TokenPrice
     from allstop.app.project import Project
 
 PRICED_AS = {
@@ -20,16 +20,16 @@ PRICED_AS = {
 """A driver's provider in the price list; none for what runs on one's own machine."""
 
 
-def tariff(project: Project, driver: Driver, model: str, *, free: bool) -> Tariff:
+def tariff(project: Project, driver: Driver, model: str, *, free: bool) -> TokenPrice:
     """`free`: a subscription, whose tokens are only counted."""
-    from allstop.adapters.agents.api.token_prices import OwnPrice, Tariff
+    from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 
     own = None
     if (given := project.settings.prices.get(model)) is not None:
-        own = OwnPrice(
+        own = PriceOverride(
             input_mtok=given.input_mtok,
             output_mtok=given.output_mtok,
             cache_read_mtok=given.cache_read_mtok,
             cache_write_mtok=given.cache_write_mtok,
         )
-    return Tariff(model, provider=PRICED_AS[driver], own=own, free=free)
+    return TokenPrice(model, provider=PRICED_AS[driver], own=own, free=free)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from allstop.core.context_window import FORGETFUL, Memory
+from allstop.core.context_window import NO_CACHING, CachePricing
 from allstop.settings.model import Agent, Driver
 
-_OPENAI_FREE_WRITES = Memory(least=1024, write=1.0, write_hour=None, read=0.1, minutes=5)
-_OPENAI_PAID_WRITES = Memory(least=1024, write=1.25, write_hour=None, read=0.1, minutes=30)
-_ANTHROPIC = Memory(least=1024)
-_ANTHROPIC_LONG = Memory(least=4096)
-_LOCAL = Memory(least=0, write=1.0, write_hour=None, read=0.1, minutes=5)
+_OPENAI_FREE_WRITES = CachePricing(least=1024, write=1.0, write_hour=None, read=0.1, minutes=5)
+_OPENAI_PAID_WRITES = CachePricing(least=1024, write=1.25, write_hour=None, read=0.1, minutes=30)
+_ANTHROPIC = CachePricing(least=1024)
+_ANTHROPIC_LONG = CachePricing(least=4096)
+_LOCAL = CachePricing(least=0, write=1.0, write_hour=None, read=0.1, minutes=5)
 """A model on one's own machine does not compute again what it has just seen."""
 
 _VERSION = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
@@ -19,7 +19,7 @@ _LONG_FRONT = re.compile(r"haiku-4-5|opus-4-[567]")
 """The models that remember nothing shorter than four thousand tokens."""
 
 
-def memory_of(agent: Agent) -> Memory:
+def memory_of(agent: Agent) -> CachePricing:
     model = agent.model or ""
     match agent.driver:
         case Driver.OPENAI:
@@ -29,7 +29,7 @@ def memory_of(agent: Agent) -> Memory:
         case Driver.OLLAMA:
             return _LOCAL
         case _:
-            return FORGETFUL
+            return NO_CACHING
 
 
 def _is_newer(model: str) -> bool:

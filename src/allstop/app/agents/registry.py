@@ -19,7 +19,7 @@ from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
 from allstop.settings import FILE_NAME, roster
-from allstop.settings.model import TALKERS, Agent, Driver
+from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -104,13 +104,13 @@ def known(project: Project, name: str) -> AgentName:
 def configured(project: Project) -> str:
     """Who there is; and where others are in a file that does not count yet, that."""
     names = f"configured: {', '.join(project.settings.agents) or 'none'}"
-    return "; ".join(filter(None, [names, project.loaded.uncounted]))
+    return "; ".join(filter(None, [names, project.loaded.ignored_note]))
 
 
 def how_to_name_one(project: Project) -> str:
     """What to do where no agent is configured at all."""
-    if project.loaded.uncounted:
-        return project.loaded.uncounted
+    if project.loaded.ignored_note:
+        return project.loaded.ignored_note
     if project.root is None or not (project.root / FILE_NAME).exists():
         return "`allstop init` proposes those that are installed"
     return f"describe one under [agents.NAME] in {FILE_NAME}"
@@ -125,8 +125,8 @@ def settings_of(project: Project, name: AgentName) -> Agent:
     driver, _, model = name.partition(":")
     if not model:
         return project.settings.agents[known(project, name)]
-    if driver not in TALKERS:
-        kinds = ", ".join(sorted(each.value for each in TALKERS))
+    if driver not in CHAT_DRIVERS:
+        kinds = ", ".join(sorted(each.value for each in CHAT_DRIVERS))
         raise AgentSetupError(f"{name!r}: there is no model behind {driver!r}", f"drivers: {kinds}")
     address = ollama_address(project) if driver == Driver.OLLAMA else None
     return Agent(driver=Driver(driver), model=model, base_url=address)
@@ -159,10 +159,10 @@ def chosen(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
     if not names:
         raise AgentSetupError("no agent is configured", how_to_name_one(project))
     for each in names:
-        if settings.agents[each].driver in TALKERS:
+        if settings.agents[each].driver in CHAT_DRIVERS:
             raise AgentSetupError(
-                f"agent {each!r} is a model without hands: it can't work on files",
-                "it can sit in a room; for work use the driver codex, claude-code, acp or command",
+                f"agent {each!r} can chat in rooms but can't edit files",
+                "for tasks use an agent with the driver codex, claude-code, acp or command",
             )
     return tuple(AgentName(each) for each in names)
 
@@ -240,18 +240,18 @@ def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) 
 
 def _command(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     from allstop.adapters.agents.command import CommandAgent
-    from allstop.adapters.agents.turn_socket import Doors
+    from allstop.adapters.agents.turn_socket import TurnSockets
 
     first, *others = _words(project, name, settings)
     return CommandAgent(
         (program(first, project), *others),
         launcher=launcher,
-        room=own_box(project, project.folder / "homes" / name),
+        fallback_box=own_box(project, project.folder / "homes" / name),
         clock=project.clock,
         prompt=settings.prompt.value,
         env=_environment(project, settings),
         limit_patterns=project.settings.retry.rate_limit_patterns,
-        doors=Doors(project.folder / "desks"),
+        sockets=TurnSockets(project.folder / "desks"),
     )
 
 

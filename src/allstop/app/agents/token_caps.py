@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from allstop.ports import TokenCap
-from allstop.settings.model import TALKERS, Agent, Driver
+from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -20,7 +20,7 @@ SILENT = frozenset({Driver.COMMAND})
 
 def token_cap(driver: Driver) -> TokenCap:
     """What its drivers say of themselves; told without loading an SDK."""
-    if driver in TALKERS:
+    if driver in CHAT_DRIVERS:
         return TokenCap.EXACT
     return TokenCap.AFTER if driver in CODERS else TokenCap.NONE
 

@@ -17,14 +17,14 @@ from allstop.app.board import board_spec
 from allstop.app.runs.status import record_of
 from allstop.auto.guidance import GuideSpec
 from allstop.auto.pilot import AutoPilot
-from allstop.auto.state import EDITION, AutoSpec, DecisionPolicy, ReviewWhen, TurnSummary
+from allstop.auto.state import EDITION, AutoSpec, DecisionPolicy, TurnSummary
 from allstop.core.asks import NEVER, Rule
 from allstop.core.asks import Decision as Verdict
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals, GuardedFiles
-from allstop.settings.section_file import table_apart
+from allstop.settings.section_file import read_section_keys
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -52,7 +52,7 @@ def auto_spec(
     settings = project.settings
     auto = settings.auto
     terms = board_spec.terms(project, settings.agents[agent])
-    policy = policy or DecisionPolicy(auto.policy.value)
+    policy = policy or auto.policy
     is_model = policy is DecisionPolicy.MODEL
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
     if is_model and named is None:
@@ -67,7 +67,7 @@ def auto_spec(
         policy=policy,
         decision_agent=named if is_model else None,
         adviser=named if approvals is Approvals.POLICY else None,
-        review=ReviewWhen(auto.review.value),
+        review=auto.review,
         min_confidence=auto.min_confidence,
         no_progress_turns=auto.no_progress_turns,
         repeated_errors=auto.repeated_errors,
@@ -110,7 +110,9 @@ async def beginning(
     Raises:
         AllstopError: it can't be had.
     """
-    goal = project.secrets.veil(goal.strip())  # a person's words, though no command of theirs
+    goal = project.secrets.redact_certain(
+        goal.strip()
+    )  # a person's words, though no command of theirs
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done")
     spec = auto_spec(
@@ -151,7 +153,7 @@ def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> Au
     """
     auto = project.settings.auto
     return AutoSpec(
-        goal=project.secrets.veil(goal),
+        goal=project.secrets.redact_certain(goal),
         agent=NOBODY,
         target=runtime.target(project),
         min_confidence=auto.min_confidence,
@@ -201,12 +203,12 @@ async def recorded_autos(project: Project, run: str) -> list[Recorded]:
     """
     if run == "all":
         heads = await project.journal.heads() if project.has_store else []
-        names = [head.run for head in heads if head.kind == "auto"]
+        names = [head.run for head in heads if head.kind == PILOT.kind]
         if not names:
             raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
         return [await record_of(project, name) for name in names]
     recorded = await record_of(project, run)
-    if recorded.opened.kind != "auto":
+    if recorded.opened.kind != PILOT.kind:
         raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
     return [recorded]
 
@@ -237,11 +239,11 @@ def other_rules(file: Path) -> OtherRules:
     Raises:
         SettingsError: it is no such file.
     """
-    settings, said = table_apart(file, "auto")
+    settings, said = read_section_keys(file, "auto")
     auto = settings.auto
     given: dict[str, Any] = {name: getattr(auto, name) for name in OTHER_RULES if name in said}
     if "review" in said:
-        given["review"] = ReviewWhen(auto.review.value)
-    is_model = DecisionPolicy(auto.policy.value) is DecisionPolicy.MODEL
+        given["review"] = auto.review
+    is_model = auto.policy is DecisionPolicy.MODEL
     note = "a model is not asked again: the rules decide, with these settings" if is_model else ""
     return OtherRules(given, note)

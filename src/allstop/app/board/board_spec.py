@@ -15,10 +15,16 @@ from allstop.app.notify import channels
 from allstop.app.runs import budget_limits
 from allstop.app.target_gate import gate
 from allstop.board.attempt_limits import tighter
-from allstop.core.board_specs import BoardSpec, Mode, Own, ReviewMode, ReviewRule, Terms
-from allstop.core.brakes import Limits, has_sums
+from allstop.core.board_specs import (
+    AgentTerms,
+    BoardSpec,
+    Mode,
+    PersonsSetting,
+    ReviewRule,
+)
+from allstop.core.brakes import Limits, limits_spending
 from allstop.core.ids import AgentName
-from allstop.core.retries import Backoff, Endurance
+from allstop.core.retries import Backoff, LimitPatience
 from allstop.settings import fallbacks
 from allstop.settings.detection import missing_checks
 from allstop.settings.detection.detect import detect
@@ -60,15 +66,14 @@ def board_spec(
         agents=registry.chosen(project) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
         terms={AgentName(name): terms(project, agent) for name, agent in settings.agents.items()},
-        mode=mode or Mode(loop.mode.value),
+        mode=mode or loop.mode,
         slots=slots or loop.max_parallel,
         gate=gate(settings),
         merge=settings.merge.enabled,
         conflicts=settings.merge.max_conflict_attempts,
-        review=ReviewMode(settings.review.mode.value),
+        review=settings.review.mode,
         review_rules=tuple(
-            ReviewRule(tag=tag, mode=ReviewMode(rule.value))
-            for tag, rule in settings.review.rules.items()
+            ReviewRule(tag=tag, mode=rule) for tag, rule in settings.review.rules.items()
         ),
         errors=loop.max_consecutive_errors,
         iterations=loop.max_iterations,
@@ -86,8 +91,8 @@ def board_spec(
     )
 
 
-def _given(**choices: object) -> tuple[Own, ...]:
-    own: tuple[Own, ...] = get_args(Own)
+def _given(**choices: object) -> tuple[PersonsSetting, ...]:
+    own: tuple[PersonsSetting, ...] = get_args(PersonsSetting)
     return tuple(name for name in own if choices[name] is not None)
 
 
@@ -110,9 +115,9 @@ def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
     )
 
 
-def terms(project: Project, agent: Agent) -> Terms:
+def terms(project: Project, agent: Agent) -> AgentTerms:
     loop = project.settings.loop
-    return Terms(
+    return AgentTerms(
         done=agent.done.value,
         turn_s=60.0 * (agent.timeout_minutes or loop.timeout_minutes),
         attempt_s=60.0 * agent.timeout_minutes if agent.timeout_minutes else None,
@@ -132,9 +137,9 @@ def backoff(project: Project) -> Backoff:
     )
 
 
-def endurance(project: Project) -> Endurance:
+def endurance(project: Project) -> LimitPatience:
     retry = project.settings.retry
-    return Endurance(
+    return LimitPatience(
         guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
     )
 
@@ -164,7 +169,7 @@ def noted(project: Project) -> list[Note]:
         )
     if any(
         map(
-            has_sums,
+            limits_spending,
             (
                 budget_limits.of_run(project),
                 budget_limits.of_task(project),

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import folder_name
-from allstop.adapters.git.workspace.cleanup import Cleaning, Leftover, Removal
-from allstop.adapters.git.workspace.orphan_refs import Forsaken, forsaken, let_go
+from allstop.adapters.git.workspace.cleanup import Leftover, Removal, WorkspaceCleanup
+from allstop.adapters.git.workspace.orphan_refs import (
+    OrphanRefs,
+    find_orphan_refs,
+    remove_orphan_refs,
+)
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.app.board import commands
@@ -29,14 +33,16 @@ LABEL = "clean"
 
 
 @asynccontextmanager
-async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[Cleaning]:
+async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[WorkspaceCleanup]:
     """While it lasts nobody else drives the board, unless that does no harm."""
     with project.journal.claim(BOARD) if alone else nullcontext():
         project.make_folder()
         launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
         places = await runtime.workspaces(project, launcher)
         folder = project.folder / "workspaces"
-        yield Cleaning(Repository(project.repository), folder, launcher=launcher, workspaces=places)
+        yield WorkspaceCleanup(
+            Repository(project.repository), folder, launcher=launcher, workspaces=places
+        )
 
 
 async def leftovers(project: Project) -> list[Leftover]:
@@ -47,9 +53,9 @@ async def leftovers(project: Project) -> list[Leftover]:
     return [each for each in found if not _is_needed(tasks.get(each.name))]
 
 
-async def of_checkouts(project: Project) -> list[Forsaken]:
+async def of_checkouts(project: Project) -> list[OrphanRefs]:
     """What linked checkouts of this repository have left that were removed."""
-    return await forsaken(Repository(project.repository))
+    return await find_orphan_refs(Repository(project.repository))
 
 
 async def kept(project: Project) -> list[str]:
@@ -80,7 +86,7 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
             )
     async with _cleaning(project) as cleaning:
         return [
-            await let_go(repository, name, force=force)
+            await remove_orphan_refs(repository, name, force=force)
             if name.startswith("@")
             else await cleaning.remove(name, LABEL, force=force)
             for name in names
@@ -119,11 +125,13 @@ async def forget(project: Project, places: GitWorkspaces, launcher: Launcher, na
 
 
 @contextmanager
-def _at_work(project: Project, places: GitWorkspaces, launcher: Launcher) -> Iterator[Cleaning]:
+def _at_work(
+    project: Project, places: GitWorkspaces, launcher: Launcher
+) -> Iterator[WorkspaceCleanup]:
     """With what a process that drives runs has at hand already."""
     folder = project.folder / "workspaces"
     with closing(Repository(project.repository)) as repository:
-        yield Cleaning(repository, folder, launcher=launcher, workspaces=places)
+        yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=places)
 
 
 # --- by age ---

@@ -10,7 +10,7 @@ import msgspec
 
 from allstop.board import task_commands
 from allstop.board.board_pilot import BoardPilot, BoardState
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
@@ -19,7 +19,7 @@ from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskC
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM, AgentName
-from allstop.core.run import Folded, RunState
+from allstop.core.run import FoldedRun, RunState
 from allstop.core.tasks import OVER, Changes, NewTask, Task
 from allstop.core.text import one_line
 from allstop.ports import Cursor, Entry, StaleError
@@ -50,8 +50,8 @@ class Read(NamedTuple):
         return self.run.pilot
 
     @property
-    def folded(self) -> Folded[BoardState]:
-        return Folded(self.run, self.cursor.seq)
+    def folded(self) -> FoldedRun[BoardState]:
+        return FoldedRun(self.run, self.cursor.seq)
 
 
 async def read(project: Project) -> Read:
@@ -184,7 +184,7 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
         made[:] = [part.id for part in parts]
         edits = [
             EditTask(task=other, changes=Changes(needs=_instead(board[other].needs, task_id, made)))
-            for other in board.nodes[task_id].wanted_by
+            for other in board.nodes[task_id].needed_by
             if board[other].status not in OVER
         ]
         return [AddTasks(tasks=tuple(parts)), *edits, RemoveTask(task=task_id)]
@@ -242,4 +242,4 @@ async def find(project: Project, task_id: str) -> Task:
 
 async def waiting_for(project: Project, task_id: str) -> list[str]:
     """The pending tasks that need one which was given up."""
-    return barred((await read(project)).state.board.tasks()).get(task_id, [])
+    return cancelled_needs((await read(project)).state.board.tasks()).get(task_id, [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from allstop.adapters.git.repository.diff import Shown, commits_of, shown_diff
+from allstop.adapters.git.repository.diff import Diff, base_and_tip, read_diff
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app.board import commands
 from allstop.app.runs.status import record_of
@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-async def diff_named(project: Project, name: str) -> Shown:
+async def diff_named(project: Project, name: str) -> Diff:
     """Of a task, or of a thread of Full Auto.
 
     Raises:
         NotFoundError: there is none of that name, or no work of it.
     """
     heads = await project.records.heads() if project.has_store else []
-    is_thread = any(head.run == name and head.kind == "auto" for head in heads)
-    if not is_thread or (await commands.read(project)).state.board.get(name):
+    is_run = any(head.run == name and head.parent is None for head in heads)
+    if not is_run or (await commands.read(project)).state.board.get(name):
         return await diff_of(project, await commands.find(project, name))
-    merges = [head.run for head in heads if head.parent == name and head.kind == "merge"]
-    records = [await record_of(project, merge) for merge in merges]
-    merged = [commit for each in records if (commit := _commit_of(each.events))]
-    return await diff_in(project, name, merged[-1] if merged else "")
+    recorded = await record_of(project, name)
+    workspace = recorded.kind.workspace(recorded.opened)
+    if not workspace:
+        raise NotFoundError(f"{name} has no work of its own", "name a task or a Full Auto thread")
+    below = [await record_of(project, head.run) for head in heads if head.parent == name]
+    merged = [commit for each in below if (commit := _commit_of(each.events))]
+    return await diff_in(project, workspace, merged[-1] if merged else "")
 
 
 def _commit_of(events: Sequence[Event]) -> str:
@@ -39,7 +42,7 @@ def _commit_of(events: Sequence[Event]) -> str:
     return last.facts.get("commit", "") if isinstance(last, Closed) else ""
 
 
-async def diff_of(project: Project, task: Task) -> Shown:
+async def diff_of(project: Project, task: Task) -> Diff:
     """Against where it began; of merged work what the merge brought.
 
     Raises:
@@ -48,7 +51,7 @@ async def diff_of(project: Project, task: Task) -> Shown:
     return await diff_in(project, task.id, task.merged)
 
 
-async def diff_in(project: Project, workspace: str, merged: str) -> Shown:
+async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
     """The same by the name of a workspace, and the commit that merged it, if one did.
 
     Raises:
@@ -57,11 +60,11 @@ async def diff_in(project: Project, workspace: str, merged: str) -> Shown:
     repository = Repository(project.repository)
     try:
         if merged:
-            return await shown_diff(repository, await _before(repository, merged), merged)
-        commits = await commits_of(repository, workspace)
+            return await read_diff(repository, await _before(repository, merged), merged)
+        commits = await base_and_tip(repository, workspace)
         if commits is None:
             raise NotFoundError(f"{workspace} has no work to show yet", "it comes after a turn")
-        return await shown_diff(repository, *commits)
+        return await read_diff(repository, *commits)
     finally:
         repository.close()
 
@@ -74,7 +77,7 @@ async def line_of(project: Project, name: str, file: str, line: int, *, removed:
     """
     repository = Repository(project.repository)
     try:
-        commits = await commits_of(repository, await _workspace_of(project, name))
+        commits = await base_and_tip(repository, await _workspace_of(project, name))
         if commits is None:
             raise NotFoundError(f"{name} has no work to speak of yet", "it comes after a turn")
         base, tip = commits

@@ -23,7 +23,7 @@ from allstop.core.ids import BOARD, AgentName, RunId, child_of
 from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER
-from allstop.engine.send import say
+from allstop.engine.send import send_command
 from allstop.ports import Clock, HeldError, Live
 
 if TYPE_CHECKING:
@@ -109,18 +109,18 @@ async def equip(
         project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
-        await say(project.journal, project.clock, BOARD, Resume(), "allstop run")
+        await send_command(project.journal, project.clock, BOARD, Resume(), "allstop run")
     if told.state.merging:  # it may have waited for somebody's changes: a person says look now
         merging = child_of(BOARD, told.state.merging)
-        await say(project.journal, project.clock, merging, Retry(), "allstop run")
+        await send_command(project.journal, project.clock, merging, Retry(), "allstop run")
     for run, child in children.items():  # what waits at a limit goes on under those of now
         if child.opened.kind != "task" or spec.count == 0:  # a merge is no leave to spend more
             continue
         task = told.state.board[told.state.refs[child.opened.ref]]
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
-        if child.broke or child.limits != limits:
+        if child.limit_reached or child.limits != limits:
             raised = Raise(limits=limits)
-            await say(project.journal, project.clock, run, raised, "allstop run")
+            await send_command(project.journal, project.clock, run, raised, "allstop run")
     return told
 
 
@@ -149,7 +149,9 @@ async def renew(project: Project, read: commands.Read) -> commands.Read:
         limits = limits_of_attempt(spec, task, earlier)
         is_as_before = child.limits == limits_of_attempt(before, task, earlier)
         if is_as_before and child.limits != limits:
-            await say(project.journal, project.clock, run, Raise(limits=limits), "allstop.toml")
+            await send_command(
+                project.journal, project.clock, run, Raise(limits=limits), "allstop.toml"
+            )
     return told
 
 
@@ -166,7 +168,7 @@ def _would_go_on(recorded: Recorded, now: datetime) -> bool:
     state = runs.fold(recorded.pilot, recorded.events)
     if state.open_move is not None:
         return state.hold is Hold.NONE
-    move = runs.outlook(recorded.pilot, state, now)
+    move = runs.expected_move(recorded.pilot, state, now)
     return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
 
 

@@ -40,7 +40,7 @@ async def hooks_at_hand(
             log,
             clock=project.clock,
             show=show,
-            clean=lambda text: project.secrets.scrub(text),
+            clean=lambda text: project.secrets.redact_all(text),
         ) as runner,
         anyio.create_task_group() as group,
     ):
@@ -70,14 +70,14 @@ class _Lookout:
         self._project = project
         self._known = known
         self._run = known.run
-        self._watch = self._of_all = hook_events.Watch()
+        self._watch = self._of_all = hook_events.HookState()
         self._fire = fire
 
     async def begin(self) -> None:
         """Nothing that was before is told."""
         children = (await runs_below(self._project, self._known.state)).values()
         named = {each.opened.ref: hook_events.child(each.opened) for each in children}
-        self._watch = hook_events.Watch(named, self._run.hold, self._run.pauses)
+        self._watch = hook_events.HookState(named, self._run.hold, self._run.pauses)
         for record in await self._project.journal.read(HELM):
             if record.seq <= self._known.cursor.helm:
                 self._of_all = hook_events.evolve(self._of_all, record.event)
@@ -90,7 +90,7 @@ class _Lookout:
 
     def _look_at_helm(self, event: Event) -> None:
         """A pause of everything is one of the board."""
-        facts = hook_events.fired(self._of_all, event, self._ground())
+        facts = hook_events.hook_facts(self._of_all, event, self._ground())
         self._of_all = hook_events.evolve(self._of_all, event)
         if facts is not None:
             self._fire(facts)
@@ -99,16 +99,16 @@ class _Lookout:
         was_braked = self._run.pilot.is_braked
         self._run = run.evolve(commands.PILOT, self._run, event)
         state = self._run.pilot
-        facts = hook_events.fired(self._watch, event, self._ground())
+        facts = hook_events.hook_facts(self._watch, event, self._ground())
         self._watch = hook_events.evolve(self._watch, event)
         if facts is not None:
             self._fire(facts)
         if state.is_braked and not was_braked:
-            self._fire(hook_events.paused(self._ground(), state.brake))
+            self._fire(hook_events.pause_facts(self._ground(), state.brake_reason))
 
-    def _ground(self) -> hook_events.Ground:
+    def _ground(self) -> hook_events.HookContext:
         state, workspaces = self._run.pilot, self._project.folder / "workspaces"
-        return hook_events.Ground(
+        return hook_events.HookContext(
             BOARD,
             state.spec.target,
             state.board.get,

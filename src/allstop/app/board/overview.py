@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -15,9 +15,9 @@ from allstop.board import remedies as mending
 from allstop.board.graph import Board, Score
 from allstop.core import run as runs
 from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Attempt, Status, Task
 from allstop.views.board_phase import below, counts, phase, stopped
-from allstop.views.runs import warning_of
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -84,7 +84,7 @@ async def overview(project: Project) -> BoardView:
     open_ = (await runs_below(project, state)).values()
     under = below(state, open_)
     halted = stopped(state, helm, under)
-    warned = {state.refs[run.opened.ref]: warning_of(run) for run in open_}
+    warned = {state.refs[run.opened.ref]: _warning(project, run) for run in open_}
     return BoardView(
         phase=phase(read.run, helm, under, driven=driven).value,
         mode=state.spec.mode.value,
@@ -120,8 +120,13 @@ async def view_of(project: Project, task_id: str) -> TaskView:
     recorded = await record_of(project, run) if run else None
     attempt = [runs.fold(recorded.pilot, recorded.events)] if recorded else []
     halted = stopped(state, await helm_of(project), below(state, attempt))
-    warning = "".join(map(warning_of, attempt))
+    warning = "".join(_warning(project, each) for each in attempt)
     return view(state.board, task, warning, stopped=task.id in halted)
+
+
+def _warning(project: Project, attempt: RunState[Any]) -> str:
+    is_open = attempt.closed is None
+    return project.kinds[attempt.opened.kind].warning(attempt) if is_open else ""
 
 
 def attempt_under_way(task: Task) -> RunId | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.adapters.git.repository.safe_names import folder_name
-from allstop.adapters.git.workspace.folders import Tree
+from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.app.board import commands as boards
 from allstop.app.board.cleanup import throw_away
 from allstop.board.task_commands import BOUNDS
@@ -50,7 +50,7 @@ async def clean(project: Project, task_id: str) -> str:
 
 def workspace_of(project: Project, task_id: str) -> Path | None:
     """The folder with the files that its agent works on, where there is one."""
-    tree = Tree(project.folder / "workspaces" / folder_name(task_id))
+    tree = WorkspaceFolders(project.folder / "workspaces" / folder_name(task_id))
     return tree.work if tree.folder.is_dir() else None
 
 

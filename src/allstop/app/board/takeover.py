@@ -54,12 +54,12 @@ async def take(project: Project, task_id: str, at: Path) -> Handed:
     Raises:
         AllstopError: it can't be had.
     """
-    takeover.must_be_free(at)
+    takeover.require_empty_folder(at)
     if _rests(await commands.find(project, task_id)):
         await commands.tell(project, lambda _: [Take(task=task_id)])
     else:
         await pause(project, task_id)
-    commit = await takeover.lend(Repository(project.repository), task_id, at)
+    commit = await takeover.lend_clone(Repository(project.repository), task_id, at)
     return Handed(str(at), commit, BOARD in project.journal.holders())
 
 
@@ -70,14 +70,14 @@ async def give(project: Project, task_id: str, at: Path) -> Handed:
         AllstopError: it was not taken over, or there is nothing to give.
     """
     if _rests(await commands.find(project, task_id)):
-        commit = await takeover.take_back(Repository(project.repository), task_id, at)
+        commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
         await commands.tell(project, lambda _: [Give(task=task_id, commit=commit)])
         return Handed(str(at), commit, BOARD in project.journal.holders())
     run = await _run_of(project, task_id)
     recorded = await record_of(project, run)
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
         raise AllstopError(f"{task_id} was not taken over", f"`allstop take {task_id}` first")
-    commit = await takeover.take_back(Repository(project.repository), task_id, at)
+    commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
     await speak(project, run, Give(commit=commit))
     spoken = await speak(project, run, Resume())
     return Handed(str(at), commit, spoken.driven)

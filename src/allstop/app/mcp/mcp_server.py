@@ -9,7 +9,17 @@ import msgspec
 from allstop import __version__
 from allstop.app.mcp.tools import TOOLS
 from allstop.core.errors import AllstopError
-from allstop.core.mcp import PARAMETERS, PARSE, Call, Message, Server, content, error, heard, tool
+from allstop.core.mcp import (
+    PARAMETERS,
+    PARSE,
+    Message,
+    Server,
+    ToolCall,
+    content,
+    error,
+    respond,
+    tool,
+)
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -27,11 +37,11 @@ async def answer(project: Project, line: bytes) -> Message | None:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
-    said = heard(SERVER, message)
-    return await _called(project, said) if isinstance(said, Call) else said
+    said = respond(SERVER, message)
+    return await _called(project, said) if isinstance(said, ToolCall) else said
 
 
-async def _called(project: Project, call: Call) -> Message:
+async def _called(project: Project, call: ToolCall) -> Message:
     used = TOOLS.get(call.name)
     if used is None:
         known = ", ".join(TOOLS)

@@ -11,7 +11,7 @@ from allstop.app.runs.commands import speak
 from allstop.app.runs.status import record_of, status
 from allstop.app.stop.allstop import stop as stop_all
 from allstop.core.commands import Allstop
-from allstop.views.runs import lines
+from allstop.views.log import lines
 
 if TYPE_CHECKING:
     from allstop.app.project import Project

@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from allstop.adapters.notify import Post
+from allstop.adapters.notify import Delivery
 from allstop.app.notify.channels import Roster, quiet_hours
 from allstop.app.runs.follow import Reader
-from allstop.board.board_pilot import BoardState
 from allstop.core.events import Closed, Halted
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.engine.local import LocalEngine
-from allstop.kinds import PILOTS
 from allstop.ports import Live, Record
 from allstop.views import alerts
 from allstop.views.alerts import Alert, Scene, Told
@@ -32,10 +30,10 @@ async def telling(
     `name` is what the engine signs its receipts with.
     """
     log = project.folder / "logs" / "notify.log"
-    async with Post(
+    async with Delivery(
         Roster(project), log, clock=project.clock, show=show, quiet=lambda: quiet_hours(project)
-    ) as post:
-        watch = _Watch(project, engine, name, post, show)
+    ) as delivery:
+        watch = _Watch(project, engine, name, delivery, show)
         await watch.begin()
         engine.view(watch.live)
         async with watch.reader.listening(watch.ear):
@@ -50,18 +48,19 @@ class _Watch:
         project: Project,
         engine: LocalEngine,
         name: str,
-        post: Post,
+        delivery: Delivery,
         show: Callable[[str], None],
     ) -> None:
         self._journal = project.journal
         self._clock = project.clock
+        self._kinds = project.kinds
         self._engine = engine
         self._name = name
-        self._post = post
+        self._post = delivery
         self.reader = Reader(
             project.journal, self._look, lambda trouble: show(f"notify: {trouble}")
         )
-        self._without_secrets = lambda text: project.secrets.scrub(text)
+        self._without_secrets = lambda text: project.secrets.redact_all(text)
         self._where = project.root.name if project.root else ""
         self._told = Told()
         self._states: dict[RunId, RunState[Any]] = {}
@@ -102,11 +101,12 @@ class _Watch:
         if state is None:
             return Scene(run)
         self._states[run] = state
-        board = state.pilot if isinstance(state.pilot, BoardState) else None
+        kind = self._kinds[state.opened.kind]
+        board = kind.board(state)
         return Scene(
             run,
             state,
-            PILOTS[state.opened.kind],
+            kind,
             self._engine.helm,
             board.board if board else None,
             is_braked=board is not None and board.is_braked,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from allstop.adapters.notify import Bell, Service, Webhook, deliver, find_desktop
 from allstop.adapters.notify.apprise_services import MISSING, is_installed
 from allstop.core.ids import HELM
-from allstop.ports import Teller
+from allstop.ports import Channel
 from allstop.views import quiet_hours as quiet
 from allstop.views.alerts import Alert, Level
 from allstop.views.quiet_hours import Quiet
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-def tellers(project: Project) -> list[Teller]:
+def channels(project: Project) -> list[Channel]:
     """Everything that can be told here."""
     notify = project.settings.notify
-    found: list[Teller] = []
+    found: list[Channel] = []
     terminal = sys.__stdout__  # a screen that is drawn stands before the other one
     if notify.sounds and terminal is not None and terminal.isatty():
         found.append(Bell(terminal))
@@ -43,12 +43,12 @@ class Roster:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._notify = project.settings.notify
-        self._found = tellers(project)
+        self._found = channels(project)
 
-    def __call__(self) -> list[Teller]:
+    def __call__(self) -> list[Channel]:
         notify = self._project.settings.notify
         if notify != self._notify:
-            self._notify, self._found = notify, tellers(self._project)
+            self._notify, self._found = notify, channels(self._project)
         return self._found
 
 
@@ -62,7 +62,7 @@ def quiet_hours(project: Project) -> Quiet | None:
 
 def notes(project: Project) -> list[str]:
     """What should be known before anything is to be told."""
-    if is_installed() or not any(isinstance(each, Service) for each in tellers(project)):
+    if is_installed() or not any(isinstance(each, Service) for each in channels(project)):
         return []
     return [MISSING]
 
@@ -72,7 +72,7 @@ class Tried(Struct, frozen=True, kw_only=True):
     why: str  # it could not be told; "" where it was
 
 
-async def try_tellers(project: Project) -> list[Tried]:
+async def try_channels(project: Project) -> list[Tried]:
     """One message to each, all at once."""
     alert = Alert(
         level=Level.DONE,
@@ -81,13 +81,13 @@ async def try_tellers(project: Project) -> list[Tried]:
         run=HELM,
         at=project.clock.now(),
     )
-    found = tellers(project)
+    found = channels(project)
     tried: dict[int, Tried] = {}
 
-    async def attempt(place: int, teller: Teller) -> None:
-        tried[place] = Tried(name=teller.name, why=await deliver(teller, alert))
+    async def attempt(place: int, channel: Channel) -> None:
+        tried[place] = Tried(name=channel.name, why=await deliver(channel, alert))
 
     async with anyio.create_task_group() as group:
-        for place, teller in enumerate(found):
-            group.start_soon(attempt, place, teller)
+        for place, channel in enumerate(found):
+            group.start_soon(attempt, place, channel)
     return [tried[place] for place in sorted(tried)]

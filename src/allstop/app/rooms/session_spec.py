@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from allstop.app.agents import registry
 from allstop.app.agents.prompt_cache import memory_of
 from allstop.app.board.board_spec import backoff, endurance, terms
-from allstop.core.context_window import Policy, WindowSpec
+from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
@@ -50,7 +50,7 @@ def session_spec(project: Project, wish: Wish) -> SessionSpec:
         max_rounds=wish.max_rounds or room.max_rounds,
         respect_final=room.respect_final if wish.respect_final is None else wish.respect_final,
         window=WindowSpec(
-            policy=Policy(room.window.value),
+            policy=room.window,
             items=room.window_items,
             items_max=room.window_items_max,
             tokens=room.window_tokens,

@@ -15,12 +15,12 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.helm import fold as steered
 from allstop.core.ids import HELM, AgentName, RunId
 from allstop.core.room_specs import SessionSpec, TalkMode
-from allstop.core.run import must_be_told
-from allstop.engine.send import say
+from allstop.core.run import must_record_stop
+from allstop.engine.send import send_command
 from allstop.ports import Cursor, Entry, StaleError
 from allstop.rooms.pilot import RoomPilot
-from allstop.rooms.session import RoomState, addressed
-from allstop.rooms.typed_input import Begin, StopWord, Unclear, Words, understand
+from allstop.rooms.session import RoomState, mentioned_agent
+from allstop.rooms.typed_input import InvalidInput, Message, StartRequest, StopWord, parse_input
 from allstop.views.rooms import RoomEvent, RoomView
 
 if TYPE_CHECKING:
@@ -144,25 +144,25 @@ async def typed(project: Project, thread: str, text: str) -> Heard:
     """
     found = await read(project, thread)
     session = found.room.session
-    match understand(text):
+    match parse_input(text):
         case StopWord():
             return await stop(project, thread)
-        case Unclear(problem=problem, hint=hint):
+        case InvalidInput(problem=problem, hint=hint):
             raise AllstopError(problem, hint)
-        case Begin(mode=mode, agents=agents, goal=goal):
+        case StartRequest(mode=mode, agents=agents, goal=goal):
             spec = session_spec(project, Wish(goal, mode, agents))
             return Heard(began=spec)
-        case Words(text=words) if session is not None:
+        case Message(text=words) if session is not None:
             await tell(project, thread, Say(text=words))
             return Heard()
-        case Words(text=words):
+        case Message(text=words):
             return Heard(began=_single(project, words))
 
 
 def _single(project: Project, words: str) -> SessionSpec:
     """Without a session, who is named is asked once; its handoff may go to anybody."""
     names = tuple(AgentName(name) for name in project.settings.agents)
-    to = addressed(words, names)
+    to = mentioned_agent(words, names)
     if to is None:
         example = names[0] if names else "gpt"
         raise AllstopError("nobody is asked", f"name an agent: @{example} {words[:40]}")
@@ -191,7 +191,7 @@ async def end_unheard(project: Project, silent: Collection[int]) -> None:
         thread = thread_of(head.run)
         while thread and head.run not in driven:
             found = await read(project, thread)
-            if found.room.session is None or not must_be_told(
+            if found.room.session is None or not must_record_stop(
                 PILOT, found.view.run, found.helm, found.helm.stops
             ):
                 break
@@ -210,4 +210,4 @@ async def cancel(project: Project, thread: str) -> Heard:
 
 
 async def tell(project: Project, thread: str, command: Command, by: str = "user") -> None:
-    await say(project.journal, project.clock, run_of(thread), command, by)
+    await send_command(project.journal, project.clock, run_of(thread), command, by)

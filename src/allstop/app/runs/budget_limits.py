@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from allstop.core.brakes import AtLimit, Limits
+from allstop.core.brakes import Limits
 from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _limits(project: Project, given: Allowance) -> Limits:
         tokens=given.tokens,
         cost_microusd=None if given.cost_usd is None else int(given.cost_usd * 1_000_000),
         time_s=None if given.minutes is None else given.minutes * 60.0,
-        at_limit=AtLimit(project.settings.budget.at_limit.value),
+        at_limit=project.settings.budget.at_limit,
     )
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.app.runs.status import helm_of, record_of
 from allstop.core import run as runs
-from allstop.core.asks import Ask, answered
+from allstop.core.asks import Ask, match_answers
 from allstop.core.commands import Answer, Command, Permit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
-from allstop.engine.send import say
+from allstop.engine.send import send_command
 from allstop.ports import Entry
-from allstop.rooms.session import RoomState
-from allstop.views.runs import goes_on
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -66,7 +64,7 @@ async def refuse_if_stopped(project: Project) -> None:
 
 async def is_stopped(project: Project) -> bool:
     stopped = project.has_store and (await helm_of(project)).hold is Hold.STOPPED
-    return stopped or Sentinel(project.folder / "STOP").is_up()
+    return stopped or StopFile(project.folder / "STOP").exists()
 
 
 def leave_for(ask: Ask, *, session: bool = False) -> Permit:
@@ -84,11 +82,11 @@ def leave_for(ask: Ask, *, session: bool = False) -> Permit:
 
 
 def _only_once(ask: Ask) -> str:
-    from allstop.policy.policy import uncoverable
+    from allstop.policy.policy import not_coverable_reason
 
     if ask.kind != "command":
         return "" if ask.kind == "edit" else "nobody can say what it would be next time"
-    return uncoverable(ask.argv) if ask.argv else "it is more than plain words"
+    return not_coverable_reason(ask.argv) if ask.argv else "it is more than plain words"
 
 
 async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Command:
@@ -110,7 +108,7 @@ async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Comma
     if not put.questions:
         hint = f"`allstop allow {name}` or `allstop deny {name}`"
         raise AllstopError(f"{run} wants to know whether it may do something", hint)
-    answers = answered(put, texts)
+    answers = match_answers(put, texts)
     if isinstance(answers, str):
         raise AllstopError(answers, "one TEXT for each, in their order")
     return Permit(ask=put.id, allow=True, answers=answers)
@@ -123,7 +121,7 @@ def typed_reply(ask: Ask, words: str) -> Permit | None:
             return Permit(ask=ask.id, allow=words.lower().startswith("y"))
         return None
     texts = tuple(words.split(";")) if len(ask.questions) > 1 else (words,)
-    answers = answered(ask, texts)
+    answers = match_answers(ask, texts)
     return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 
@@ -139,18 +137,11 @@ async def speak(project: Project, run: str | None, command: Command, by: str = "
         stopped = (await helm_of(project)).hold is Hold.STOPPED
         return Spoken(driven=bool(project.journal.holders()), stopped=stopped)
     name, state = await _open(project, run)
-    await say(project.journal, project.clock, name, command, by)
+    await send_command(project.journal, project.clock, name, command, by)
     driven = root_of(name) in project.journal.holders()
-    unheard = "" if driven else _unheard(run, name, state)
+    kind = project.kinds[state.opened.kind]
+    unheard = "" if driven else kind.takes_effect(run, name, state)
     return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
-
-
-def _unheard(called: str, run: RunId, state: RunState[Any]) -> str:
-    if not isinstance(state.pilot, RoomState):
-        return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
-    if state.pilot.session is None:
-        return "No session is open there: a new one begins without it, a single answer knows it."
-    return f"Nobody drives {called} now: it counts once `{goes_on(run, state.opened)}` does."
 
 
 async def open_run(project: Project, name: str) -> RunId:

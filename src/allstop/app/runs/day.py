@@ -11,12 +11,12 @@ from allstop.app.agents.token_caps import budgets_hold
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import helm_of
 from allstop.core.commands import Raise
-from allstop.core.daily_budget import is_limited, near
+from allstop.core.daily_budget import is_limited, near_limit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
 from allstop.core.text import counted
-from allstop.engine.daily_budget import Days
+from allstop.engine.daily_budget import DailyBudget
 from allstop.ports import Entry
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(gt=0, le=1440)] | None = None
 
 
-async def today(project: Project, days: Days | None = None) -> Today:
+async def today(project: Project, days: DailyBudget | None = None) -> Today:
     """`days` saves who has one from reading the day again."""
-    days = days or Days(project.journal, budget_limits.of_day(project))
+    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
     now = project.clock.now()
     helm = await helm_of(project)
     day = await days.catch_up(now)
@@ -72,13 +72,15 @@ async def today(project: Project, days: Days | None = None) -> Today:
         max_tokens=most.tokens,
         max_usd=None if most.cost_microusd is None else most.cost_microusd / 1e6,
         max_minutes=None if most.time_s is None else most.time_s / 60,
-        near=near(most, used, now),
+        near=near_limit(most, used, now),
         at_limit=most.at_limit.value,
         holds=budgets_hold(project) if is_limited(most) else "",
     )
 
 
-async def allow_more(project: Project, more: More, by: str, days: Days | None = None) -> Today:
+async def allow_more(
+    project: Project, more: More, by: str, days: DailyBudget | None = None
+) -> Today:
     """What waits for it goes on at once, whichever process drives it.
 
     Raises:
@@ -86,7 +88,7 @@ async def allow_more(project: Project, more: More, by: str, days: Days | None = 
     """
     if more == More():
         raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
-    days = days or Days(project.journal, budget_limits.of_day(project))
+    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
     most = budget_limits.changed(days.limits_at(project.clock.now(), await helm_of(project)), more)
     said = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
     await project.journal.append(Entry(HELM, said))

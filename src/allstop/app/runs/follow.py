@@ -9,7 +9,7 @@ import anyio
 
 from allstop.core.events import Closed
 from allstop.core.ids import RunId, root_of
-from allstop.ports import Ear, Journal, Record
+from allstop.ports import Journal, Listener, Record
 
 
 @asynccontextmanager
@@ -20,7 +20,7 @@ async def follow(
     news = _News(journal, run, after)
     async with anyio.create_task_group() as group:
         with journal.listen(news.ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             yield news
         group.cancel_scope.cancel()
 
@@ -47,7 +47,7 @@ class Reader:
         self._bell.set()
 
     @asynccontextmanager
-    async def listening(self, ear: Ear) -> AsyncIterator[None]:
+    async def listening(self, ear: Listener) -> AsyncIterator[None]:
         """`ear` says which runs are wanted; all of them have been read when the block is left."""
         async with anyio.create_task_group() as group:
             with self._journal.listen(ear):
@@ -133,7 +133,7 @@ async def follow_some(
 async def _heard(journal: Journal, news: _NewsOfMany) -> AsyncIterator[None]:
     async with anyio.create_task_group() as group:
         with journal.listen(news.ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             yield
         group.cancel_scope.cancel()
 

@@ -29,7 +29,7 @@ async def inbox(project: Project) -> list[Waiting]:
             sights.append(
                 Sight(
                     run=head.run,
-                    pilot=recorded.pilot,
+                    kind=recorded.kind,
                     state=state,
                     last_at=recorded.events[-1].at,
                     driven=root_of(head.run) in held,

@@ -13,10 +13,11 @@ from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import HELM, RunId
 from allstop.core.run import Pilot, RunState
-from allstop.kinds import PILOTS
+from allstop.views.kind import Kind
 from allstop.views.snapshots import Moments
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from allstop.ports import Journal
@@ -37,8 +38,9 @@ class Moment(NamedTuple):
 
 
 class Rewinder:
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, kinds: Mapping[str, Kind]) -> None:
         self._journal = journal
+        self._kinds = kinds
         self._known: dict[RunId, Moments] = {}
         self._reading = anyio.Lock()
 
@@ -80,10 +82,10 @@ class Rewinder:
         opened: Event | None = records[0].event if records else None
         if not isinstance(opened, Opened):
             raise NotFoundError(f"there is no run {run!r}")
-        if opened.kind not in PILOTS:
+        if opened.kind not in self._kinds:
             kind = opened.kind
             raise AllstopError(f"{run} is a {kind}, which this version does not know")
-        return Moments(PILOTS[opened.kind], opened)
+        return Moments(self._kinds[opened.kind].pilot, opened)
 
     async def _helm(self, at: datetime) -> Helm:
         """By their times: the helm's record and a run's have no other order."""

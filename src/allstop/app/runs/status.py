@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.board import graph, remedies
-from allstop.board.board_pilot import BoardState
-from allstop.board.dependencies import barred
+from allstop.board.board_pilot import BoardPilot, BoardState
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
 from allstop.core import helm as helms
 from allstop.core import run as runs
-from allstop.core.asks import in_full, reply
+from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
@@ -23,10 +23,10 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
-from allstop.kinds import PILOTS
 from allstop.ports import Head, Holder
 from allstop.views.board_phase import below, counts, phase, stopped
 from allstop.views.inbox import needs_person, what_helps
+from allstop.views.kind import Kind
 from allstop.views.runs import RunView, view
 
 if TYPE_CHECKING:
@@ -71,15 +71,19 @@ class Attention(Struct, frozen=True, kw_only=True):
 
 class Seen(NamedTuple):
     run: RunId
-    pilot: Pilot[Any]
+    kind: Kind
     state: RunState[Any]
 
 
 class Recorded(NamedTuple):
     run: RunId
-    pilot: Pilot[Any]
+    kind: Kind
     opened: Opened
     events: list[Event]
+
+    @property
+    def pilot(self) -> Pilot[Any]:
+        return self.kind.pilot
 
 
 async def helm_of(project: Project) -> Helm:
@@ -88,11 +92,11 @@ async def helm_of(project: Project) -> Helm:
 
 def _with_stop_file(project: Project, helm: Helm) -> Helm:
     """It counts before anybody has written, and so before it is on the helm."""
-    sentinel = Sentinel(project.folder / "STOP")
-    if helm.hold is Hold.STOPPED or not sentinel.is_up():
+    stop_file = StopFile(project.folder / "STOP")
+    if helm.hold is Hold.STOPPED or not stop_file.exists():
         return helm
-    at = sentinel.since() or project.clock.now()
-    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=sentinel.why()))
+    at = stop_file.created_at() or project.clock.now()
+    return helms.steer(helm, Commanded(at=at, command=Allstop(), by=stop_file.author()))
 
 
 async def status(project: Project) -> Status:
@@ -133,7 +137,7 @@ async def _board(
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
-    run: RunState[BoardState] = runs.fold(PILOTS["board"], events)
+    run: RunState[BoardState] = runs.fold(BoardPilot(), events)
     state = run.pilot
     at_work = mine if driven else []
     asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
@@ -146,7 +150,9 @@ async def _board(
         counts=counts(state.board, stopped(state, helm, under)),
         needs_you=[
             *(
-                _attention(task, f"asks: {in_full(ask)}", reply(task.id, ask))
+                _attention(
+                    task, f"asks: {describe_with_options(ask)}", answer_command(task.id, ask)
+                )
                 for task, ask in asking
             ),
             *(
@@ -155,7 +161,7 @@ async def _board(
             ),
         ],
         start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
-        waits=state.brake,
+        waits=state.brake_reason,
     )
 
 
@@ -168,7 +174,7 @@ def _start(board: Board) -> str:
         return "allstop run"
     tasks = board.tasks()
     held = (task.id for task in tasks if task.held and not graph.waits_for(board, task))
-    again = next(held, None) or next(iter(barred(tasks)), None)
+    again = next(held, None) or next(iter(cancelled_needs(tasks)), None)
     return f"allstop retry {again}" if again else ""
 
 
@@ -179,13 +185,13 @@ def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
 
 async def _seen(project: Project, head: Head) -> Seen:
     recorded = await record_of(project, head.run)
-    return Seen(head.run, recorded.pilot, runs.fold(recorded.pilot, recorded.events))
+    return Seen(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
 
 
 def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
     return view(
         seen.run,
-        seen.pilot,
+        seen.kind,
         seen.state,
         helm=helm,
         now=project.clock.now(),
@@ -208,12 +214,12 @@ async def record_of(project: Project, run: str) -> Recorded:
         raise no_such_run(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
-    if opened.kind not in PILOTS:
+    if opened.kind not in project.kinds:
         raise AllstopError(
             f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
         )
     events = [record.event for record in records]
-    return Recorded(records[0].run, PILOTS[opened.kind], opened, events)
+    return Recorded(records[0].run, project.kinds[opened.kind], opened, events)
 
 
 async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
@@ -240,7 +246,7 @@ async def _task(project: Project, task_id: str) -> Task | None:
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
         return None
-    state: BoardState = runs.fold(PILOTS["board"], events).pilot
+    state: BoardState = runs.fold(BoardPilot(), events).pilot
     return state.board.get(task_id)
 
 

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
-from allstop.adapters.git.repository.repository import modes_on
-from allstop.adapters.processes.memory.cgroups import our_groups
-from allstop.adapters.processes.memory.memory_limits import LOOK_EVERY_S
+from allstop.adapters.git.repository.repository import file_modes
+from allstop.adapters.processes.memory.cgroups import own_cgroups
+from allstop.adapters.processes.memory.memory_limits import POLL_EVERY_S
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.adapters.sockets import bound
 from allstop.app import runtime
@@ -39,10 +39,10 @@ from allstop.core.gate import Check
 from allstop.core.ids import RunId
 from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
 from allstop.core.prompt import prompt
-from allstop.core.text import ending
-from allstop.engine.deadlines import Timekeeper
-from allstop.engine.disk_watch import Space
-from allstop.engine.null_watch import Unwatched
+from allstop.core.text import last_chars
+from allstop.engine.deadlines import DeadlineTimer
+from allstop.engine.disk_watch import DiskWatch
+from allstop.engine.null_watch import NullWatch
 from allstop.ports import Box, Isolation, Turn, Workspaces
 from allstop.settings import SettingsError, roster
 from allstop.settings.model import Agent, Driver
@@ -122,7 +122,7 @@ def _lacks(project: Project, path: str) -> str:
     if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
         return ""
     branch = runtime.target(project)
-    modes = modes_on(project.repository, branch, [name, *folders])
+    modes = file_modes(project.repository, branch, [name, *folders])
     if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
         return ""
     if name in modes:
@@ -150,9 +150,9 @@ async def try_agent(project: Project, name: str, text: str) -> Tried:
         with anyio.move_on_after(TRY_S):
             place = _place(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
-            result = await agent.take_turn(turn, Unwatched())
+            result = await agent.take_turn(turn, NullWatch())
         await agent.close()
-    result = project.secrets.scrubbed_in(result)
+    result = project.secrets.redact_all_in(result)
     return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
@@ -230,7 +230,7 @@ def _repository(project: Project) -> Finding:
 
 def _uncounted(project: Project) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
-    if not (found := project.loaded.uncounted):
+    if not (found := project.loaded.ignored_note):
         return []
     try:
         project.checkout  # noqa: B018 - reading it is what is wanted
@@ -266,7 +266,7 @@ def _memory(project: Project) -> Finding:
     most_mb = project.settings.limits.memory_mb
     if most_mb is None:
         return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
-    how = "held by the kernel" if our_groups() else f"looked at every {LOOK_EVERY_S:g} s"
+    how = "held by the kernel" if own_cgroups() else f"looked at every {POLL_EVERY_S:g} s"
     found = f"{most_mb:,} MB for a task's programs together, {how}"
     can_be = sys.platform == "linux"
     hint = "" if can_be else "only each program by itself is limited on this system"
@@ -356,7 +356,7 @@ async def try_checks(project: Project) -> list[CheckResult]:
         results = [
             await _try_check(boxed, check, places, name) for check in checks(project.settings)
         ]
-        return [project.secrets.scrubbed_in(result) for result in results]
+        return [project.secrets.redact_all_in(result) for result in results]
     finally:
         places.discard(name)
         with anyio.CancelScope(shield=True):
@@ -366,7 +366,7 @@ async def try_checks(project: Project) -> list[CheckResult]:
 async def _try_check(
     boxed: BoxedChecks, check: Check, places: Workspaces, name: str
 ) -> CheckResult:
-    running = boxed.run(check, places.place(name), "doctor", lambda live: None)
+    running = boxed.run(check, places.box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
         result = await _within_room(places, name, running)
@@ -377,13 +377,13 @@ async def _try_check(
 async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
     """What comes of it; why it was ended, where it took more room than it may."""
     done: list[T] = []
-    space = Space(places)
+    space = DiskWatch(places)
     async with anyio.create_task_group() as group:
         group.start_soon(space.keep)
         with (
-            Timekeeper().deadlines(math.inf) as deadlines,
+            DeadlineTimer().deadlines(math.inf) as deadlines,
             deadlines.scope,
-            space.watched(RunId("doctor"), name, deadlines, places.outgrown),
+            space.watched(RunId("doctor"), name, deadlines, places.over_limit),
         ):
             done.append(await doing)
         group.cancel_scope.cancel()
@@ -395,4 +395,4 @@ def what_is_missing(result: CheckResult) -> str:
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
     telling = [line for line in lines if any(mark in line for mark in marks)]
-    return ending((telling or lines or ["no output"])[-1], 200)
+    return last_chars((telling or lines or ["no output"])[-1], 200)

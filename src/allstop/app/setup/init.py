@@ -104,7 +104,7 @@ def add_scripted(project: Project) -> None:
 def accept_file(project: Project) -> None:
     """Whoever writes the file here accepts what it asks for."""
     project.forget_settings()
-    accept(project, project.checkout.asked)
+    accept(project, project.checkout.sensitive)
 
 
 def accept(project: Project, *asked: Document) -> None:

@@ -12,7 +12,6 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import BOARD, RunId
 from allstop.core.moves import Outcome
 from allstop.ports import HeldError
-from allstop.views import runs
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 class Aborted(NamedTuple):
     run: RunId
-    kind: str
+    kept: str  # what is left of it, as the end of a sentence
     driven: bool
     over: bool  # already; else whoever drives it sees to that
     goes_on: str  # the command that drives it
@@ -42,8 +41,9 @@ async def abort(
     spoken = await speak(project, name, Abort(), by)
     is_left = not spoken.driven and recorded.opened.parent is None
     over = is_left and await _carried_out(project, recorded.run, engine)
-    goes_on = runs.goes_on(recorded.run, recorded.opened)
-    return Aborted(recorded.run, recorded.opened.kind, spoken.driven, over, goes_on)
+    kept = recorded.kind.kept_after_abort(name)
+    goes_on = recorded.kind.resume_command(recorded.run, recorded.opened)
+    return Aborted(recorded.run, kept, spoken.driven, over, goes_on)
 
 
 async def _carried_out(project: Project, run: RunId, engine: LocalEngine | None) -> bool:

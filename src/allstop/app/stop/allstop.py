@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import anyio
 from msgspec import Struct
 
-from allstop.adapters.journals.stop_file import Sentinel
-from allstop.adapters.processes.live_registry import put_down_recorded, recorded
+from allstop.adapters.journals.stop_file import StopFile
+from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
 from allstop.app.rooms.threads import end_unheard
 from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
 from allstop.app.runtime import engine_name
@@ -25,7 +25,7 @@ from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
-from allstop.views.runs import describe, left_as
+from allstop.views.log import describe, left_as
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
@@ -58,7 +58,7 @@ async def stop(project: Project, by: str) -> Stopped:
     except* StoreBrokenError:
         pass  # the STOP file stands, and what is left is ended
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
-    killed = put_down_recorded(project.live) if project.live.exists() else ()
+    killed = kill_recorded(project.live) if project.live.exists() else ()
     cut = await _driven_by(project, silent)
     for pid in silent:
         _end(project, pid)
@@ -83,7 +83,7 @@ def raise_stop_file(project: Project, why: str) -> None:
     """First of all, because it needs neither the store nor an answer."""
     with suppress(OSError):
         project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Sentinel(project.folder / "STOP").raise_(why)
+        StopFile(project.folder / "STOP").create(why)
 
 
 async def _say_and_wait(
@@ -98,7 +98,7 @@ async def _say_and_wait(
 
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             with suppress(StoreBusyError, StoreFullError):  # who drives may answer all the same
                 await _say(journal, stop_)
             while True:
@@ -116,7 +116,7 @@ async def _say_and_wait(
 async def _say(journal: SqliteJournal, stop_: Commanded) -> None:
     """A new STOP file says it by itself: every write takes it up first. Else it is said again."""
     before = helm.fold(record.event for record in await journal.read(HELM))
-    if before.hold is not Hold.STOPPED and journal.sentinel.is_up():
+    if before.hold is not Hold.STOPPED and journal.stop_file.exists():
         await journal.append()
     elif before.since is None or before.since < stop_.at:
         await journal.append(Entry(HELM, stop_))
@@ -182,7 +182,7 @@ async def _receipt(
         discarded=tuple(each for part in parts for each in part.discarded),
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
-    filed = Sentinel(project.folder / "STOP").is_up()
+    filed = StopFile(project.folder / "STOP").exists()
     return Stopped(receipt=whole, silent=silent, recorded=recorded_, filed=filed)
 
 
@@ -191,15 +191,15 @@ async def lift(project: Project, by: str) -> Hold:
 
     Where the store can't be read or written, the file stays: a stop is lifted whole or not at all.
     """
-    sentinel = Sentinel(project.folder / "STOP")
-    was_up = sentinel.is_up()
+    stop_file = StopFile(project.folder / "STOP")
+    was_up = stop_file.exists()
     if not project.has_store:  # the file came first, and is all there is
-        sentinel.lower()
+        stop_file.remove()
         return Hold.STOPPED if was_up else Hold.NONE
     await helm_of(project)
     if was_up:
         await project.journal.append()  # that it was there counts, and can then be lifted
-    sentinel.lower()
+    stop_file.remove()
     try:
         held = (await helm_of(project)).hold
         if held is not Hold.NONE:
@@ -217,5 +217,5 @@ def would_stop(project: Project) -> tuple[list[str], list[str]]:
     driving = [
         f"process {pid} ({holder.command})" for pid, holder in others_at_work(project).items()
     ]
-    trees = recorded(project.live) if project.live.exists() else ()
+    trees = recorded_trees(project.live) if project.live.exists() else ()
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in trees]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from allstop.adapters.journals.stop_file import Sentinel
+from allstop.adapters.journals.stop_file import StopFile
 from allstop.app.stop.allstop import ANSWER_S, raise_stop_file
 from allstop.core.errors import AllstopError
 from allstop.engine.local import LocalEngine
@@ -34,7 +34,7 @@ def strike_if_raised(place: Place) -> None:
     """The file counts before whatever is written later, so agents can be ended before the store
     has taken the stop: nothing that comes back from them is taken for a result.
     """
-    if Sentinel(place.project.folder / "STOP").is_up():
+    if StopFile(place.project.folder / "STOP").exists():
         place.engine.strike()
 
 

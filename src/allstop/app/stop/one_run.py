@@ -11,7 +11,7 @@ import anyio
 from msgspec import Struct
 
 from allstop.adapters.processes.identity import is_alive
-from allstop.adapters.processes.live_registry import Record, put_down_recorded, recorded
+from allstop.adapters.processes.live_registry import Record, kill_recorded, recorded_trees
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import open_run
 from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
@@ -20,10 +20,11 @@ from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
 from allstop.core.ids import RunId, root_of
-from allstop.core.moves import LOST, Failed
-from allstop.engine.send import say
+from allstop.core.moves import CUT_BY_STOP, Failed
+from allstop.engine.send import send_command
 from allstop.ports import Entry
-from allstop.views.runs import describe, view
+from allstop.views.log import describe
+from allstop.views.runs import view
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -54,7 +55,7 @@ async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
         if thread is not None:
             note = (await threads.stop(project, thread, by)).note
         else:
-            await say(project.journal, project.clock, run, Allstop(), by)
+            await send_command(project.journal, project.clock, run, Allstop(), by)
 
     receipt, silent = await _stop(project, run, by, tell)
     driven = root_of(run) in project.journal.holders()
@@ -125,7 +126,7 @@ async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[R
 
 
 def _trees(project: Project) -> tuple[Record, ...]:
-    return recorded(project.live) if project.live.exists() else ()
+    return recorded_trees(project.live) if project.live.exists() else ()
 
 
 def _is_part(run: RunId, of: RunId) -> bool:
@@ -153,15 +154,13 @@ async def _tell_and_wait(
 
     async with anyio.create_task_group() as group:
         with journal.listen(ear):
-            group.start_soon(journal.attend)
+            group.start_soon(journal.watch_writes)
             await tell()
             with anyio.move_on_after(ANSWER_S):
                 await ended()
             silent = _driver(project, stopped[0]) if await under_way.are_there() else None
             if silent is not None:
-                put_down_recorded(
-                    project.live, wanted=lambda label: _is_part(RunId(label), stopped[0])
-                )
+                kill_recorded(project.live, wanted=lambda label: _is_part(RunId(label), stopped[0]))
                 with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
                     await ended()
                 silent = silent if await under_way.are_there() else None
@@ -207,7 +206,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
     for event in found.events:
         match event:
             case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
-                at >= since and kind in LOST
+                at >= since and kind in CUT_BY_STOP
             ):
                 yield describe(moves[move])
             case _:
@@ -219,7 +218,7 @@ async def _where(project: Project, run: RunId, found: Recorded, silent: int | No
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in project.journal.holders()
     now = project.clock.now()
-    seen = view(run, found.pilot, state, helm=await helm_of(project), now=now, driven=driven)
+    seen = view(run, found.kind, state, helm=await helm_of(project), now=now, driven=driven)
     if silent is not None:
         return f"stopped; process {silent} drives it and does not answer"
     return "still ending" if state.open_move and driven else seen.status

@@ -10,7 +10,7 @@ from allstop.cli.output import Context, json_option, print_json, run
 from allstop.core.text import plain
 
 if TYPE_CHECKING:
-    from allstop.adapters.git.repository.diff import Shown
+    from allstop.adapters.git.repository.diff import Diff
     from allstop.app.project import Project
 
 STYLES = (
@@ -51,13 +51,13 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
         click.echo(f"… and more: git diff {found.base[:10]} {found.tip[:10]}")
 
 
-async def _diff(project: Project, task_id: str) -> Shown:
+async def _diff(project: Project, task_id: str) -> Diff:
     from allstop.app.board.diff import diff_named
 
     return await diff_named(project, task_id)
 
 
-def _as_document(task_id: str, found: Shown, *, with_patch: bool) -> dict[str, object]:
+def _as_document(task_id: str, found: Diff, *, with_patch: bool) -> dict[str, object]:
     return {
         "id": task_id,
         "base": found.base,

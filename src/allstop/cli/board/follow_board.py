@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from allstop.adapters.live_text import Ear, ear
+from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
 from allstop.app.board import commands, driver, overview
 from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import EARS
@@ -26,7 +26,6 @@ from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import Status, Task
-from allstop.kinds import PILOTS
 from allstop.ports import Clock, HeldError, Holder, Live, Placed
 
 if TYPE_CHECKING:
@@ -172,8 +171,8 @@ class Joined:
             return True
         if state.open_move is not None:
             return False
-        pilot, helm = PILOTS[state.opened.kind], self.live_runs.helm
-        move = runs.outlook(pilot, state, self.clock.now(), helm)
+        pilot, helm = self.live_runs.kind(run).pilot, self.live_runs.helm
+        move = runs.expected_move(pilot, state, self.clock.now(), helm)
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 
 
@@ -187,13 +186,16 @@ async def _watch(
     """None where nobody drives the board any more."""
     who = f"process {holder.pid}" if holder else "another process"
     await joined.renew()
-    with make_board_screen(as_json=as_json) as screen, ear(project.folder / EARS) as own:
+    with (
+        make_board_screen(as_json=as_json) as screen,
+        receive_live_text(project.folder / EARS) as receiver,
+    ):
         screen.begin(joined, HOW_TO_LEAVE)
         screen.note(f"The board is driven by {who}, which does this. {HOW_TO_LEAVE}.")
         joined.live_runs.tell(lambda placed: _show(placed, screen, joined))
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_at_signal, group.cancel_scope)
-            group.start_soon(_overhear, own, screen)
+            group.start_soon(_overhear, receiver, screen)
             group.start_soon(_catch_up, project, joined, screen)
             group.start_soon(joined.live_runs.follow)
             driven = await joined.rested()
@@ -221,9 +223,9 @@ async def _catch_up(project: Project, joined: Joined, screen: BoardScreen) -> No
             screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _overhear(own: Ear, screen: BoardScreen) -> None:
+async def _overhear(receiver: LiveTextReceiver, screen: BoardScreen) -> None:
     while True:
-        for run, kind, _, text in await own.heard():
+        for run, kind, _, text in await receiver.receive():
             screen.live(run, Live(kind, text))
 
 

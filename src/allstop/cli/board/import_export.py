@@ -24,7 +24,7 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
     what is new.
     """
     from allstop.adapters.exchange import read_tasks
-    from allstop.adapters.exchange.error_location import located
+    from allstop.adapters.exchange.error_location import with_location
     from allstop.app.board import commands
     from allstop.core.errors import AllstopError
 
@@ -34,7 +34,7 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
         try:
             done = run(lambda: commands.bring_in(project, found))
         except AllstopError as refused:
-            raise located(source, found, refused) from refused
+            raise with_location(source, found, refused) from refused
     if as_json:
         print_json({"added": [task.id for task in done.added], "known": done.known})
         return

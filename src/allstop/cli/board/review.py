@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from allstop.adapters.git.workspace.cleanup import Leftover
-    from allstop.adapters.git.workspace.orphan_refs import Forsaken
+    from allstop.adapters.git.workspace.orphan_refs import OrphanRefs
     from allstop.app.project import Project
     from allstop.core.commands import Approve, Command, RollBack, TaskCommand
     from allstop.core.errors import AllstopError
@@ -49,7 +49,7 @@ async def _tell(project: Project, *commands: Command) -> Told:
     from allstop.core.ids import BOARD
 
     told = await board.tell(project, lambda state: commands)
-    return Told(BOARD in project.journal.holders(), told.state.brake)
+    return Told(BOARD in project.journal.holders(), told.state.brake_reason)
 
 
 @click.command()
@@ -318,18 +318,18 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
 
 
 def _show_leftovers(
-    found: list[Leftover], gone: list[Forsaken], kept: list[str], *, as_json: bool
+    found: list[Leftover], gone: list[OrphanRefs], kept: list[str], *, as_json: bool
 ) -> None:
     if as_json:
         print_json({"workspaces": found, "checkouts": gone, "kept": kept})
         return
     for each in found:
-        can = "can go" if each.is_safe else f"stays: {each.why_not}"
+        can = "can go" if each.is_safe else f"stays: {each.why_unsafe}"
         click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
     for left in gone:
         whose = one_line(", ".join(left.workspaces), 40)
         what = f"{counted(left.refs, 'ref')} of {whose}, left by a checkout that is gone"
-        can = "can go" if left.is_safe else f"stays: {left.why_not}"
+        can = "can go" if left.is_safe else f"stays: {left.why_unsafe}"
         click.echo(f"{left.name:<10} {what}  {can}")
     if not found and not gone:
         click.echo("Nothing to clean.")
@@ -351,7 +351,7 @@ async def _clean(
 
     found = [each for each in await cleanup.leftovers(project) if not names or each.name in names]
     gone = [each for each in await cleanup.of_checkouts(project) if not names or each.name in names]
-    both: list[Leftover | Forsaken] = [*found, *gone]
+    both: list[Leftover | OrphanRefs] = [*found, *gone]
     for name in set(names) - {each.name for each in both}:
         if name.startswith("@"):
             hint = "`allstop clean` shows what there is"

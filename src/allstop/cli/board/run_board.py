@@ -17,7 +17,7 @@ from allstop.app.board.cleanup import sweep
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
-from allstop.board.dependencies import barred
+from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.interrupts import heed_signals
@@ -25,16 +25,16 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
-from allstop.core.brakes import AtLimit, Grip, Limits
+from allstop.core.brakes import AtLimit, BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
-from allstop.open_files import hold_many
+from allstop.open_files import raise_limit
 from allstop.views.inbox import what_helps
-from allstop.views.runs import receipt
+from allstop.views.log import receipt
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -60,7 +60,7 @@ async def work(
         HeldError: another process drives the board, and nothing was said to it.
     """
     await refuse_if_stopped(project)
-    hold_many()
+    raise_limit()
     known = known or await commands.read(project)
     refuse_absent(project, driver.needed(spec, known.state))
     await sweep(project, known.state.board)
@@ -82,7 +82,7 @@ async def take_over(
         HeldError: another process drives the board.
     """
     await refuse_if_stopped(project)
-    hold_many()
+    raise_limit()
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
         known = await driver.renew(project, await commands.read(project))
@@ -191,7 +191,7 @@ def _say_goodbye(
         for line in _held(session):
             screen.note(line)
     if state.is_braked:
-        screen.note(f"{state.brake}. Look at them, then: allstop run")
+        screen.note(f"{state.brake_reason}. Look at them, then: allstop run")
     at_limit = limit_of(run, project.clock.now())
     for task_id, child in session.children():
         if (not only or task_id in only) and (reason := limit_of(child, project.clock.now())):
@@ -209,9 +209,9 @@ def _say_goodbye(
 def limit_of(run: RunState[Any], now: datetime) -> str:
     """The limit at which a run waits."""
     verdict = brakes.check(run.limits, run.tally, run.opened.at, now)
-    if runs.is_short(run, now):
+    if runs.waits_for_budget(run, now):
         return run.waits.removeprefix("limit reached: ")
-    return verdict.reason if verdict.grip is Grip.HARD else run.broke
+    return verdict.reason if verdict.level is BrakeLevel.HARD else run.limit_reached
 
 
 def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:
@@ -292,5 +292,5 @@ def _barred(tasks: list[Task]) -> list[str]:
     return [
         f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it after all:"
         f" allstop retry {need}; or without it: allstop edit {waiting[0]} --needs …"
-        for need, waiting in barred(tasks).items()
+        for need, waiting in cancelled_needs(tasks).items()
     ]

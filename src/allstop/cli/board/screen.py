@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from allstop.board.attempt import TaskState
-from allstop.board.gate_summary import why
+from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
+from allstop.board.task_pilot import TaskPilot
 from allstop.cli.keyboard import unseen
-from allstop.cli.log import as_text, print_records
-from allstop.core.asks import in_full, reply
+from allstop.cli.record_lines import as_text, print_records
+from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
@@ -37,9 +38,8 @@ from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
 from allstop.core.text import counted, one_line, plain
-from allstop.kinds import PILOTS
 from allstop.ports import Clock, Live, Record
-from allstop.views.runs import Line, describe, lines, outcome_of
+from allstop.views.log import Line, describe, lines, outcome_of
 from allstop.views.tasks import Stillness
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def told(record: Record) -> list[Line]:
     if isinstance(event, Opened):
         return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
     if isinstance(event, Asked):
-        do = reply(label_of(record.run), event.ask)
+        do = answer_command(label_of(record.run), event.ask)
         return [line._replace(text=f"{line.text}   → {do}") for line in lines(event)]
     return lines(event)
 
@@ -126,9 +126,11 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
         case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             found += [("!", one_line(note, 300)) for note in notes]
-            back = [("✗", f"failed, back to the agent: {why(check)}") for check in failed]
-            return [*back, *(("⚠", why(check)) for check in warned), *found]
-        case TurnDone(said=said, change=change) if change is not None and not change.files:
+            back = [
+                ("✗", f"failed, back to the agent: {describe_failure(check)}") for check in failed
+            ]
+            return [*back, *(("⚠", describe_failure(check)) for check in warned), *found]
+        case TurnDone(claim=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
         case _:
@@ -168,7 +170,7 @@ class PlainBoardScreen:
         for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
             child = session.child(run)
             if child is not None and isinstance(child.pilot, TaskState):
-                self._attempts[run] = Stillness(PILOTS["task"], child.pilot)
+                self._attempts[run] = Stillness(TaskPilot(), child.pilot)
 
     def records(self, batch: Sequence[Record]) -> None:
         for record in batch:
@@ -193,8 +195,8 @@ class PlainBoardScreen:
 
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
-        if isinstance(event, Opened) and event.kind == "task":
-            self._attempts[run] = Stillness(PILOTS["task"])
+        if isinstance(event, Opened) and event.kind == TaskPilot.kind:
+            self._attempts[run] = Stillness(TaskPilot())
         found = self._attempts[run].take(event) if run in self._attempts else []
         if isinstance(event, Closed):
             self._attempts.pop(run, None)
@@ -395,6 +397,8 @@ def _how_far(child: RunState[Any]) -> str:
 def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
     if child.open_move is None:
         return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
-    asked = "; ".join(f"asks: {one_line(in_full(ask))}" for ask in child.asks.values())
+    asked = "; ".join(
+        f"asks: {one_line(describe_with_options(ask))}" for ask in child.asks.values()
+    )
     since = child.open_move.started_at
     return asked or describe(child.open_move.move), (now - since).total_seconds()

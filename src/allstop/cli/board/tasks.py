@@ -217,7 +217,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
     """Of its latest attempt: what the checks said last, and where to look."""
-    from allstop.board.change_findings import told
+    from allstop.board.change_findings import describe_finding
     from allstop.core.events import MoveEnded
     from allstop.core.ids import RunId
     from allstop.core.moves import ChecksDone, TurnDone
@@ -231,18 +231,20 @@ async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]
             case MoveEnded(result=TurnDone(change=change)) if change is not None:
                 is_changed = change.files > 0
     lines = [f"check        {_graded(check)}" for check in gate.results]
-    lines += [f"finding      {one_line(told(finding), 300)}" for finding in gate.findings]
+    lines += [
+        f"finding      {one_line(describe_finding(finding), 300)}" for finding in gate.findings
+    ]
     lines += [f"note         {one_line(note, 300)}" for note in gate.notes]
     lines += [f"changes      allstop diff {task.id}"] if is_changed or task.merged else []
     return gate, [*lines, f"see          allstop log {task.run}"]
 
 
 def _graded(check: CheckResult) -> str:
-    from allstop.board.gate_summary import why
+    from allstop.board.gate_summary import describe_failure
 
     if check.passed:
         return f"✓ {check.name}"
-    return f"{'✗' if check.required else '⚠'} {why(check)}"
+    return f"{'✗' if check.required else '⚠'} {describe_failure(check)}"
 
 
 @click.command()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Protocol
@@ -14,10 +11,11 @@ from typing import Protocol
 import click
 import msgspec
 
+from allstop.cli.input_lines import piped_lines
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.core.text import plain
 from allstop.ports import Live
-from allstop.rooms.session import RoomState, rounds
+from allstop.rooms.session import RoomState, max_rounds
 from allstop.views.rooms import EventType, RoomEvent
 
 _MARKS = {
@@ -104,7 +102,7 @@ def chip(room: RoomState) -> str:
     session = room.session
     if session is None:
         return "no session"
-    most = rounds(session.spec)
+    most = max_rounds(session.spec)
     if session.spec.mode is TalkMode.AUTOPILOT:
         where = f"Autopilot: running (turn {session.round})"
     else:
@@ -115,26 +113,3 @@ def chip(room: RoomState) -> str:
     if session.paused or session.wait_until:
         who = f" · waits: {session.paused or session.waits_for}"
     return f"{where}{who} · {session.tokens:,} tokens{cost}"
-
-
-async def piped_lines(fd: int | None) -> AsyncIterator[str]:
-    """The lines that come through a pipe or from a file, until it ends; None was closed before."""
-    import anyio
-
-    if fd is None:
-        return
-    waits = stat.S_ISFIFO(os.fstat(fd).st_mode) or stat.S_ISSOCK(os.fstat(fd).st_mode)
-    rest = b""
-    while True:
-        if waits or os.isatty(fd):
-            await anyio.wait_readable(fd)
-        chunk = b""
-        with suppress(OSError):
-            chunk = os.read(fd, 65536)
-        if not chunk:
-            break
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace")
-    if rest:
-        yield rest.decode(errors="replace")

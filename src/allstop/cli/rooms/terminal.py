@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from allstop.cli.rooms.screen import PlainRoomScreen, chip, lines_of
-from allstop.core.json_stream import MessageWords
+from allstop.core.json_stream import MessageExtractor
 from allstop.core.room_specs import NoticeKind
 from allstop.core.text import plain
 from allstop.ports import Live
@@ -42,7 +42,7 @@ class TerminalRoomScreen(PlainRoomScreen):
         self._speaker = ""
         self._call = ""  # whose words count
         self._other: dict[str, str] = {}  # those of calls that were not shown yet, or are over
-        self._words = MessageWords()
+        self._words = MessageExtractor()
         self._line = ""  # of what is being said, not complete yet
         self._said = ""  # all of it
         self._has_named = False  # who says it
@@ -118,7 +118,7 @@ class TerminalRoomScreen(PlainRoomScreen):
     # --- what is said, line by line ---
 
     def _begin(self) -> None:
-        self._words, self._line, self._said = MessageWords(), "", ""
+        self._words, self._line, self._said = MessageExtractor(), "", ""
         self._call = ""
         self._has_named = False
 

@@ -24,7 +24,7 @@ def agents(context: click.Context, as_json: bool) -> None:
 
     with context.obj.project() as project:
         found = look_at_agents(project)
-        hint = project.loaded.uncounted if found else how_to_name_one(project)
+        hint = project.loaded.ignored_note if found else how_to_name_one(project)
     if as_json:
         print_json({"agents": found})
         return
@@ -77,7 +77,7 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
     from allstop.app.setup.doctor import try_agent
     from allstop.core.moves import TurnDone
     from allstop.core.text import one_line
-    from allstop.views.runs import outcome_of
+    from allstop.views.log import outcome_of
 
     tried = await try_agent(project, name, prompt)
     if as_json:

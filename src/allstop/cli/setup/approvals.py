@@ -49,15 +49,15 @@ def check(
 def _policy(context: Context, rules_file: Path | None) -> Policy:
     from allstop.adapters.shell.links import links_out
     from allstop.policy.policy import Policy
-    from allstop.settings.approval_rules import rules_in, rules_of
+    from allstop.settings.approval_rules import read_rules_file, rules_of
 
     with context.project() as project:
         folder = context.folder.resolve()
         rules = rules_of(project.settings.approvals.rules) if rules_file is None else ()
         if rules_file is not None:
-            rules = rules_in(context.folder / rules_file)
+            rules = read_rules_file(context.folder / rules_file)
         root = str(project.root or folder)
-        return Policy(workspace=root, folder=str(folder), rules=rules, leads_out=links_out(root))
+        return Policy(workspace=root, folder=str(folder), rules=rules, escapes=links_out(root))
 
 
 def _commands(lines: Iterable[bytes]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def demo(context: Context, folder: Path | None, serves: bool) -> int:
         from allstop.cli.up import serve_here
 
         with context.project({"server.port": 0}) as project:
-            run(lambda: serve_here(project, opens=False))
+            run(lambda: serve_here(project, context.run_kinds, opens=False))
     return code
 
 

@@ -93,7 +93,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
     from allstop.app.setup.init import accept
 
     with context.project() as project:
-        asked, untrusted = project.checkout.asked, list(project.checkout.untrusted)
+        asked, untrusted = project.checkout.sensitive, list(project.checkout.untrusted)
         counts = project.loaded
         untrusted += [each for each in counts.untrusted if each not in untrusted]
         if as_json and not yes:
@@ -109,7 +109,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         if not yes and not _agreed():
             click.echo("Not accepted.")
             return 1
-        accept(project, asked, counts.asked)  # what was shown, whatever the file says by now
+        accept(project, asked, counts.sensitive)  # what was shown, whatever the file says by now
     click.echo("Accepted, as shown.")
     return 0
 

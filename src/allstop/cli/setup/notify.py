@@ -27,9 +27,9 @@ def test(context: Context, as_json: bool) -> int:
 
 
 async def _test(project: Project, *, as_json: bool) -> int:
-    from allstop.app.notify.channels import try_tellers
+    from allstop.app.notify.channels import try_channels
 
-    tried = await try_tellers(project)
+    tried = await try_channels(project)
     if as_json:
         print_json({"told": tried})
     else:

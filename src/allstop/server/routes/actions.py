@@ -10,7 +10,7 @@ from allstop.app.actions import Action, Done, do
 from allstop.app.runs.day import More, Today, allow_more
 from allstop.app.setup import init
 from allstop.app.setup.edit_setting import Change, change
-from allstop.app.start_requests import Order
+from allstop.app.start_requests import StartRequest
 from allstop.app.stop.allstop import Stopped
 from allstop.core.errors import AllstopError
 from allstop.server import wire_types
@@ -35,11 +35,13 @@ async def allstop(desk: Desk, _: path_parameters.Nothing, order: StopOrder) -> S
 
 
 async def allow_today(desk: Desk, _: path_parameters.Nothing, more: More) -> Today:
-    return await allow_more(desk.project, more, BY, desk.supervisor.engine.days)
+    return await allow_more(desk.project, more, BY, desk.supervisor.engine.daily_budget)
 
 
-async def open_run(desk: Desk, _: path_parameters.Nothing, order: Order) -> wire_types.Opened:
-    return wire_types.Opened(run=await desk.supervisor.open(order))
+async def open_run(
+    desk: Desk, _: path_parameters.Nothing, request: StartRequest
+) -> wire_types.Opened:
+    return wire_types.Opened(run=await desk.supervisor.open(request))
 
 
 async def command(desk: Desk, given: path_parameters.Commanded, action: Action) -> Done:

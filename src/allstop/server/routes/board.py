@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 
-from allstop.adapters.git.repository.diff import Shown
+from allstop.adapters.git.repository.diff import Diff
 from allstop.app.board import overview
 from allstop.app.board.diff import diff_of
 from allstop.app.board.review_comments import reviews_of
@@ -31,8 +31,8 @@ async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPag
     state, helm = run.pilot, desk.live_runs.helm
     under = await desk.live_runs.below(state)
     halted = stopped(state, helm, under)
-    fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
-    page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
+    find_clone_setup = (task for task in state.board.tasks() if _fits(task, halted, given))
+    page = list(itertools.islice(find_clone_setup, given.after, given.after + given.limit + 1))
     return wire_types.BoardPage(
         phase=phase(run, helm, under, driven=desk.live_runs.is_driven(BOARD)).value,
         mode=state.spec.mode.value,
@@ -74,7 +74,7 @@ async def remarks(desk: Desk, given: path_parameters.OneTask) -> wire_types.Revi
     return wire_types.ReviewList(task=found.id, reviews=await reviews_of(desk.project, found))
 
 
-def shown(name: str, changed: Shown) -> wire_types.Diff:
+def shown(name: str, changed: Diff) -> wire_types.Diff:
     return wire_types.Diff(
         task=name,
         base=changed.base,
@@ -96,7 +96,9 @@ async def stats(desk: Desk, _: path_parameters.Nothing) -> Statistics:
         return Statistics()
     tasks = run.pilot.board.tasks()
     latest = [task.attempts[-1] for task in tasks if task.attempts]
-    open_ = [each.run for each in latest if each.ended_at is None and desk.live_runs.kind(each.run)]
+    open_ = [
+        each.run for each in latest if each.ended_at is None and desk.live_runs.knows(each.run)
+    ]
     return statistics(
         tasks,
         run.opened.at,

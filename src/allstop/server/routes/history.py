@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from allstop.app.board.diff import diff_in
 from allstop.app.board.review_comments import reviews_in
-from allstop.auto.state import AutoState
 from allstop.core import replay as receipts
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import RunId
@@ -13,23 +12,24 @@ from allstop.server.app_state import Desk
 from allstop.server.routes import path_parameters
 from allstop.server.routes.board import shown
 from allstop.server.routes.runs import run_named
-from allstop.server.run_messages import auto_view
 from allstop.views.auto import again, decided
-from allstop.views.runs import describe, view
+from allstop.views.log import describe
+from allstop.views.runs import view
 
 
 async def at(desk: Desk, given: path_parameters.Moment) -> wire_types.MomentView:
     name = await run_named(desk, given.run)
     newest = await desk.live_runs.run(name)
-    pilot, state, at, helm = await desk.rewinder.at(name, given.seq)
-    # Whoever wrote an event was driving the run.
-    seen = view(name, pilot, state, helm=helm, now=at, driven=True)
+    _, state, at, helm = await desk.rewinder.at(name, given.seq)
+    kind = desk.live_runs.kind(name)
+    # A process wrote the event, so it was driving the run.
+    seen = view(name, kind, state, helm=helm, now=at, driven=True)
     return wire_types.MomentView(
         seq=given.seq,
         last=newest.seq,
         at=at,
         run=seen,
-        auto=auto_view(name, state, helm, at),
+        detail=kind.detail(name, state, seen, helm, at),
     )
 
 
@@ -49,17 +49,22 @@ async def replay(desk: Desk, given: path_parameters.OneRun) -> wire_types.Replay
     ]
     return wire_types.Replayed(
         run=name,
-        decisions=len(made) + receipts.decisions(events),
+        decisions=len(made) + receipts.count_decisions(events),
         differences=sorted([*moves, *decisions], key=lambda each: each.seq),
     )
 
 
 async def diff(desk: Desk, given: path_parameters.OneRun) -> wire_types.Diff:
     name = await run_named(desk, given.run)
-    state = (await desk.live_runs.run(name)).state.pilot
-    if not isinstance(state, AutoState) or not state.spec.name:
-        raise NotFoundError(f"{name} has no work of its own", "a task's is at /tasks/{task}/diff")
-    return shown(name, await diff_in(desk.project, state.spec.name, await _merged(desk, name)))
+    opened = (await desk.live_runs.run(name)).state.opened
+    workspace = desk.live_runs.kind(name).workspace(opened)
+    if not workspace:
+        raise NotFoundError(
+            f"{name} has no work of its own",
+            "a task's diff is at /tasks/{task}/diff",
+            code="no_own_work",
+        )
+    return shown(name, await diff_in(desk.project, workspace, await _merged(desk, name)))
 
 
 async def live(desk: Desk, given: path_parameters.OneRun) -> wire_types.LiveList:
@@ -74,8 +79,8 @@ async def remarks(desk: Desk, given: path_parameters.OneRun) -> wire_types.Revie
 
 async def _merged(desk: Desk, name: RunId) -> str:
     """The commit that brought its work into the target branch; "" while there is none."""
-    merges = [h.run for h in desk.live_runs.heads if h.parent == name and h.kind == "merge"]
-    for run in reversed(merges):
+    below = [head.run for head in desk.live_runs.heads if head.parent == name]
+    for run in reversed(below):
         closed = (await desk.live_runs.run(run)).state.closed
         if closed is not None and "commit" in closed.facts:
             return closed.facts["commit"]

@@ -26,11 +26,11 @@ from allstop.ports import Head, Holder, Record
 from allstop.server import wire_types
 from allstop.server.app_state import Desk
 from allstop.server.routes import path_parameters
-from allstop.server.run_messages import auto_view, hold_view, talk_view
+from allstop.server.run_messages import detail_of, hold_view
 from allstop.settings import FILE_NAME
-from allstop.views.auto import decisions
-from allstop.views.live_state import FollowedRoom
-from allstop.views.runs import lines
+from allstop.views.log import lines
+from allstop.views.room_summary import RoomSummary
+from allstop.views.rooms import LiveRoom
 
 
 async def health(desk: Desk, _: path_parameters.Nothing) -> wire_types.Health:
@@ -48,7 +48,7 @@ async def hold(desk: Desk, _: path_parameters.Nothing) -> wire_types.HoldView:
 
 
 async def day(desk: Desk, _: path_parameters.Nothing) -> Today:
-    return await today(desk.project, desk.supervisor.engine.days)
+    return await today(desk.project, desk.supervisor.engine.daily_budget)
 
 
 async def usage(desk: Desk, given: path_parameters.Usage) -> UsageReport:
@@ -88,7 +88,7 @@ async def run_named(desk: Desk, name: str) -> RunId:
     Raises:
         NotFoundError: there is neither.
     """
-    board = None if desk.live_runs.kind(RunId(name)) else await desk.live_runs.board()
+    board = None if desk.live_runs.knows(RunId(name)) else await desk.live_runs.board()
     task = board.pilot.board.get(name) if board else None
     if task is None:
         return RunId(name)
@@ -109,7 +109,7 @@ async def run(desk: Desk, given: path_parameters.OneRun) -> wire_types.RunDetail
         asks=list(followed.state.asks.values()),
         limits=followed.state.limits,
         children=[await desk.live_runs.view(child) for child in below[-path_parameters.PAGE :]],
-        auto=auto_view(name, followed.state, desk.live_runs.helm, desk.live_runs.now),
+        detail=await detail_of(desk.live_runs, name),
     )
 
 
@@ -138,11 +138,10 @@ async def receipts(desk: Desk, given: path_parameters.OneRun) -> wire_types.Rece
     name = await run_named(desk, given.run)
     followed = await desk.live_runs.run(name)
     events = [record.event for record in await desk.project.journal.read(name)]
-    is_auto = followed.state.opened.kind == "auto"
     return wire_types.ReceiptList(
         run=name,
         receipts=replay.receipts(followed.pilot, events),
-        decisions=decisions(followed.pilot, events) if is_auto else [],
+        decisions=desk.live_runs.kind(name).decisions(events),
     )
 
 
@@ -150,16 +149,16 @@ async def receipts(desk: Desk, given: path_parameters.OneRun) -> wire_types.Rece
 
 
 async def rooms(desk: Desk, _: path_parameters.Nothing) -> wire_types.RoomList:
-    found = [head.run for head in reversed(desk.live_runs.heads) if head.kind == "room"]
-    return wire_types.RoomList(
-        rooms=[await talk_view(desk.live_runs, run) for run in found[: path_parameters.PAGE]]
-    )
+    live = desk.live_runs
+    found = [head.run for head in reversed(live.heads) if live.has_messages(head.run)]
+    summaries = [await detail_of(live, run) for run in found[: path_parameters.PAGE]]
+    return wire_types.RoomList(rooms=[each for each in summaries if isinstance(each, RoomSummary)])
 
 
 async def room_events(desk: Desk, given: path_parameters.RoomEvents) -> wire_types.RoomEvents:
     room = await desk.live_runs.run(run_of(given.thread))
-    assert isinstance(room, FollowedRoom), "a thread's run is a room"
-    found = room.told_after(given.after)
+    assert isinstance(room, LiveRoom), "a thread's run is a room"
+    found = room.messages_after(given.after)
     return wire_types.RoomEvents(
         thread=given.thread, events=found[: given.limit], more=len(found) > given.limit
     )

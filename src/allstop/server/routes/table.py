@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from allstop.app.actions import Action, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.runs.day import More, Today
-from allstop.app.start_requests import Order
+from allstop.app.start_requests import StartRequest
 from allstop.app.stop.allstop import Stopped
+from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
 from allstop.board.statistics import Statistics
 from allstop.server import wire_types
@@ -86,7 +87,7 @@ READING = (
 )  # fmt: skip
 
 CHANGING = (
-    Change("/runs", "Begin work on the board, a task, a talk, or a thread of full auto.", path_parameters.Nothing, Order, wire_types.Opened, actions.open_run),
+    Change("/runs", "Start a run.", path_parameters.Nothing, StartRequest, wire_types.Opened, actions.open_run),
     Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", path_parameters.Commanded, Action, Done, actions.command),
     Change("/allstop", "Everything ends now.", path_parameters.Nothing, actions.StopOrder, Stopped, actions.allstop),
     Change("/day", "Allow all runs more, until midnight.", path_parameters.Nothing, More, Today, actions.allow_today),
@@ -94,3 +95,8 @@ CHANGING = (
     Change("/setup", "Write the first allstop.toml, or add the scripted agent to it.", path_parameters.Nothing, actions.SetupOrder, wire_types.Checkup, actions.set_up),
     Change("/keys", "A link that lets a browser in, once.", path_parameters.Nothing, actions.NoOrder, wire_types.Link, actions.new_link),
 )  # fmt: skip
+
+
+def body_of(route: Change, kinds: RunKinds) -> Any:
+    """The type of a route's body: a start request is one of those that the kinds have."""
+    return Union[*kinds.requests()] if route.body is StartRequest else route.body

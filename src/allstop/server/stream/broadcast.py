@@ -15,7 +15,6 @@ from allstop.server.stream.frames import Frame, Place, fleeting, frame, of_recor
 from allstop.server.stream.recent_events import Ring
 from allstop.server.stream.text_in_flight import Source, Spoken, joined
 from allstop.server.stream.view_changes import COUNT_S, Changes
-from allstop.views.live_state import FollowedRoom
 
 if TYPE_CHECKING:
     from allstop.app.live_runs import LiveRuns
@@ -125,9 +124,9 @@ class Hub:
     async def frames(self, placed: Placed) -> list[Frame]:
         """What one record says, now as ever."""
         run, seq, _ = placed.record
-        room = await self._live_runs.run(run) if self._live_runs.kind(run) == "room" else None
-        told = room.told_at(seq) if isinstance(room, FollowedRoom) else []
-        return list(of_record(placed, told))
+        if not self._live_runs.has_messages(run):
+            return list(of_record(placed, ()))
+        return list(of_record(placed, (await self._live_runs.run(run)).messages_at(seq)))
 
     def _ring_bell(self) -> None:
         self.beats += 1

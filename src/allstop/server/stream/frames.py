@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from allstop.core.ids import RunId
 from allstop.ports import Placed
 from allstop.server.wire_types import LogEvent
-from allstop.views.rooms import RoomEvent
-from allstop.views.runs import lines
+from allstop.views.log import lines
 
 HEARTBEAT = b":\n\n"
 
@@ -53,13 +53,13 @@ def fleeting(kind: str, run: str, value: object, place: Place) -> Frame:
     return Frame(place, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
 
-def of_record(placed: Placed, told: Sequence[RoomEvent]) -> Iterator[Frame]:
+def of_record(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
     """What one record says: its lines of the log, then what it means in its room."""
     run, part = placed.record.run, 0
     for log in _log(placed):
         yield frame("log", run, log, Place(placed.pos, part))
         part += 1
-    for event in told:
+    for event in messages:
         yield frame("room", run, event, Place(placed.pos, part))
         part += 1
 

@@ -11,7 +11,7 @@ from allstop.board.graph import Board
 from allstop.core.ids import BOARD, HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.ports import Record
-from allstop.server.run_messages import auto_view, hold_view, talk_view, task_view
+from allstop.server.run_messages import detail_of, hold_view, task_view
 from allstop.server.wire_types import BoardState, InboxCount, Reset
 from allstop.views.board_phase import counts, phase, stopped
 
@@ -80,7 +80,7 @@ class Changes:
             yield each
         warned = set[str]()
         for run in suspects:
-            if self._live_runs.kind(run):
+            if self._live_runs.knows(run):
                 before = self._said.get(("run", run))
                 async for each in self._of_run(run):
                     yield each
@@ -100,13 +100,9 @@ class Changes:
     async def _of_run(self, run: RunId) -> AsyncIterator[Changed]:
         for each in self._news("run", run, await self._live_runs.view(run)):
             yield each
-        state = (await self._live_runs.run(run)).state
-        auto = auto_view(run, state, self._live_runs.helm, self._live_runs.now)
-        for each in self._news("auto", run, auto) if auto else ():
+        event = self._live_runs.kind(run).detail_event
+        for each in self._news(event, run, await detail_of(self._live_runs, run)) if event else ():
             yield each
-        if self._live_runs.kind(run) == "room":
-            for each in self._news("talk", run, await talk_view(self._live_runs, run)):
-                yield each
 
     def _news(self, kind: str, run: str, value: object) -> Iterator[Changed]:
         if self._said.get((kind, run)) != value:
@@ -133,7 +129,7 @@ class Changes:
         for each in self._news("board", BOARD, short):
             yield each
         before, self._board = self._board or Board(), state.board
-        names = set(state.board.nodes.differing(before.nodes))
+        names = set(state.board.nodes.changed_keys(before.nodes))
         names |= {name for name in warned if name in state.board.nodes}
         names |= halted ^ self._stopped
         self._stopped = halted

@@ -1,1 +1,1 @@
-"""What `allstop init` finds in a repository and on this machine."""
+"""Detection: proposals of `allstop init` for checks, agents and workspace."""

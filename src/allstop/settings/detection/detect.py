@@ -1,4 +1,4 @@
-"""What `allstop init` can tell from a repository and this machine, without running anything."""
+"""Detects checks, agents and workspace folders for `allstop init`, without running anything."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProposedAgent(Struct, frozen=True, kw_only=True):
     prompt: PromptBy = PromptBy.STDIN
     done: DoneBy = DoneBy.SIGNAL
     can_edit: bool = True
-    """Whether it works on files by itself; the others only talk."""
+    """Whether it can edit files; other agents only chat."""
 
 
 class Detected(Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ def _agents(root: Path, environment: Environment) -> Iterator[ProposedAgent]:
 
 
 def _search_path(root: Path, environment: Environment) -> str:
-    """Without what the repository itself puts there: that would be its word, not the machine's."""
+    """PATH without relative folders and folders inside the repository, which it could control."""
     folders = environment.variables.get("PATH", "").split(pathsep)
     return pathsep.join(
         folder

@@ -1,4 +1,4 @@
-"""How each kind of project is tested, told by its files."""
+"""Ecosystems: proposes test commands by the files of a repository."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ProposedCheck(Struct, frozen=True, kw_only=True):
 
 
 def propose_checks(files: RepositoryFiles) -> tuple[ProposedCheck, ...]:
-    """By the tools themselves; by make or just, which mostly call those, only where none is found."""
+    """Commands of the test tools; those of make and just only if no tool is found."""
     found = [check for ecosystem in _ECOSYSTEMS for check in ecosystem(files)]
-    return tuple(_told_apart(found) if found else _runners(files))
+    return tuple(_with_unique_names(found) if found else _runners(files))
 
 
-def _told_apart(checks: list[ProposedCheck]) -> Iterator[ProposedCheck]:
-    """Two kinds of tests in one repository bear their tool's name."""
+def _with_unique_names(checks: list[ProposedCheck]) -> Iterator[ProposedCheck]:
+    """Add the tool to names that occur more than once."""
     names = [check.name for check in checks]
     for check in checks:
         if names.count(check.name) == 1:
@@ -60,7 +60,7 @@ def _why_pytest(files: RepositoryFiles) -> str | None:
 
 
 def _python_launcher(files: RepositoryFiles) -> tuple[str, str]:
-    """A linked .venv can't be written, so uv must not try to bring it up to date."""
+    """A linked .venv is read-only, so uv must not sync it."""
     if files.has("uv.lock"):
         keep = "--no-sync " if files.folders(".venv") else ""
         return f"uv run {keep}", ", and there is a uv.lock"

@@ -1,4 +1,4 @@
-"""What is said where no verification command is configured."""
+"""The warning about missing checks: no verification command is configured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXAMPLE = ("npm test", "npm run typecheck")
 
 
 def warning(found: Iterable[ProposedCheck] = ()) -> str:
-    """The whole of it, with what would suit this repository."""
+    """The whole warning, with the commands found in this repository."""
     lines = (
         *WARNING,
         "",
@@ -34,7 +34,7 @@ def warning(found: Iterable[ProposedCheck] = ()) -> str:
 
 
 def in_log(found: Iterable[ProposedCheck]) -> str:
-    """The same in a line, for the record of work that nothing has verified."""
+    """The warning as one line, for the log of unverified work."""
     return f"{CODE}: {INDICATOR}. {WARNING[2]} Suggestion: commands = [{_listed(found)}]"
 
 

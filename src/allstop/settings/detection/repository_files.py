@@ -1,4 +1,4 @@
-"""A repository's files as far as detection reads them; nothing is ever run."""
+"""Repository files: reads the files that detection needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST_BYTES = 1_000_000
 
 
 class RepositoryFiles:
-    """What can't be read or understood counts as absent."""
+    """Files that can't be read or parsed count as absent."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -24,7 +24,7 @@ class RepositoryFiles:
         return any(self._is_file(path) for path in self.root.glob(pattern))
 
     def folders(self, *names: str) -> tuple[str, ...]:
-        """Those that are real folders: a link may lead anywhere."""
+        """The names that are folders, without symbolic links."""
         paths = ((name, self.root / name) for name in names)
         return tuple(name for name, path in paths if path.is_dir() and not path.is_symlink())
 

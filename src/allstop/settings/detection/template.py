@@ -1,4 +1,4 @@
-"""The text of a first allstop.toml."""
+"""The template of allstop.toml that `allstop init` writes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from allstop.settings.model import DoneBy, PromptBy
 
 _REVIEW = [
     "[review]",
-    'mode = "batch"  # verified work waits for your word; or "per-task", "auto", "skip"',
+    'mode = "batch"  # verified work waits for your review; or "per-task", "auto", "skip"',
     "",
     "[merge]",
-    "enabled = true  # merge what was approved; false leaves it to you",
+    "enabled = true  # merge approved work; false leaves it to you",
 ]
 
 
 def render(detected: Detected, target: str | None) -> str:
-    """Short, with the reason for each line, and valid as it stands."""
+    """A short, valid file with the reason for each line."""
     blocks = [
         [
             "# Settings of Allstop for this repository. `allstop config` shows every key and its value."
@@ -47,10 +47,10 @@ def _agents(agents: tuple[ProposedAgent, ...]) -> Iterator[list[str]]:
         yield list(_agent(agent))
     if not agents:
         yield [
-            "# No agent was found. Install one (codex, claude, gemini, opencode, aider) or describe yours:",
+            "# No agent was found. Install one (codex, claude, gemini, opencode, aider) or configure yours:",
             "# [agents.local]",
             '# driver = "command"',
-            '# command = ["my-agent", "--flag"]  # runs in the workspace, the prompt on its input',
+            '# command = ["my-agent", "--flag"]  # runs in the workspace and reads the prompt from stdin',
         ]
 
 
@@ -66,7 +66,7 @@ def _agent(agent: ProposedAgent) -> Iterator[str]:
     if agent.prompt is not PromptBy.STDIN:
         yield f"prompt = {_toml(agent.prompt)}"
     if agent.done is not DoneBy.SIGNAL:
-        yield f"done = {_toml(agent.done)}  # its clean exit with a change counts as done"
+        yield f"done = {_toml(agent.done)}  # a clean exit with a change counts as done"
 
 
 def _loop(agents: tuple[ProposedAgent, ...]) -> list[str]:
@@ -91,7 +91,7 @@ def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
         yield [
             *(f"# {line}".rstrip() for line in WARNING),
             "#",
-            "# Suggestion: remove the marks and say how this repository is tested.",
+            "# Suggestion: uncomment these lines and set your test command.",
             "# [[verification.commands]]",
             '# name = "Tests"',
             '# run = "npm test"',
@@ -101,14 +101,16 @@ def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
 def _workspace(detected: Detected) -> list[str]:
     lines = []
     if detected.copy:
-        lines.append(f"copy = {_toml_list(detected.copy)}  # untracked files every task gets")
+        lines.append(
+            f"copy = {_toml_list(detected.copy)}  # untracked files copied into every workspace"
+        )
     if detected.link:
-        lines.append(f"link = {_toml_list(detected.link)}  # shown read-only in every task")
+        lines.append(f"link = {_toml_list(detected.link)}  # read-only in every workspace")
     return ["[workspace]", *lines] if lines else []
 
 
 def _toml(text: str) -> str:
-    """TOML's basic strings are JSON's, but for DEL, which no name here contains."""
+    """TOML's basic strings equal JSON's except for DEL, which no name here contains."""
     return json.encode(text).decode()
 
 

@@ -1,1 +1,1 @@
-"""Settings files: TOML text, its lines, and edits that keep the rest."""
+"""Settings files: reading TOML, line numbers of keys, and edits of single values."""

@@ -1,4 +1,4 @@
-"""A settings file as it is on disk: from bytes to a document with line numbers."""
+"""Reads a settings file: from bytes to a document with line numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from allstop.settings.files.toml_lines import find_lines, twice
+from allstop.settings.files.toml_lines import find_lines, first_duplicate
 from allstop.settings.key_path import Document, KeyPath, dotted
 
 LARGEST_BYTES = 1_000_000
@@ -21,14 +21,14 @@ _REPEATED = re.compile(r"overwrite a value|twice|[Dd]uplicate|immutable namespac
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """A file that could be parsed."""
+    """A parsed file."""
 
     document: Document
     lines: Mapping[KeyPath, int]
 
 
 class Unreadable(Struct, frozen=True, kw_only=True):
-    """A file that couldn't, and where it went wrong."""
+    """A file that can't be read or parsed."""
 
     line: int
     message: str
@@ -37,16 +37,16 @@ class Unreadable(Struct, frozen=True, kw_only=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """There is no such file, which is no mistake."""
+    """The file doesn't exist, which is no error."""
 
 
 def read_file(path: Path) -> Text | Unreadable | Missing:
-    """Never waits: a pipe or device in the file's place is refused."""
+    """Read a regular file; refuse pipes and devices, which could block."""
     if not os.path.lexists(path):
         return Missing()
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return Unreadable(line=1, message="can't be read: it is not a file")
+            return Unreadable(line=1, message="can't be read: not a regular file")
         with path.open("rb") as file:
             return parse(file.read(LARGEST_BYTES + 1))
     except OSError as error:
@@ -60,7 +60,7 @@ def parse(data: bytes) -> Text | Unreadable:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return Unreadable(line=line, message="not UTF-8 text", hint="save it with that encoding")
+        return Unreadable(line=line, message="not UTF-8 text", hint="save the file as UTF-8")
     return _parse_text(text.removeprefix("\ufeff"))
 
 
@@ -83,18 +83,18 @@ def _syntax(text: str, message: str) -> Unreadable:
     line = int(found[1]) if found and found[1] else text.rstrip("\n").count("\n") + 1
     what = _POSITION.sub("", message)
     upto = "\n".join(text.split("\n")[:line])
-    if _REPEATED.search(what) and (pair := twice(upto)):
+    if _REPEATED.search(what) and (pair := first_duplicate(upto)):
         first, again = pair
         return Unreadable(
             line=again.line,
             key=dotted(again.path),
-            message=f"is given twice, first in line {first.line}",
+            message=f"duplicate; first set in line {first.line}",
         )
     return Unreadable(line=line, message=f"not valid TOML: {what[:1].lower()}{what[1:]}")
 
 
 def _is_deeper(document: Document, depth: int) -> bool:
-    """Without recursion, because depth is the very thing in doubt."""
+    """Iterative, because a deep document would exceed the recursion limit."""
     level: list[object] = [document]
     while level and depth:
         depth -= 1

@@ -1,4 +1,4 @@
-"""One setting changed in the text of a TOML file; every byte outside of it stays as it is."""
+"""TOML editor: changes one setting in a file's text and keeps every other byte."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ _BLANKS = re.compile(r"[ \t]*")
 
 
 class NotEditableError(AllstopError):
-    """The setting is written in a way that only a person should change."""
+    """The editor can't change this setting safely; a person has to edit the file."""
+
+    default_code = "setting_not_editable"
 
 
 def with_value(text: str, path: Names, value: object) -> str:
-    """Raises NotEditableError where something else would be lost by it."""
+    """The text with the value set. Raises NotEditableError if other content would be lost."""
     wanted = copy.deepcopy(tomllib.loads(text))
     try:
         put(wanted, path, value)
     except AssertionError:
-        raise _by_hand(path, "a part of its name is no table in the file") from None
+        raise _not_editable(path, "a part of the key isn't a table in the file") from None
     return _checked(_put(text, path, wanted), path, wanted)
 
 
 def without(text: str, path: Names) -> str:
-    """Raises NotEditableError where something else would be lost by it."""
+    """The text without the key. Raises NotEditableError if other content would be lost."""
     wanted = copy.deepcopy(tomllib.loads(text))
     if value_at(wanted, path, _ABSENT) is _ABSENT:
         return text
@@ -44,17 +46,17 @@ def without(text: str, path: Names) -> str:
 
 
 def _checked(text: str, path: Names, wanted: Document) -> str:
-    """What was made is read again: an edit that says anything else is none."""
+    """Parse the edited text again and refuse it if it differs from the wanted document."""
     try:
         if _filled(tomllib.loads(text)) == _filled(wanted):
             return text
     except ValueError:
         pass
-    raise _by_hand(path, "it is written in a way that can't be changed from here")
+    raise _not_editable(path, "the editor can't change this notation")
 
 
 def _filled(document: Document) -> Document:
-    """Without empty tables: they say nothing, and a dotted key leaves none behind."""
+    """The document without empty tables: removing a dotted key leaves none."""
     found: Document = {}
     for name, value in document.items():
         inner = _filled(value) if isinstance(value, dict) else value
@@ -63,8 +65,8 @@ def _filled(document: Document) -> Document:
     return found
 
 
-def _by_hand(path: Names, why: str) -> NotEditableError:
-    return NotEditableError(f"{dotted(path)}: {why}", "change it in the file itself")
+def _not_editable(path: Names, why: str) -> NotEditableError:
+    return NotEditableError(f"{dotted(path)}: {why}", "edit the file yourself")
 
 
 # --- the edits ---
@@ -75,14 +77,14 @@ def _put(text: str, path: Names, wanted: Document) -> str:
     if around := _around(found, path):
         return _replaced(text, around, path, toml(value_at(wanted, around.path)))
     if value_at(tomllib.loads(text), path, _ABSENT) is not _ABSENT:
-        raise _by_hand(path, "it is written as tables of its own")
+        raise _not_editable(path, "it is written as separate tables")
     return _inserted(text, found, path, toml(value_at(wanted, path)))
 
 
 def _removed(text: str, path: Names, wanted: Document) -> str:
     around = _around(list(statements(text)), path)
     if around is None:
-        raise _by_hand(path, "it is written as tables of its own")
+        raise _not_editable(path, "it is written as separate tables")
     if around.path != path:
         return _replaced(text, around, path, toml(value_at(wanted, around.path)))
     _refuse_comments(text, around, path)
@@ -91,7 +93,7 @@ def _removed(text: str, path: Names, wanted: Document) -> str:
 
 
 def _around(found: Sequence[Statement], path: Names) -> Statement | None:
-    """The key itself, or the key whose inline table it is in."""
+    """The statement of the key, or of the inline table that contains it."""
     return next(
         (
             each
@@ -111,19 +113,19 @@ def _replaced(text: str, statement: Statement, path: Names, value: str) -> str:
 def _refuse_comments(text: str, statement: Statement, path: Names) -> None:
     start, end = _span(text, statement)
     if has_comment(text[start:end]):
-        raise _by_hand(path, "there are comments within its value")
+        raise _not_editable(path, "its value contains comments")
 
 
 def _span(text: str, statement: Statement) -> tuple[int, int]:
-    """Of the value alone, without the blanks around it."""
-    assert statement.value is not None, "a table's head has none"
+    """Start and end of the value without surrounding blanks."""
+    assert statement.value is not None, "a table header has no value"
     blanks = _BLANKS.match(text, statement.value)
     start = blanks.end() if blanks else statement.value
     return start, start + len(text[start : statement.end].rstrip())
 
 
 def _inserted(text: str, found: Sequence[Statement], path: Names, value: str) -> str:
-    """After the last key of its table, under the table's head, or in a new table at the end."""
+    """Insert after the last key of the table, below its header, or in a new table at the end."""
     newline = "\r\n" if "\r\n" in text else "\n"
     beside = [each for each in found if each.value is not None and each.path[:-1] == path[:-1]]
     heads = [each for each in found if each.value is None and each.path == path[:-1]]
@@ -131,9 +133,9 @@ def _inserted(text: str, found: Sequence[Statement], path: Names, value: str) ->
         key = f"[{dotted(path[:-1])}]{newline}{dotted(path[-1:])} = {value}{newline}"
         return _ended(text, newline) + (newline if text.strip() else "") + key
     after = beside[-1] if beside else heads[-1]
-    place = _line_end(text, after.end)
+    end = _line_end(text, after.end)
     line = f"{_indent(text, after)}{dotted(path[len(after.table) :])} = {value}{newline}"
-    return _ended(text[:place], newline) + line + text[place:]
+    return _ended(text[:end], newline) + line + text[end:]
 
 
 def _indent(text: str, statement: Statement) -> str:
@@ -142,7 +144,7 @@ def _indent(text: str, statement: Statement) -> str:
 
 
 def _line_end(text: str, position: int) -> int:
-    """Behind the newline."""
+    """The position after the next newline."""
     found = text.find("\n", position)
     return len(text) if found == -1 else found + 1
 
@@ -172,7 +174,9 @@ def toml(value: object) -> str:
             return f"{{ {inner} }}" if inner else "{}"
         case _:
             raise NotEditableError(
-                "TOML has no such value", "give text, a number, a list or a table"
+                "TOML can't express this value",
+                "use a string, a number, a list or a table",
+                code="setting_value_not_toml",
             )
 
 
@@ -182,5 +186,5 @@ def _name(name: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """TOML's texts are JSON's, but for DEL."""
+    """TOML's basic strings equal JSON's except for DEL."""
     return text.replace("\x7f", "\\u007f")

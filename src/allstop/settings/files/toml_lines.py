@@ -1,4 +1,4 @@
-"""In which line of a TOML text each key stands, which the standard parser doesn't tell."""
+"""Line numbers of the keys in a TOML text, which tomllib doesn't report."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TOKEN = re.compile(
 )
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class KeyLine(Struct, frozen=True, kw_only=True):
     path: KeyPath
     line: int
 
 
 def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
-    """The line of the key, or of the nearest table around it that has one."""
+    """The line of the key, or of the nearest table around it."""
     for length in range(len(path), 0, -1):
         if path[:length] in lines:
             return lines[path[:length]]
@@ -43,51 +43,51 @@ def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
 def find_lines(text: str) -> dict[KeyPath, int]:
     """The first line of every table, key and list item."""
     lines: dict[KeyPath, int] = {}
-    for place in places(text):
-        for length in range(1, len(place.path) + 1):
-            lines.setdefault(place.path[:length], place.line)
+    for key_line in key_lines(text):
+        for length in range(1, len(key_line.path) + 1):
+            lines.setdefault(key_line.path[:length], key_line.line)
     return lines
 
 
-def twice(text: str) -> tuple[Place, Place] | None:
-    """The first key or table that is written a second time, after where it was first."""
-    first: dict[KeyPath, Place] = {}
-    for place in places(text):
-        if place.path in first:
-            return first[place.path], place
-        first[place.path] = place
+def first_duplicate(text: str) -> tuple[KeyLine, KeyLine] | None:
+    """The first and second line of the first key or table that occurs twice."""
+    first: dict[KeyPath, KeyLine] = {}
+    for key_line in key_lines(text):
+        if key_line.path in first:
+            return first[key_line.path], key_line
+        first[key_line.path] = key_line
     return None
 
 
-def places(text: str) -> Iterator[Place]:
-    """Tables, keys and list items as they come; what isn't TOML is passed over line by line."""
+def key_lines(text: str) -> Iterator[KeyLine]:
+    """Tables, keys and list items in order; invalid lines are skipped."""
     newlines = [found.start() for found in re.finditer("\n", text)]
     for statement in statements(text):
         for path, position in ((statement.path, statement.start), *statement.inner):
-            yield Place(path=path, line=bisect_left(newlines, position) + 1)
+            yield KeyLine(path=path, line=bisect_left(newlines, position) + 1)
 
 
-Found = tuple[KeyPath, int]
+PathPosition = tuple[KeyPath, int]
 
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """The head of a table, or a key with its value."""
+    """A table header, or a key with its value."""
 
     path: KeyPath
     table: KeyPath
-    """Under whose head it stands."""
+    """The table that the statement is in."""
     start: int
     value: int | None = None
-    """Where the text of its value begins; None for the head of a table."""
+    """Start of the value's text; None for a table header."""
     end: int
-    """Where nothing of it follows in its line but a comment."""
-    inner: tuple[Found, ...] = ()
+    """End of the statement; only a comment may follow on its line."""
+    inner: tuple[PathPosition, ...] = ()
 
 
 def statements(text: str) -> Iterator[Statement]:
     table: KeyPath = ()
     last_items: dict[KeyPath, int] = {}
-    position = _after(_BETWEEN, text, 0)
+    position = _end_of(_BETWEEN, text, 0)
     while position < len(text):
         if header := _HEADER.match(text, position):
             table = _table(header, last_items)
@@ -98,13 +98,13 @@ def statements(text: str) -> Iterator[Statement]:
             yield statement
             position = statement.end
         else:
-            position = _after(_REST_OF_LINE, text, position)
-        position = _after(_BETWEEN, text, position)
+            position = _end_of(_REST_OF_LINE, text, position)
+        position = _end_of(_BETWEEN, text, position)
 
 
 def _statement(text: str, key: re.Match[str], table: KeyPath) -> Statement:
     path = table + _names(key[1])
-    inner: list[Found] = []
+    inner: list[PathPosition] = []
     values = _value(text, key.end(), path)
     while True:
         try:
@@ -121,39 +121,39 @@ def _statement(text: str, key: re.Match[str], table: KeyPath) -> Statement:
 
 
 def has_comment(value: str) -> bool:
-    """Whether there is one inside the text of a value."""
+    """Whether a value's text contains a comment."""
     return any(token[0] == "#" for token in _TOKEN.finditer(value))
 
 
 class _Level(Struct, kw_only=True):
-    """An array or inline table that isn't closed yet."""
+    """An array or inline table that is still open."""
 
     path: KeyPath
     is_array: bool
     item: int = 0
-    awaits: bool = True
-    """Whether its next item or key is still to begin."""
+    expects_item: bool = True
+    """Whether an item or key comes next."""
 
 
-def _value(text: str, position: int, path: KeyPath) -> Generator[Found, None, int]:
-    """Keys and items inside a value; returns where the line on which it ends is over."""
+def _value(text: str, position: int, path: KeyPath) -> Generator[PathPosition, None, int]:
+    """Yield the keys and items inside a value; return the end of its last line."""
     levels: list[_Level] = []
     while True:
-        position = _after(_BETWEEN if levels else _BLANKS, text, position)
+        position = _end_of(_BETWEEN if levels else _BLANKS, text, position)
         if position >= len(text) or (not levels and text[position] in "\n#"):
             return position
-        if levels and levels[-1].awaits and text[position] not in ",]}":
+        if levels and levels[-1].expects_item and text[position] not in ",]}":
             path, after = _begin(levels[-1], text, position)
             yield path, position
             position = after
         else:
             _step(levels, text[position], path)
-            position = _after(_TOKEN, text, position)
+            position = _end_of(_TOKEN, text, position)
 
 
-def _begin(level: _Level, text: str, position: int) -> Found:
-    """The path of the item or key that begins here, and where its value does."""
-    level.awaits = False
+def _begin(level: _Level, text: str, position: int) -> PathPosition:
+    """The path of the item or key at this position, and the start of its value."""
+    level.expects_item = False
     key = None if level.is_array else _KEY.match(text, position)
     if key is None:
         return (*level.path, level.item), position
@@ -167,11 +167,11 @@ def _step(levels: list[_Level], character: str, path: KeyPath) -> None:
         levels.pop()
     elif character == "," and levels:
         levels[-1].item += 1
-        levels[-1].awaits = True
+        levels[-1].expects_item = True
 
 
 def _table(header: re.Match[str], last_items: dict[KeyPath, int]) -> KeyPath:
-    """The path of a table, by way of the last item of each array of tables on it."""
+    """The path of a table; arrays of tables on it are resolved to their last item."""
     names = _names(header[2])
     path: KeyPath = ()
     for name in names[:-1]:
@@ -202,6 +202,6 @@ def _unquoted(name: str) -> str:
         return name
 
 
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
     found = pattern.match(text, position)
     return position if found is None else found.end()

@@ -1,7 +1,7 @@
-"""Every section and key of allstop.toml: names, types, defaults, ranges, descriptions.
+"""The sections and keys of allstop.toml: names, types, defaults, ranges and descriptions.
 
-Annotations are evaluated at once in these modules: msgspec needs them, and pays five times as
-much for reading them from text.
+These modules don't postpone annotations: msgspec takes five times as long to evaluate them
+from text.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,16 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from allstop.settings.model.agents import STANDARD_KEY, TALKERS, Agent, DoneBy, Driver, PromptBy
+from allstop.settings.model.agents import (
+    CHAT_DRIVERS,
+    STANDARD_KEY,
+    Agent,
+    DoneBy,
+    Driver,
+    PromptBy,
+)
 from allstop.settings.model.bases import Entry, Name, Table, Text
+from allstop.settings.model.conversations import Approvals, Auto, GuardedFiles, Guidance, Room
 from allstop.settings.model.host import (
     ApprovalRule,
     ApprovalRules,
@@ -25,33 +33,19 @@ from allstop.settings.model.host import (
 )
 from allstop.settings.model.limits import (
     Allowance,
-    AtLimit,
     Budget,
     ErrorStrategy,
     Limits,
     ModelPrice,
     Retry,
 )
-from allstop.settings.model.talk import (
-    Approvals,
-    Auto,
-    AutoReview,
-    GuardedFiles,
-    Guidance,
-    Policy,
-    Room,
-    Window,
-)
-from allstop.settings.model.work import (
+from allstop.settings.model.tasks import (
     Check,
     Filters,
     Loop,
-    LoopMode,
     Merge,
     Project,
-    Protection,
     Review,
-    ReviewMode,
     Sprint,
     Target,
     TargetKind,
@@ -60,16 +54,14 @@ from allstop.settings.model.work import (
 )
 
 __all__ = [
+    "CHAT_DRIVERS",
     "STANDARD_KEY",
-    "TALKERS",
     "Agent",
     "Allowance",
     "ApprovalRule",
     "ApprovalRules",
     "Approvals",
-    "AtLimit",
     "Auto",
-    "AutoReview",
     "Budget",
     "Check",
     "DoneBy",
@@ -82,18 +74,14 @@ __all__ = [
     "Hooks",
     "Limits",
     "Loop",
-    "LoopMode",
     "Merge",
     "ModelPrice",
     "Network",
     "Notify",
-    "Policy",
     "Project",
     "PromptBy",
-    "Protection",
     "Retry",
     "Review",
-    "ReviewMode",
     "Room",
     "Sandbox",
     "SandboxMode",
@@ -106,37 +94,50 @@ __all__ = [
     "TargetKind",
     "Traces",
     "Verification",
-    "Window",
     "Workspace",
 ]
 
 
 class Settings(Table, frozen=True, kw_only=True):
-    project: Annotated[Project, Meta(description="The repository.")] = Project()
-    agents: Annotated[Mapping[Name, Agent], Meta(description="Who does the work, by name.")] = (
-        field(default_factory=dict)
+    project: Annotated[Project, Meta(description="The repository and its target branch.")] = (
+        Project()
     )
-    loop: Annotated[Loop, Meta(description="The execution loop.")] = Loop()
-    verification: Annotated[Verification, Meta(description="The gate.")] = Verification()
-    workspace: Annotated[Workspace, Meta(description="The clone each task works in.")] = Workspace()
-    merge: Annotated[Merge, Meta(description="Bringing verified work to the target.")] = Merge()
-    review: Annotated[Review, Meta(description="When a person looks at the work.")] = Review()
-    room: Annotated[Room, Meta(description="Rooms and their guards.")] = Room()
-    auto: Annotated[Auto, Meta(description="Full auto.")] = Auto()
-    retry: Annotated[Retry, Meta(description="Errors and rate limits.")] = Retry()
+    agents: Annotated[Mapping[Name, Agent], Meta(description="The agents, by name.")] = field(
+        default_factory=dict
+    )
+    loop: Annotated[Loop, Meta(description="The loop that runs tasks.")] = Loop()
+    verification: Annotated[
+        Verification, Meta(description="The gate: checks a task must pass.")
+    ] = Verification()
+    workspace: Annotated[Workspace, Meta(description="The clone that each task works in.")] = (
+        Workspace()
+    )
+    merge: Annotated[Merge, Meta(description="Merging verified tasks into the target branch.")] = (
+        Merge()
+    )
+    review: Annotated[Review, Meta(description="When a person reviews finished tasks.")] = Review()
+    room: Annotated[Room, Meta(description="Rooms and their limits.")] = Room()
+    auto: Annotated[Auto, Meta(description="Full Auto threads.")] = Auto()
+    retry: Annotated[Retry, Meta(description="Retries after errors and rate limits.")] = Retry()
     budget: Annotated[Budget, Meta(description="Limits on turns, tokens, money and time.")] = (
         Budget()
     )
-    sprint: Annotated[Sprint, Meta(description="Sprints: not yet, nothing reads this.")] = Sprint()
-    approvals: Annotated[ApprovalRules, Meta(description="What agents may run.")] = ApprovalRules()
-    limits: Annotated[Limits, Meta(description="Resources of a task.")] = Limits()
+    sprint: Annotated[
+        Sprint, Meta(description="Sprints. Not implemented; this section has no effect.")
+    ] = Sprint()
+    approvals: Annotated[ApprovalRules, Meta(description="Commands that agents may run.")] = (
+        ApprovalRules()
+    )
+    limits: Annotated[Limits, Meta(description="Resource limits of a task.")] = Limits()
     prices: Annotated[
         Mapping[Text, ModelPrice],
-        Meta(description="Prices by model, over those of the price list."),
+        Meta(description="Prices by model; they replace those of the built-in price list."),
     ] = field(default_factory=dict)
-    sandbox: Annotated[Sandbox, Meta(description="What agents can see and reach.")] = Sandbox()
+    sandbox: Annotated[
+        Sandbox, Meta(description="The files and the network that agents can reach.")
+    ] = Sandbox()
     server: Annotated[Server, Meta(description="The control room.")] = Server()
-    notify: Annotated[Notify, Meta(description="How a person is called.")] = Notify()
-    traces: Annotated[Traces, Meta(description="OpenTelemetry.")] = Traces()
-    hooks: Annotated[Hooks, Meta(description="Commands of yours, run on this machine.")] = Hooks()
-    store: Annotated[Store, Meta(description="Where everything is kept.")] = Store()
+    notify: Annotated[Notify, Meta(description="Notifications.")] = Notify()
+    traces: Annotated[Traces, Meta(description="OpenTelemetry traces.")] = Traces()
+    hooks: Annotated[Hooks, Meta(description="Your own commands, run on this machine.")] = Hooks()
+    store: Annotated[Store, Meta(description="The database of the journal.")] = Store()

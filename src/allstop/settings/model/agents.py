@@ -1,4 +1,4 @@
-"""[agents.NAME]: who does the work."""
+"""Settings of [agents.NAME]: driver, model, key, environment and limits of one agent."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Driver(StrEnum):
 
 
 class PromptBy(StrEnum):
-    """How a program is given its prompt."""
+    """How a program receives its prompt."""
 
     STDIN = "stdin"
     ARG = "arg"
@@ -39,14 +39,14 @@ class PromptBy(StrEnum):
 
 
 class DoneBy(StrEnum):
-    """What counts as COMPLETE."""
+    """When a turn counts as COMPLETE: by a signal in the output, or by a clean exit."""
 
     SIGNAL = "signal"
     EXIT = "exit"
 
 
-TALKERS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA})
-"""Models without hands: they sit in rooms and decide, and can't work on files."""
+CHAT_DRIVERS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA})
+"""Drivers that only chat with a model: usable in rooms and for decisions, not for editing files."""
 
 STANDARD_KEY: Mapping[Driver, str] = {
     Driver.OPENAI: "OPENAI_API_KEY",
@@ -54,79 +54,87 @@ STANDARD_KEY: Mapping[Driver, str] = {
     Driver.ANTHROPIC: "ANTHROPIC_API_KEY",
     Driver.CLAUDE_CODE: "ANTHROPIC_API_KEY",
 }
-"""The variable a driver takes its key from where `api_key_env` is not given."""
+"""The variable that holds a driver's key if `api_key_env` is unset."""
 
 
 class Agent(Table, frozen=True, kw_only=True):
-    driver: Annotated[Driver, Meta(description="The kind of agent: how it is talked to.")]
+    driver: Annotated[Driver, Meta(description="How Allstop talks to the agent.")]
     model: Annotated[
         Text | None,
         Meta(
-            description="The model; if unset gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
-            "llama3.2 (ollama), else the program's own."
+            description="The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
+            "llama3.2 (ollama), otherwise the program's own default."
         ),
     ] = None
     base_url: Annotated[
         WebAddress | None,
         Meta(
-            description="Any compatible endpoint in place of the vendor's; "
-            "ollama: http://127.0.0.1:11434/v1 if unset."
+            description="A compatible endpoint to use instead of the vendor's. "
+            "Default for ollama: http://127.0.0.1:11434/v1."
         ),
     ] = None
     api_key_env: Annotated[
         OptionalVariableName | None,
-        Meta(description="The variable that holds the key; empty for an endpoint without one."),
+        Meta(
+            description="The environment variable that holds the API key; empty for an endpoint without a key."
+        ),
     ] = None
     account: Annotated[
         Name | None,
         Meta(description="Agents of one account share its rate limit and its login."),
     ] = None
     command: Annotated[
-        tuple[Text, ...], Meta(description="The program and its arguments; runs in the workspace.")
+        tuple[Text, ...],
+        Meta(description="The program and its arguments. It runs in the workspace."),
     ] = ()
     mode: Annotated[
         Text | None,
-        Meta(description="acp: the session mode it starts in, by its name; else its own choice."),
+        Meta(
+            description="acp only: the name of the session mode to start in. Default: the agent's own."
+        ),
     ] = None
-    prompt: Annotated[PromptBy, Meta(description="How a program is given its prompt.")] = (
+    prompt: Annotated[PromptBy, Meta(description="How the program receives its prompt.")] = (
         PromptBy.STDIN
     )
     script: Annotated[
         Text | None,
-        Meta(description="The file a scripted agent follows, relative to the repository."),
+        Meta(description="scripted only: the script file, relative to the repository."),
     ] = None
     done: Annotated[
         DoneBy,
-        Meta(
-            description='"exit": a clean exit with a change counts as COMPLETE, without a signal.'
-        ),
+        Meta(description='"exit": a clean exit with a change counts as COMPLETE without a signal.'),
     ] = DoneBy.SIGNAL
     env: Annotated[
         Mapping[VariableName, str],
-        Meta(description="Variables given to this agent only, with their values."),
+        Meta(description="Environment variables and values set for this agent only."),
     ] = field(default_factory=dict)
     pass_env: Annotated[
         tuple[VariableName, ...],
-        Meta(description="Names of this machine's variables passed on to this agent only."),
+        Meta(
+            description="Names of this machine's environment variables passed to this agent only."
+        ),
     ] = ()
     idle_seconds: Annotated[
         Seconds | None,
-        Meta(description="Silence after which a turn has stalled; else loop.idle_seconds."),
+        Meta(
+            description="Seconds without output after which a turn counts as stalled. "
+            "Default: loop.idle_seconds."
+        ),
     ] = None
     timeout_minutes: Annotated[
         Minutes | None,
         Meta(
-            description="Time for one attempt while it works, elsewhere for a turn; "
-            "else loop.timeout_minutes."
+            description="Minutes for one attempt at a task; in rooms and threads, for one turn. "
+            "Default: loop.timeout_minutes."
         ),
     ] = None
     max_tokens_per_call: Annotated[
         Count | None,
         Meta(
-            description="Most tokens of a turn: exact where a turn is one model call; "
-            "coders stop after it."
+            description="Maximum tokens of a turn. Exact where a turn is one model call; "
+            "coding agents are stopped after they exceed it."
         ),
     ] = None
     flat_rate: Annotated[
-        bool, Meta(description="A subscription: tokens are counted, costs are not.")
+        bool, Meta(description="The agent uses a subscription: count tokens but no costs.")
     ] = False

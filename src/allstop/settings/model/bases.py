@@ -1,4 +1,4 @@
-"""What every table of the settings is made of."""
+"""Base classes and value types of the settings sections."""
 
 from typing import Annotated, ClassVar
 
@@ -8,21 +8,21 @@ from allstop.core import bounds
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table whose keys are settings of their own: layers merge key by key."""
+    """A table that layers merge key by key."""
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table that stands for itself: a stronger layer replaces it whole.
+    """A table that a stronger layer replaces as a whole.
 
-    A plain string in its place is the value of the key named by `shorthand`.
+    A plain string in place of the table sets the key named by `shorthand`.
     """
 
     shorthand: ClassVar[str | None] = None
 
 
-def expecting(what: str, pattern: str) -> Meta:
-    """A pattern, with the words an error uses for it."""
-    return Meta(pattern=pattern, extra={"expected": what})
+def expecting(description: str, pattern: str) -> Meta:
+    """A pattern and the description of it that errors show."""
+    return Meta(pattern=pattern, extra={"expected": description})
 
 
 Count = Annotated[int, Meta(ge=1, le=bounds.COUNT)]
@@ -34,7 +34,7 @@ Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
 Dollars = Annotated[float, Meta(gt=0, le=bounds.DOLLARS)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Text = Annotated[str, Meta(min_length=1, extra={"expected": "text that isn't empty"})]
+Text = Annotated[str, Meta(min_length=1, extra={"expected": "a non-empty string"})]
 
 Name = Annotated[
     str,
@@ -67,15 +67,13 @@ StoreAddress = Annotated[
 Hours = Annotated[
     str,
     expecting(
-        "two times of the day, as 22:00-07:00",
+        "two times of day such as 22:00-07:00",
         r"^(?:[01]?\d|2[0-3]):[0-5]\d-(?:[01]?\d|2[0-3]):[0-5]\d$(?!\n)",
     ),
 ]
 ZoneName = Annotated[
     str,
-    expecting(
-        "the name of a time zone, as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"
-    ),
+    expecting("a time zone such as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"),
 ]
 InsidePath = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""[approvals] [sandbox] [server] [notify] [traces] [hooks] [store]: what touches this machine."""
+"""Settings of this machine: [approvals] [sandbox] [server] [notify] [traces] [hooks] [store]."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -11,30 +11,36 @@ Words = Text | tuple[Text, ...]
 
 
 class ApprovalRule(Entry, frozen=True, kw_only=True):
-    """Exactly one of allow, ask, deny; the strictest rule that matches wins."""
+    """Sets exactly one of allow, ask and deny. The strictest matching rule wins."""
 
-    allow: Annotated[
-        Words | None, Meta(description="A command that may run, by its first words.")
-    ] = None
+    allow: Annotated[Words | None, Meta(description="First words of a command that may run.")] = (
+        None
+    )
     ask: Annotated[
-        Words | None, Meta(description="A command a person is asked about, by its first words.")
+        Words | None, Meta(description="First words of a command that needs a person's approval.")
     ] = None
-    deny: Annotated[
-        Words | None, Meta(description="A command that never runs, by its first words.")
-    ] = None
+    deny: Annotated[Words | None, Meta(description="First words of a command that never runs.")] = (
+        None
+    )
     match: Annotated[
-        tuple[Text, ...], Meta(description="Commands this rule must match, checked when loaded.")
+        tuple[Text, ...],
+        Meta(
+            description="Example commands that this rule must match; checked when the settings load."
+        ),
     ] = ()
     not_match: Annotated[
         tuple[Text, ...],
-        Meta(description="Commands this rule must not match, checked when loaded."),
+        Meta(
+            description="Example commands that this rule must not match; checked when the settings load."
+        ),
     ] = ()
-    why: Annotated[Text | None, Meta(description="The reason, told to the agent.")] = None
+    why: Annotated[Text | None, Meta(description="The reason, shown to the agent.")] = None
 
 
 class ApprovalRules(Table, frozen=True, kw_only=True):
     rules: Annotated[
-        tuple[ApprovalRule, ...], Meta(description="What agents may run without being asked about.")
+        tuple[ApprovalRule, ...],
+        Meta(description="Which commands agents may run, need approval for, or may not run."),
     ] = ()
 
 
@@ -54,16 +60,16 @@ class Sandbox(Table, frozen=True, kw_only=True):
     mode: Annotated[
         SandboxMode,
         Meta(
-            description="auto and on refuse unattended runs where no sandbox works; off runs without."
+            description="auto and on refuse unattended runs if no sandbox works; off runs without a sandbox."
         ),
     ] = SandboxMode.AUTO
     read: Annotated[
-        tuple[Text, ...], Meta(description="Further paths shown read-only in the sandbox.")
+        tuple[Text, ...], Meta(description="Additional paths that are readable in the sandbox.")
     ] = ()
     network: Annotated[
         Network,
         Meta(
-            description="What agents and checks can reach from the sandbox; model-only is refused: not yet."
+            description="Network access of agents and checks in the sandbox. model-only isn't implemented and is refused."
         ),
     ] = Network.FULL
 
@@ -72,72 +78,81 @@ class Server(Table, frozen=True, kw_only=True):
     host: Annotated[Text, Meta(description="The address the control room listens on.")] = (
         "127.0.0.1"
     )
-    port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 for any that is free.")] = (
-        7373
-    )
+    port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 picks a free one.")] = 7373
     hosts: Annotated[
-        tuple[Text, ...], Meta(description="Further names it is called by, as behind a proxy.")
+        tuple[Text, ...],
+        Meta(description="Additional host names of the control room, for example behind a proxy."),
     ] = ()
     tls_cert: Annotated[
-        Text | None, Meta(description="A certificate file: other machines need TLS or a proxy.")
+        Text | None,
+        Meta(description="TLS certificate file. Access from other machines needs TLS or a proxy."),
     ] = None
-    tls_key: Annotated[Text | None, Meta(description="The certificate's private key file.")] = None
+    tls_key: Annotated[Text | None, Meta(description="Private key file of the certificate.")] = None
     behind_proxy: Annotated[
-        bool, Meta(description="A proxy of yours in front of it does TLS; it must pass Host on.")
+        bool, Meta(description="Your own proxy terminates TLS. It must forward the Host header.")
     ] = False
 
 
 class Notify(Table, frozen=True, kw_only=True):
     sounds: Annotated[
-        bool, Meta(description="Sounds in the browser, and the bell of a terminal.")
+        bool, Meta(description="Play sounds in the browser and ring the terminal bell.")
     ] = True
-    desktop: Annotated[bool, Meta(description="Desktop notifications.")] = True
+    desktop: Annotated[bool, Meta(description="Show desktop notifications.")] = True
     urls: Annotated[
         tuple[Text, ...],
-        Meta(description="Further places to notify: https addresses, or those of apprise."),
+        Meta(description="Additional receivers: https addresses or apprise addresses."),
     ] = ()
     private: Annotated[
-        bool, Meta(description="Whether `urls` may lead to this machine or your own network.")
+        bool, Meta(description="Allow `urls` that lead to this machine or your own network.")
     ] = False
     quiet: Annotated[
         Hours | None,
-        Meta(description="Hours in which only what needs you is told, as 22:00-07:00."),
+        Meta(
+            description="Quiet hours, for example 22:00-07:00: only alerts that need you are sent."
+        ),
     ] = None
     zone: Annotated[
         ZoneName | None,
-        Meta(description="The time zone of `quiet`, as Europe/Berlin; else this machine's."),
+        Meta(
+            description="Time zone of `quiet`, for example Europe/Berlin. Default: this machine's."
+        ),
     ] = None
 
 
 class Traces(Table, frozen=True, kw_only=True):
-    on: Annotated[
-        bool, Meta(description="Send spans of what happens to OpenTelemetry; needs allstop[otel].")
-    ] = False
+    on: Annotated[bool, Meta(description="Send spans to OpenTelemetry. Needs allstop[otel].")] = (
+        False
+    )
     endpoint: Annotated[
         Text | None,
-        Meta(description="Where to, as http://127.0.0.1:4318; else what OTEL_… variables say."),
+        Meta(
+            description="Receiver, for example http://127.0.0.1:4318. Default: the OTEL_… variables."
+        ),
     ] = None
     content: Annotated[
-        bool, Meta(description="Send what people and agents say, too, not only names and numbers.")
+        bool,
+        Meta(description="Include the texts of people and agents, not only names and numbers."),
     ] = False
 
 
 class Hooks(Table, frozen=True, kw_only=True):
-    """Commands run on this machine, outside the sandbox, as the person who started it."""
+    """Commands run on this machine, outside the sandbox, as the user who started Allstop."""
 
-    pre_start: Annotated[Text | None, Meta(description="Before a task starts.")] = None
-    post_complete: Annotated[Text | None, Meta(description="After a task is verified.")] = None
-    pre_merge: Annotated[Text | None, Meta(description="Before a merge.")] = None
-    post_merge: Annotated[Text | None, Meta(description="After a merge.")] = None
-    on_conflict: Annotated[Text | None, Meta(description="When a merge meets a conflict.")] = None
-    on_pause: Annotated[Text | None, Meta(description="When a run pauses.")] = None
-    on_error: Annotated[Text | None, Meta(description="When a task fails.")] = None
+    pre_start: Annotated[Text | None, Meta(description="Runs before a task starts.")] = None
+    post_complete: Annotated[Text | None, Meta(description="Runs after a task is verified.")] = None
+    pre_merge: Annotated[Text | None, Meta(description="Runs before a merge.")] = None
+    post_merge: Annotated[Text | None, Meta(description="Runs after a merge.")] = None
+    on_conflict: Annotated[Text | None, Meta(description="Runs when a merge has a conflict.")] = (
+        None
+    )
+    on_pause: Annotated[Text | None, Meta(description="Runs when a run pauses.")] = None
+    on_error: Annotated[Text | None, Meta(description="Runs when a task fails.")] = None
 
 
 class Store(Table, frozen=True, kw_only=True):
     url: Annotated[
         StoreAddress,
         Meta(
-            description='"sqlite" in .allstop/; "postgresql://…" for a fleet is refused: not yet.'
+            description='"sqlite": a database in .allstop/. "postgresql://…" isn\'t implemented and is refused.'
         ),
     ] = "sqlite"

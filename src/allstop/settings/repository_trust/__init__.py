@@ -1,1 +1,1 @@
-"""Trust: what a repository's settings may not decide alone."""
+"""Repository trust: sensitive settings of a repository need a person's acceptance."""

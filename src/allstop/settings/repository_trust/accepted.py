@@ -1,4 +1,4 @@
-"""Which repositories' sensitive settings a person has accepted, word for word."""
+"""Accepted settings: digests of the sensitive settings that a person trusts, by repository."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from allstop.settings.repository_trust.sensitive import sensitive_part
 
 class _Trusted(Struct, frozen=True, kw_only=True):
     repositories: dict[str, str | tuple[str, ...]] = {}
-    """The digests of the sensitive parts, by the repository's real path."""
+    """Digests of the sensitive parts, by the repository's real path."""
 
 
 def digest(document: Document) -> str:
-    """The same for any order of keys, and for any change of a setting that isn't sensitive."""
+    """The digest of the sensitive settings; independent of key order and other settings."""
     import hashlib
 
     canonical = json.encode(sensitive_part(document), order="deterministic")
@@ -28,15 +28,15 @@ def digest(document: Document) -> str:
 
 
 def is_trusted(trust_file: Path, repository: Path, document: Document) -> bool:
-    """A damaged or missing trust file trusts nothing."""
+    """Whether the sensitive settings were accepted. A damaged or missing trust file trusts nothing."""
     accepted = _read(trust_file).repositories.get(_name(repository), ())
     return digest(document) in ((accepted,) if isinstance(accepted, str) else accepted)
 
 
 def trust(trust_file: Path, repository: Path, *documents: Document) -> None:
-    """Accept the sensitive parts as they are now; they replace what was accepted before.
+    """Accept the sensitive parts of the documents; they replace those accepted before.
 
-    There are two where the checkout's file and the target branch's ask for different things.
+    There are two documents if the checkout's file and the target branch's differ.
     """
     _change(trust_file, repository, tuple(dict.fromkeys(map(digest, documents))))
 
@@ -47,7 +47,7 @@ def distrust(trust_file: Path, repository: Path) -> None:
 
 def _change(trust_file: Path, repository: Path, digests: tuple[str, ...]) -> None:
     trust_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _alone(trust_file):
+    with _locked(trust_file):
         repositories = {**_read(trust_file).repositories}
         repositories.pop(_name(repository), None)
         if digests:
@@ -67,7 +67,7 @@ def _read(trust_file: Path) -> _Trusted:
 
 
 def _write(trust_file: Path, trusted: _Trusted) -> None:
-    """At once or not at all, and readable by nobody else at any time."""
+    """Write atomically, readable only by the owner at any time."""
     fresh = trust_file.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -79,8 +79,8 @@ def _write(trust_file: Path, trusted: _Trusted) -> None:
 
 
 @contextmanager
-def _alone(trust_file: Path) -> Iterator[None]:
-    """Two people's terminals may trust two repositories in the same moment."""
+def _locked(trust_file: Path) -> Iterator[None]:
+    """Hold the file lock: two processes may change the file at the same time."""
     with trust_file.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

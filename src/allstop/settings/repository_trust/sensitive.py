@@ -1,9 +1,8 @@
-"""Settings a repository may ask for but not decide: the list, and the reason for each.
+"""Sensitive settings: the keys that a repository can't set without trust, each with the reason.
 
-They make something run on this machine outside the sandbox, open the sandbox, hand a key or
-login to somebody else, or loosen a limit that the person has set. An agent can change the file:
-without this it could allow itself more. What runs inside the sandbox (setup, checks) is not
-among them.
+They run something outside the sandbox, open the sandbox, pass a key or login to another party,
+or loosen a limit of the person. An agent can edit allstop.toml and could otherwise give itself
+more rights. Commands inside the sandbox (setup, checks) aren't sensitive.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ LOCAL_ADDRESS = re.compile(
 _LOCAL_HOST = re.compile(r"localhost|::1|127\.\d+\.\d+\.\d+")
 
 
-class Claim(Struct, frozen=True, kw_only=True):
-    """What a repository's file asks for, beside what would hold without that file."""
+class Request(Struct, frozen=True, kw_only=True):
+    """A value in a repository's file, and the value without that file."""
 
     value: object
     without: object
     driver: str | None
-    """Of the agent whose setting it is."""
+    """The driver of the agent that the setting belongs to."""
     is_yours: bool
     """Whether that agent exists without the repository's file."""
     home: Path
@@ -40,75 +39,77 @@ class Claim(Struct, frozen=True, kw_only=True):
 class Sensitive(Struct, frozen=True, kw_only=True):
     key: tuple[str, ...]
     why: str
-    needs_trust: Callable[[Claim], bool]
+    needs_trust: Callable[[Request], bool]
 
 
-def _always(claim: Claim) -> bool:
-    return bool(claim.value)
+def _always(request: Request) -> bool:
+    return bool(request.value)
 
 
-def _differs(claim: Claim) -> bool:
-    return claim.value != claim.without
+def _differs(request: Request) -> bool:
+    return request.value != request.without
 
 
-def _adds(claim: Claim) -> bool:
-    return any(each not in _items(claim.without) for each in _items(claim.value))
+def _adds(request: Request) -> bool:
+    return any(each not in _items(request.without) for each in _items(request.value))
 
 
-def _further_than(order: tuple[str, ...]) -> Callable[[Claim], bool]:
-    def needs_trust(claim: Claim) -> bool:
-        return order.index(str(claim.value)) > order.index(str(claim.without))
+def _further_than(order: tuple[str, ...]) -> Callable[[Request], bool]:
+    def needs_trust(request: Request) -> bool:
+        return order.index(str(request.value)) > order.index(str(request.without))
 
     return needs_trust
 
 
-def _changes_yours(claim: Claim) -> bool:
-    return claim.without is not UNSET and _differs(claim)
+def _changes_yours(request: Request) -> bool:
+    return request.without is not UNSET and _differs(request)
 
 
-def _runs_with_your_keys(claim: Claim) -> bool:
-    """A program of its own for an agent that has no key and no login is just a sandboxed program."""
-    if not _differs(claim):
+def _runs_with_your_keys(request: Request) -> bool:
+    """A `command` agent without key and login is only a sandboxed program."""
+    if not _differs(request):
         return False
-    return claim.driver != Driver.COMMAND or claim.is_yours or _shows_your_files(claim)
+    return request.driver != Driver.COMMAND or request.is_yours or _shows_your_files(request)
 
 
-def _shows_your_files(claim: Claim) -> bool:
-    """Whether the program, which the sandbox must show, is a file in the person's home."""
-    program = str(next(iter(_items(claim.value)), ""))
+def _shows_your_files(request: Request) -> bool:
+    """Whether the program, which the sandbox must expose, is in the person's home folder."""
+    program = str(next(iter(_items(request.value)), ""))
     if "/" not in program or program.startswith("~"):
         return "/" in program
-    file = (claim.repository / program).resolve()
-    in_home = file.is_relative_to(claim.home.resolve())
-    return in_home and not file.is_relative_to(claim.repository.resolve())
+    file = (request.repository / program).resolve()
+    in_home = file.is_relative_to(request.home.resolve())
+    return in_home and not file.is_relative_to(request.repository.resolve())
 
 
-def _leads_away(claim: Claim) -> bool:
-    return _differs(claim) and (claim.is_yours or not LOCAL_ADDRESS.fullmatch(str(claim.value)))
+def _is_foreign_address(request: Request) -> bool:
+    return _differs(request) and (
+        request.is_yours or not LOCAL_ADDRESS.fullmatch(str(request.value))
+    )
 
 
-def _takes_another_key(claim: Claim) -> bool:
-    if claim.is_yours or claim.driver is None:
-        return _differs(claim)
-    return claim.value not in ("", STANDARD_KEY.get(Driver(claim.driver)))
+def _takes_another_key(request: Request) -> bool:
+    if request.is_yours or request.driver is None:
+        return _differs(request)
+    return request.value not in ("", STANDARD_KEY.get(Driver(request.driver)))
 
 
-def _is_reachable(claim: Claim) -> bool:
-    return _differs(claim) and not _LOCAL_HOST.fullmatch(str(claim.value))
+def _is_reachable(request: Request) -> bool:
+    return _differs(request) and not _LOCAL_HOST.fullmatch(str(request.value))
 
 
-def _allows_more(claim: Claim) -> bool:
-    allows = [rule for rule in _items(claim.value) if isinstance(rule, dict) and "allow" in rule]
-    dropped = [rule for rule in _items(claim.without) if rule not in _items(claim.value)]
-    return bool(dropped) or any(rule not in _items(claim.without) for rule in allows)
+def _allows_more(request: Request) -> bool:
+    allows = [rule for rule in _items(request.value) if isinstance(rule, dict) and "allow" in rule]
+    dropped = [rule for rule in _items(request.without) if rule not in _items(request.value)]
+    return bool(dropped) or any(rule not in _items(request.without) for rule in allows)
 
 
-def _loosens(claim: Claim) -> bool:
-    """Whether it is more than the person allows; who allows nothing in particular loses nothing."""
+def _loosens(request: Request) -> bool:
+    """Whether a limit exceeds the person's own; without an own limit nothing is loosened."""
     numbers = (int, float)
-    if not isinstance(claim.value, numbers) or not isinstance(claim.without, numbers):
+    if not isinstance(request.value, numbers) or not isinstance(request.without, numbers):
         return False
-    return claim.value > claim.without
+    return request.value > request.without
 
 
 def _items(value: object) -> list[object]:
@@ -140,7 +141,7 @@ SENSITIVE: tuple[Sensitive, ...] = (
         needs_trust=_further_than(_MODES),
     ),
     Sensitive(
-        key=("sandbox", "read"), why="shows further files of yours to agents", needs_trust=_adds
+        key=("sandbox", "read"), why="exposes more of your files to agents", needs_trust=_adds
     ),
     Sensitive(
         key=("sandbox", "network"),
@@ -149,52 +150,52 @@ SENSITIVE: tuple[Sensitive, ...] = (
     ),
     Sensitive(
         key=("workspace", "link"),
-        why="shows further folders of your checkout to agents, wherever they lead",
+        why="exposes more folders of your checkout to agents, even if they are symbolic links",
         needs_trust=_adds,
     ),
     Sensitive(
         key=("workspace", "copy"),
-        why="shows further untracked files of your checkout to agents",
+        why="exposes more untracked files of your checkout to agents",
         needs_trust=_adds,
     ),
     Sensitive(
         key=("approvals", "rules"),
-        why="lets agents run commands you would be asked about, or drops a rule of yours",
+        why="lets agents run commands without asking you, or removes one of your rules",
         needs_trust=_allows_more,
     ),
     Sensitive(
         key=("auto", "guarded_files"),
-        why="lets agents change what steers CI, hooks or other agents without your look",
+        why="lets agents change files that control CI, hooks or other agents without your review",
         needs_trust=_further_than(_GUARDED),
     ),
     Sensitive(
         key=("agents", "*", "driver"),
-        why="puts another program behind an agent of yours",
+        why="replaces the program of one of your agents",
         needs_trust=_changes_yours,
     ),
     Sensitive(
         key=("agents", "*", "command"),
-        why="runs a program with your key or login, or shows one from your home to the sandbox",
+        why="runs a program with your key or login, or exposes one from your home folder",
         needs_trust=_runs_with_your_keys,
     ),
     Sensitive(
         key=("agents", "*", "base_url"),
-        why="sends your key and everything said to another address",
-        needs_trust=_leads_away,
+        why="sends your key and all messages to another address",
+        needs_trust=_is_foreign_address,
     ),
     Sensitive(
         key=("agents", "*", "api_key_env"),
-        why="hands a variable of yours to whoever is behind this agent",
+        why="passes one of your environment variables to this agent's provider",
         needs_trust=_takes_another_key,
     ),
     Sensitive(
         key=("agents", "*", "mode"),
-        why="can let an agent do what it would ask you about",
+        why="can let an agent act without asking you",
         needs_trust=_always,
     ),
     Sensitive(
         key=("agents", "*", "account"),
-        why="chooses which of your logins the agent gets",
+        why="chooses which of your logins the agent uses",
         needs_trust=_differs,
     ),
     Sensitive(
@@ -204,7 +205,7 @@ SENSITIVE: tuple[Sensitive, ...] = (
     ),
     Sensitive(
         key=("agents", "*", "pass_env"),
-        why="hands variables of yours to an agent",
+        why="passes your environment variables to an agent",
         needs_trust=_adds,
     ),
     Sensitive(
@@ -219,7 +220,7 @@ SENSITIVE: tuple[Sensitive, ...] = (
     ),
     Sensitive(
         key=("traces", "on"),
-        why="sends what happens here to another program",
+        why="sends traces of your runs to another program",
         needs_trust=_differs,
     ),
     Sensitive(
@@ -229,7 +230,7 @@ SENSITIVE: tuple[Sensitive, ...] = (
     ),
     Sensitive(
         key=("traces", "content"),
-        why="sends what people and agents say to another program",
+        why="sends the texts of people and agents to another program",
         needs_trust=_differs,
     ),
     Sensitive(
@@ -239,50 +240,47 @@ SENSITIVE: tuple[Sensitive, ...] = (
     ),
     Sensitive(
         key=("server", "hosts"),
-        why="lets the control room be called by further names",
+        why="accepts more host names for the control room",
         needs_trust=_adds,
     ),
     Sensitive(
         key=("server", "behind_proxy"),
-        why="lets the control room be reached without TLS of its own",
+        why="lets other machines reach the control room without its own TLS",
         needs_trust=_always,
     ),
     Sensitive(
         key=("server", "tls_cert"),
-        why="decides by which certificate the control room is known",
+        why="chooses the certificate of the control room",
         needs_trust=_differs,
     ),
     Sensitive(
         key=("server", "tls_key"),
-        why="decides by which certificate the control room is known",
+        why="chooses the certificate of the control room",
         needs_trust=_differs,
     ),
     Sensitive(
         key=("store", "url"),
-        why="keeps everything that happens in a database you didn't choose",
+        why="stores the journal in a database you didn't choose",
         needs_trust=_differs,
     ),
     Sensitive(
         key=("prices", "*"),
-        why="says what models cost, and so how much of your budget is used",
+        why="sets the prices of models, and so how much of your budget is used",
         needs_trust=_differs,
     ),
     Sensitive(
         key=("agents", "*", "flat_rate"),
-        why="counts no money for this agent, whatever your budget",
+        why="counts no costs for this agent, regardless of your budget",
         needs_trust=_always,
     ),
-    *(
-        Sensitive(key=key, why="allows more than you allow", needs_trust=_loosens)
-        for key in _LIMITS
-    ),
+    *(Sensitive(key=key, why="exceeds your own limit", needs_trust=_loosens) for key in _LIMITS),
 )
 
 
 def occurrences(
     document: Document, key: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Each value of the document that a key of the list names, with its whole path."""
+    """The values in the document that match a key pattern, with their paths."""
     head, *rest = key
     for name in list(document) if head == "*" else [head] * (head in document):
         value = document[name]
@@ -294,7 +292,7 @@ def occurrences(
 
 
 def sensitive_part(document: Document) -> Document:
-    """Just what the list names, in the document's own shape."""
+    """The sensitive values of the document, in its own shape."""
     part: Document = {}
     for sensitive in SENSITIVE:
         for path, value in occurrences(document, sensitive.key):
@@ -302,9 +300,9 @@ def sensitive_part(document: Document) -> Document:
     return part
 
 
-@lru_cache(maxsize=2048)  # asked for each setting that is listed
+@lru_cache(maxsize=2048)  # called for each listed setting
 def reason_for(path: tuple[str, ...]) -> str:
-    """Why this setting may need to be accepted; "" where it never does."""
+    """Why this setting may need trust; "" if it never does."""
     for sensitive in SENSITIVE:
         fits = (part in ("*", name) for part, name in zip(sensitive.key, path, strict=False))
         if len(path) >= len(sensitive.key) and all(fits):

@@ -1,4 +1,4 @@
-"""What of a repository's file doesn't count until the person has accepted it."""
+"""Withheld settings: the parts of a repository's file that need trust and aren't in force."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from allstop.settings.key_path import Document, dotted, put, table_at, value_at
 from allstop.settings.model import STANDARD_KEY
 from allstop.settings.origins import RepositoryFile, source_of
-from allstop.settings.repository_trust.sensitive import SENSITIVE, Claim, occurrences
+from allstop.settings.repository_trust.sensitive import SENSITIVE, Request, occurrences
 from allstop.settings.schema import default_at, kind_at, merges
 from allstop.settings.sources.layers import Layer, merged, origin_of
 
@@ -18,7 +18,7 @@ HINT = "run `allstop trust` to accept it"
 
 
 class Untrusted(Struct, frozen=True, kw_only=True):
-    """A setting that is asked for and not in force."""
+    """A setting in the repository's file that isn't in force."""
 
     key: str
     file: str
@@ -30,78 +30,78 @@ class Untrusted(Struct, frozen=True, kw_only=True):
         return f"{self.file}:{self.line}: {self.key}: {self.why} ({self.hint})"
 
 
-class Sides(Struct, frozen=True, kw_only=True):
-    """A repository's layer among the others, and where things are on this machine."""
+class LayerStack(Struct, frozen=True, kw_only=True):
+    """The repository's layer, the weaker and stronger layers, and the folders of this machine."""
 
-    asked: Layer
+    project: Layer
     weaker: tuple[Layer, ...] = ()
     stronger: tuple[Layer, ...] = ()
     home: Path
     repository: Path
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class TrustedLayer(Struct, frozen=True, kw_only=True):
     layer: Layer
     untrusted: tuple[Untrusted, ...]
 
 
-def withhold(sides: Sides) -> Kept:
-    """The repository's layer without what needs trust."""
-    without = merged(layer.document for layer in (*sides.weaker, *sides.stronger))
-    withheld = dict(_withheld(sides, without))
-    unkeyed = set(_unkeyed(sides, without)) - withheld.keys()
-    untrusted = [_untrusted(sides, path, path, why) for path, why in withheld.items()]
+def withhold(stack: LayerStack) -> TrustedLayer:
+    """The repository's layer without the settings that need trust."""
+    without = merged(layer.document for layer in (*stack.weaker, *stack.stronger))
+    withheld = dict(_withheld(stack, without))
+    keyless = set(_keyless_addresses(stack, without)) - withheld.keys()
+    untrusted = [_untrusted(stack, path, path, why) for path, why in withheld.items()]
     untrusted += [
-        _untrusted(sides, _key_of(path), path, _NO_KEY)
-        for path in unkeyed
+        _untrusted(stack, _key_of(path), path, _NO_KEY)
+        for path in keyless
         if _key_of(path) not in withheld
     ]
-    document = _without(sides.asked.document, withheld)
-    for path in unkeyed:
+    document = _without(stack.project.document, withheld)
+    for path in keyless:
         put(document, _key_of(path), "")
-    return Kept(
-        layer=structs.replace(sides.asked, document=document),
+    return TrustedLayer(
+        layer=structs.replace(stack.project, document=document),
         untrusted=tuple(sorted(untrusted, key=lambda each: (each.line, each.key))),
     )
 
 
-_NO_KEY = "your key is not sent to an address the repository chose"
+_NO_KEY = "your key isn't sent to an address that the repository chose"
 
 _MAKES_IT_YOURS = ("driver", "command", "base_url", "api_key_env", "account", "env", "pass_env")
 
 
-def _withheld(sides: Sides, without: Document) -> Iterator[tuple[tuple[str, ...], str]]:
+def _withheld(stack: LayerStack, without: Document) -> Iterator[tuple[tuple[str, ...], str]]:
     for sensitive in SENSITIVE:
-        for path, value in occurrences(sides.asked.document, sensitive.key):
-            if _is_overridden(sides, path):
+        for path, value in occurrences(stack.project.document, sensitive.key):
+            if _is_overridden(stack, path):
                 continue
-            if sensitive.needs_trust(_claim(sides, without, path, value)):
+            if sensitive.needs_trust(_request(stack, without, path, value)):
                 yield path, sensitive.why
 
 
-def _claim(sides: Sides, without: Document, path: tuple[str, ...], value: object) -> Claim:
+def _request(stack: LayerStack, without: Document, path: tuple[str, ...], value: object) -> Request:
     agent = path[:2] if path[0] == "agents" else ()
     yours = table_at(without, agent) if agent else {}
-    driver = yours.get("driver") or value_at(sides.asked.document, (*agent, "driver"))
-    return Claim(
+    driver = yours.get("driver") or value_at(stack.project.document, (*agent, "driver"))
+    return Request(
         value=value,
         without=value_at(without, path, default_at(path)),
         driver=driver if isinstance(driver, str) else None,
         is_yours=any(key in yours for key in _MAKES_IT_YOURS),
-        home=sides.home,
-        repository=sides.repository,
+        home=stack.home,
+        repository=stack.repository,
     )
 
 
-def _unkeyed(sides: Sides, without: Document) -> Iterator[tuple[str, ...]]:
-    """Local addresses, which are harmless but for the key that would be sent to them.
+def _keyless_addresses(stack: LayerStack, without: Document) -> Iterator[tuple[str, ...]]:
+    """Local addresses, which are harmless only if no key is sent to them.
 
-    A process in the sandbox can listen on one as long as it shares the network.
+    A sandboxed process that shares the network could listen on such an address.
     """
-    for path, value in occurrences(sides.asked.document, ("agents", "*", "base_url")):
-        driver = value_at(sides.asked.document, (*path[:2], "driver"))
+    for path, value in occurrences(stack.project.document, ("agents", "*", "base_url")):
+        driver = value_at(stack.project.document, (*path[:2], "driver"))
         differs = value != value_at(without, path)
-        if driver in STANDARD_KEY and differs and not _is_overridden(sides, path):
+        if driver in STANDARD_KEY and differs and not _is_overridden(stack, path):
             yield path
 
 
@@ -112,21 +112,23 @@ def _key_of(path: tuple[str, ...]) -> tuple[str, ...]:
 _ABSENT = object()
 
 
-def _is_overridden(sides: Sides, path: tuple[str, ...]) -> bool:
+def _is_overridden(stack: LayerStack, path: tuple[str, ...]) -> bool:
     kind = kind_at(path)
     if kind is None or merges(kind):
         return False
-    return any(value_at(each.document, path, _ABSENT) is not _ABSENT for each in sides.stronger)
+    return any(value_at(each.document, path, _ABSENT) is not _ABSENT for each in stack.stronger)
 
 
-def _untrusted(sides: Sides, key: tuple[str, ...], written: tuple[str, ...], why: str) -> Untrusted:
-    origin = origin_of((sides.asked,), written)
+def _untrusted(
+    stack: LayerStack, key: tuple[str, ...], written: tuple[str, ...], why: str
+) -> Untrusted:
+    origin = origin_of((stack.project,), written)
     line = origin.line if isinstance(origin, RepositoryFile) else 1
     return Untrusted(key=dotted(key), file=source_of(origin), line=line, why=why)
 
 
 def _without(document: Document, paths: Iterable[tuple[str, ...]]) -> Document:
-    """A copy; what it shares with the original is never changed."""
+    """A copy without the given paths."""
     gone = set(paths)
 
     def copy(table: Document, path: tuple[str, ...]) -> Document:

@@ -1,1 +1,1 @@
-"""Where settings come from: defaults, files, variables, flags."""
+"""Sources of settings: files, environment variables and flags, merged as layers."""

@@ -1,4 +1,4 @@
-"""What the settings need to know about the person and the machine."""
+"""The environment of the settings: home folder and environment variables."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @property
     def user_file(self) -> Path:
-        """The person's own settings, for all repositories."""
+        """The user's own settings, for all repositories."""
         return self._base("XDG_CONFIG_HOME", ".config") / "allstop" / "config.toml"
 
     @property
     def trust_file(self) -> Path:
-        """Which repositories' settings the person has accepted."""
+        """The accepted settings of repositories."""
         return self._base("XDG_STATE_HOME", ".local/state") / "allstop" / "trust.json"
 
     def _base(self, variable: str, default: str) -> Path:
-        """A relative path is not valid there and is to be ignored, says the XDG specification."""
+        """The XDG specification says to ignore relative paths."""
         given = Path(self.variables.get(variable, ""))
         return given if given.is_absolute() else self.home / default
 
 
 def this_environment() -> Environment:
-    """That of the running process."""
+    """The environment of the running process."""
     import os
 
     return Environment(home=Path.home(), variables=dict(os.environ))

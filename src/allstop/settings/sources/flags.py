@@ -1,4 +1,4 @@
-"""Settings given by the caller, as a dotted key and a value."""
+"""The layer of flags: settings given by the caller as dotted keys and values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from allstop.settings.origins import Flag, source_of
 from allstop.settings.problems import Problem, did_you_mean
 from allstop.settings.schema import fixed_keys, kind_at
 from allstop.settings.sources.layers import Layer
-from allstop.settings.sources.single_values import Said, layer_of
+from allstop.settings.sources.single_values import GivenValue, values_layer
 from allstop.settings.sources.text_values import read_text
 
 
 def flags_layer(flags: Mapping[str, object]) -> Layer:
-    """None means that the flag wasn't given. Text is read by the kind of its key."""
-    said: list[Said] = []
+    """None means that the flag wasn't given. Strings are parsed by the type of their key."""
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     for flag, value in flags.items():
         if value is None:
@@ -30,12 +30,12 @@ def flags_layer(flags: Mapping[str, object]) -> Layer:
             problems.append(_unknown(flag))
             continue
         plain = read_text(value, kind) if isinstance(value, str) else _plain(value)
-        said.append(Said(origin=Flag(), key=key, value=plain))
-    return layer_of(said, problems)
+        given.append(GivenValue(origin=Flag(), key=key, value=plain))
+    return values_layer(given, problems)
 
 
 def _plain(value: object) -> object:
-    """As TOML would give it: lists for tuples, texts for choices and paths."""
+    """The value as TOML types: lists for tuples, strings for enums and paths."""
     return _lists(to_builtins(value, enc_hook=str, builtin_types=()))
 
 

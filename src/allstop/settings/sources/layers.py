@@ -1,4 +1,4 @@
-"""What each source says, from the weakest to the strongest, and all of them as one."""
+"""Layers: the settings of each source, merged from the weakest to the strongest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.inspect import Type
 
-from allstop.settings.aliases import clashes, rename
+from allstop.settings.aliases import duplicates, rename
 from allstop.settings.files.settings_file import Missing, Text, Unreadable
 from allstop.settings.files.toml_lines import line_of
 from allstop.settings.key_path import Document, KeyPath, value_at
@@ -20,15 +20,15 @@ from allstop.settings.validation import check
 
 
 class Layer(Struct, frozen=True, kw_only=True):
-    """The settings of one source, each under its own name."""
+    """The settings of one source, with aliases replaced."""
 
     document: Document = {}
     origins: Mapping[KeyPath, Origin] = {}
     problems: tuple[Problem, ...] = ()
     faulty: frozenset[KeyPath] = frozenset()
-    """Where its problems are."""
+    """The paths of its problems."""
     is_complete: bool = True
-    """False where the source couldn't be read, so that nothing is known about it."""
+    """False if the source couldn't be read."""
 
 
 FileOrigin = type[UserFile] | type[RepositoryFile]
@@ -59,7 +59,7 @@ def _text_layer(content: Text, origin: Callable[[int], Origin]) -> Layer:
     checked = check(content.document)
     renamed = rename(checked.document)
     faults = sorted(
-        (*checked.faults, *clashes(content.document)),
+        (*checked.faults, *duplicates(content.document)),
         key=lambda fault: line_of(content.lines, fault.path),
     )
     origins: dict[KeyPath, Origin] = {path: origin(line) for path, line in content.lines.items()}
@@ -76,7 +76,7 @@ def _text_layer(content: Text, origin: Callable[[int], Origin]) -> Layer:
 
 
 def merged(documents: Iterable[Document]) -> Document:
-    """Tables key by key; lists, entries and plain values of a stronger document replace."""
+    """Merge tables key by key; other values of a stronger document replace weaker ones."""
     empty: Document = {}
     return reduce(lambda low, high: _merge(low, high, root()), documents, empty)
 
@@ -97,7 +97,7 @@ _ABSENT = object()
 
 
 def origin_of(layers: Sequence[Layer], path: KeyPath) -> Origin:
-    """Where the effective value was said; the strongest layer is the last one."""
+    """The origin of the effective value; the last layer is the strongest."""
     for layer in reversed(layers):
         if value_at(layer.document, path, _ABSENT) is not _ABSENT:
             return _nearest_origin(layer, path)

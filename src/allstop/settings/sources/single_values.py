@@ -1,4 +1,4 @@
-"""Settings that are said one by one, in variables or flags, as a layer."""
+"""A layer of single values, from environment variables or flags."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from allstop.settings.sources.layers import Layer, merged
 from allstop.settings.validation import check
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class GivenValue(Struct, frozen=True, kw_only=True):
     origin: Variable | Flag
     key: tuple[str, ...]
     value: object
 
 
-def layer_of(said: Iterable[Said], problems: Iterable[Problem]) -> Layer:
-    """Each is checked alone, so that one mistake can't hide behind another."""
+def values_layer(given: Iterable[GivenValue], problems: Iterable[Problem]) -> Layer:
+    """Validate each value alone, so that one problem can't hide another."""
     documents: list[Document] = []
     origins: dict[KeyPath, Origin] = {}
     found = list(problems)
     faulty: set[KeyPath] = set()
-    for each in said:
+    for each in given:
         document: Document = {}
         put(document, each.key, each.value)
         checked = check(document)
@@ -43,6 +43,6 @@ def layer_of(said: Iterable[Said], problems: Iterable[Problem]) -> Layer:
     )
 
 
-def _given_twice(each: Said, first: Origin) -> Problem:
-    message = f"the same setting as {describe_origin(first)}, which is given too; keep one"
+def _given_twice(each: GivenValue, first: Origin) -> Problem:
+    message = f"duplicates {describe_origin(first)}; remove one of them"
     return locate(Fault(path=each.key, message=message), each.origin)

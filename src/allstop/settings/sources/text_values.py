@@ -1,4 +1,4 @@
-"""A setting written as plain text, read by the kind of its key."""
+"""Parses text values of environment variables and flags by the type of their key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
 def read_text(text: str, kind: Type) -> object:
-    """Text that can't be read is given back as it is: the check then says what was expected."""
+    """Text that can't be parsed is returned unchanged; validation then reports it."""
     stripped = text.strip()
     match bare(kind):
         case BoolType():

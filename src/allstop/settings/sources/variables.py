@@ -1,4 +1,4 @@
-"""Settings in environment variables: ALLSTOP_LOOP_MAX_PARALLEL=4."""
+"""The layer of environment variables, for example ALLSTOP_LOOP_MAX_PARALLEL=4."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from allstop.settings.origins import Variable
 from allstop.settings.problems import Problem, nearest
 from allstop.settings.schema import fixed_keys, kind_at
 from allstop.settings.sources.layers import Layer
-from allstop.settings.sources.single_values import Said, layer_of
+from allstop.settings.sources.single_values import GivenValue, values_layer
 from allstop.settings.sources.text_values import read_text
 
 PREFIX = "ALLSTOP_"
 
 NOT_SETTINGS = frozenset(
     {
+        "ALLSTOP_BENCH",
         "ALLSTOP_CHROMIUM",
         "ALLSTOP_HOME",
         "ALLSTOP_KILLS",
@@ -27,9 +28,9 @@ NOT_SETTINGS = frozenset(
         "ALLSTOP_WEB",
     }
 )
-"""Variables of this program that mean something else."""
+"""Variables of Allstop that aren't settings."""
 
-FACTS_OF_HOOKS = frozenset(
+HOOK_VARIABLES = frozenset(
     PREFIX + fact
     for fact in [
         "HOOK",
@@ -49,9 +50,9 @@ FACTS_OF_HOOKS = frozenset(
         "ITERATIONS",
     ]
 )
-"""What hooks are told; a hook may call this program."""
+"""Variables set for hooks; a hook may call Allstop itself."""
 
-_NOT_READ = NOT_SETTINGS | FACTS_OF_HOOKS
+_NOT_READ = NOT_SETTINGS | HOOK_VARIABLES
 
 _OTHER_NAMES = {
     "ALLSTOP_GUIDANCE_MODE": ("auto", "guidance"),
@@ -59,14 +60,14 @@ _OTHER_NAMES = {
 }
 
 _AGENT_KEYS = sorted(Agent.__struct_fields__, key=len, reverse=True)
-"""Longer ones first, because API_KEY_ENV also ends in ENV."""
+"""Longest first, because API_KEY_ENV also ends in ENV."""
 
 
 def variables_layer(variables: Mapping[str, str], agents: Iterable[str]) -> Layer:
-    """An empty variable counts as unset. `agents` are the names the files know."""
+    """An empty variable counts as unset. `agents` are the names in the files."""
     known = _known_names()
     by_name = {_as_variable(name): name for name in agents}
-    said: list[Said] = []
+    given: list[GivenValue] = []
     problems: list[Problem] = []
     for variable in sorted(variables):
         text = variables[variable]
@@ -80,8 +81,10 @@ def variables_layer(variables: Mapping[str, str], agents: Iterable[str]) -> Laye
         if key is None or kind is None:
             problems.append(_unknown(variable, known, by_name))
             continue
-        said.append(Said(origin=Variable(name=variable), key=key, value=read_text(text, kind)))
-    return layer_of(said, problems)
+        given.append(
+            GivenValue(origin=Variable(name=variable), key=key, value=read_text(text, kind))
+        )
+    return values_layer(given, problems)
 
 
 @cache
@@ -103,16 +106,16 @@ def _agent_key(variable: str, by_name: Mapping[str, str]) -> tuple[str, ...] | N
 
 
 def _unknown(variable: str, known: Iterable[str], agents: Iterable[str]) -> Problem:
-    """The prefix all of them share would make any two of them look alike."""
+    """Compare names without the common prefix, which would make all of them similar."""
     of_agents = (f"AGENTS_{name}_{key.upper()}" for name in agents for key in _AGENT_KEYS)
     candidates = (*(name.removeprefix(PREFIX) for name in known), *of_agents)
     close = nearest(variable.removeprefix(PREFIX), candidates)
     hint = None if close is None else f"did you mean {PREFIX}{close}?"
-    return Problem(file="environment", key=variable, message="names no setting", hint=hint)
+    return Problem(file="environment", key=variable, message="unknown setting", hint=hint)
 
 
 def _is_unicode(text: str) -> bool:
-    """Bytes that are none reach us as lone surrogates, which nothing can be written with."""
+    """Python maps invalid bytes to lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 

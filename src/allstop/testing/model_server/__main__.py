@@ -1,4 +1,4 @@
-"""python -m allstop.testing.model_server --port 0: prints its address and serves until it is ended."""
+"""Runs the model server: `python -m allstop.testing.model_server --port 0` prints its address."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from allstop.testing.model_server import Fault, Say, envelope, model_server
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(description="A model provider on the loopback.")
+    parser = argparse.ArgumentParser(description="A model provider on localhost.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--say", action="append", help="a reply; may be given several times")
-    parser.add_argument("--message", action="append", help="the same, as a room's envelope")
+    parser.add_argument(
+        "--message",
+        action="append",
+        help="a reply in a room's envelope; may be given several times",
+    )
     parser.add_argument("--fault", type=Fault, choices=list(Fault))
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each reply")
     chosen = parser.parse_args()

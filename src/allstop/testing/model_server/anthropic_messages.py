@@ -1,4 +1,4 @@
-"""Replies as Anthropic's Messages API sends them."""
+"""Encodes replies in the format of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from allstop.testing.model_server.replies import Asked, Call, Fault, Say
+from allstop.testing.model_server.replies import Call, Fault, ReceivedRequest, Say
 from allstop.testing.model_server.sse import Json, new_id, sse, tokens
 
 
 class Messages:
-    def __init__(self, asked: Asked, say: Say) -> None:
-        self._asked, self._say = asked, say
+    def __init__(self, request: ReceivedRequest, say: Say) -> None:
+        self._request, self._say = request, say
 
     def events(self) -> Iterator[str]:
         say = self._say
-        begun = {**self._message([]), "stop_reason": None, "usage": self._usage(1)}
-        yield self._event("message_start", message=begun)
+        start = {**self._message([]), "stop_reason": None, "usage": self._usage(1)}
+        yield self._event("message_start", message=start)
         yield self._event("ping")
         if say.fault is Fault.ERROR_EVENT:
             error = {"type": "overloaded_error", "message": "the zebra escaped"}
@@ -52,7 +52,7 @@ class Messages:
 
     def _blocks(self) -> list[Json]:
         say = self._say
-        forced = self._asked.body.get("tool_choice") or {}
+        forced = self._request.body.get("tool_choice") or {}
         if forced.get("type") == "tool" and not say.calls:
             return [_tool_use(Call(name=forced["name"], arguments=_arguments(say.whole)))]
         empty = say.fault in (Fault.EMPTY, Fault.REFUSAL) or not say.deltas
@@ -71,7 +71,7 @@ class Messages:
             "id": new_id("msg"),
             "type": "message",
             "role": "assistant",
-            "model": self._asked.model,
+            "model": self._request.model,
             "content": content,
             "stop_sequence": None,
         }

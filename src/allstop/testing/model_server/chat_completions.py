@@ -1,17 +1,17 @@
-"""Replies as chat completions send them."""
+"""Encodes replies in the format of chat completions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from allstop.testing.model_server.replies import Asked, Fault, Say
+from allstop.testing.model_server.replies import Fault, ReceivedRequest, Say
 from allstop.testing.model_server.sse import CREATED, Json, new_id, sse, tokens
 
 
 class Chat:
-    def __init__(self, asked: Asked, say: Say) -> None:
-        self._asked, self._say = asked, say
+    def __init__(self, request: ReceivedRequest, say: Say) -> None:
+        self._request, self._say = request, say
         self._id = new_id("chatcmpl")
 
     def events(self) -> Iterator[str]:
@@ -26,7 +26,7 @@ class Chat:
         if say.calls:
             yield self._chunk({"tool_calls": self._calls()})
         yield self._chunk({}, self._finish())
-        wants_usage = (self._asked.body.get("stream_options") or {}).get("include_usage")
+        wants_usage = (self._request.body.get("stream_options") or {}).get("include_usage")
         if wants_usage and say.fault is not Fault.NO_USAGE:
             for _ in range(2 if say.fault is Fault.DUPLICATE_USAGE else 1):
                 yield sse({**self._base("chat.completion.chunk"), "choices": [], **self._usage()})
@@ -56,18 +56,18 @@ class Chat:
         ]
 
     def _base(self, kind: str) -> Json:
-        return {"id": self._id, "object": kind, "created": CREATED, "model": self._asked.model}
+        return {"id": self._id, "object": kind, "created": CREATED, "model": self._request.model}
 
     def _chunk(self, delta: Json, finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return sse({**self._base("chat.completion.chunk"), "choices": [choice]})
 
     def _usage(self) -> Json:
-        read, said = tokens(self._say)
+        input_, output = tokens(self._say)
         usage = {
-            "prompt_tokens": read,
-            "completion_tokens": said,
-            "total_tokens": read + said,
+            "prompt_tokens": input_,
+            "completion_tokens": output,
+            "total_tokens": input_ + output,
             "prompt_tokens_details": {"cached_tokens": self._say.cached},
         }
         return {"usage": usage}

@@ -1,4 +1,4 @@
-"""Answering over HTTP/1.1, one request a connection."""
+"""Sends HTTP/1.1 responses, one per connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import ByteStream
 
 GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""The other side has closed."""
+"""Errors after the client has closed."""
 
 
 class Connection:
@@ -19,12 +19,12 @@ class Connection:
     async def head(
         self, status: int, headers: Mapping[str, str] | None = None, kind: str = "text/event-stream"
     ) -> None:
-        """Before a body of unknown length."""
+        """Send the head of a response of unknown length."""
         lines = {"content-type": kind, "transfer-encoding": "chunked", **(headers or {})}
         await self._stream.send(_head(status, lines))
 
     async def chunk(self, data: bytes) -> None:
-        if data:  # an empty one would be the end
+        if data:  # an empty chunk would end the response
             await self._stream.send(b"%x\r\n%b\r\n" % (len(data), data))
 
     async def end(self) -> None:
@@ -41,7 +41,7 @@ class Connection:
         await self._stream.send(_head(status, lines) + body)
 
     async def gone(self) -> None:
-        """Returns when the other side has closed."""
+        """Return when the client has closed."""
         with suppress(*GONE):
             while True:
                 await self._stream.receive()

@@ -1,4 +1,4 @@
-"""Answers that are errors, as each provider words them."""
+"""The error responses of each provider, by fault."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from allstop.testing.model_server.replies import Asked, Fault, Protocol, Refused
+from allstop.testing.model_server.replies import ErrorReply, Fault, Protocol, ReceivedRequest
 
 MODEL = "no-such-zebra"
 
 
-def refused(asked: Asked, fault: Fault | None) -> Refused | None:
-    """The error that stands for this fault; None where it shows only in the reply."""
+def error_reply(request: ReceivedRequest, fault: Fault | None) -> ErrorReply | None:
+    """The error response of a fault; None if the fault changes only the reply."""
     if fault is Fault.REDIRECT:
-        return Refused(307, {}, {"location": f"/elsewhere{asked.path}"})
+        return ErrorReply(307, {}, {"location": f"/elsewhere{request.path}"})
     if fault is Fault.NO_STRUCTURE:
-        return _no_structure(asked) if asked.wants_structure else None
-    return (_ANTHROPIC if asked.protocol is Protocol.MESSAGES else _OPENAI).get(fault)
+        return _no_structure(request) if request.wants_structure else None
+    return (_ANTHROPIC if request.protocol is Protocol.MESSAGES else _OPENAI).get(fault)
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:
@@ -31,21 +31,21 @@ def _openai(
     code: str | None = None,
     headers: dict[str, str] | None = None,
     param: str | None = None,
-) -> Refused:
+) -> ErrorReply:
     error = {"message": message, "type": kind, "param": param, "code": code}
-    return Refused(status, {"error": error}, headers or {})
+    return ErrorReply(status, {"error": error}, headers or {})
 
 
 def _anthropic(
     status: int, kind: str, message: str, headers: dict[str, str] | None = None
-) -> Refused:
+) -> ErrorReply:
     body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}
-    return Refused(status, body, headers or {})
+    return ErrorReply(status, body, headers or {})
 
 
 _BAD = "invalid_request_error"
 
-_OPENAI: Mapping[Fault | None, Refused] = {
+_OPENAI: Mapping[Fault | None, ErrorReply] = {
     Fault.UNAUTHORIZED: _openai(401, _BAD, "Incorrect API key provided", "invalid_api_key"),
     Fault.RATE_LIMITED: _openai(
         429,
@@ -69,7 +69,7 @@ _OPENAI: Mapping[Fault | None, Refused] = {
     Fault.NO_MODEL: _openai(404, _BAD, f"The model `{MODEL}` does not exist", "model_not_found"),
 }
 
-_ANTHROPIC: Mapping[Fault | None, Refused] = {
+_ANTHROPIC: Mapping[Fault | None, ErrorReply] = {
     Fault.UNAUTHORIZED: _anthropic(401, "authentication_error", "invalid x-api-key"),
     Fault.RATE_LIMITED: _anthropic(
         429,
@@ -88,15 +88,15 @@ _ANTHROPIC: Mapping[Fault | None, Refused] = {
 }
 
 
-def _no_structure(asked: Asked) -> Refused:
-    match asked.protocol:
+def _no_structure(request: ReceivedRequest) -> ErrorReply:
+    match request.protocol:
         case Protocol.RESPONSES:
             message = "Invalid parameter: 'text.format' is not supported with this model."
             return _openai(400, _BAD, message, param="text.format")
         case Protocol.CHAT:
             message = "'response_format' of type 'json_schema' is not supported"
             return _openai(400, _BAD, message, param="response_format")
-        case Protocol.MESSAGES if "output_config" in asked.body:
+        case Protocol.MESSAGES if "output_config" in request.body:
             message = "output_config.format: this model does not support structured outputs"
             return _anthropic(400, _BAD, message)
         case Protocol.MESSAGES:

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback that answers as model providers do, well or badly."""
+"""An HTTP server on localhost that answers as model providers do, correctly or with faults."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ from allstop.testing.model_server.anthropic_messages import Messages
 from allstop.testing.model_server.broken_replies import BROKEN
 from allstop.testing.model_server.chat_completions import Chat
 from allstop.testing.model_server.connections import GONE, Connection
-from allstop.testing.model_server.error_replies import as_json, refused
+from allstop.testing.model_server.error_replies import as_json, error_reply
 from allstop.testing.model_server.openai_responses import Responses
-from allstop.testing.model_server.replies import Answer, Answers, Asked, Protocol, Say, as_say
+from allstop.testing.model_server.replies import (
+    Answer,
+    Answers,
+    Protocol,
+    ReceivedRequest,
+    Say,
+    as_say,
+)
 
-REPLIES: dict[Protocol, Callable[[Asked, Say], Responses | Chat | Messages]] = {
+REPLIES: dict[Protocol, Callable[[ReceivedRequest, Say], Responses | Chat | Messages]] = {
     Protocol.RESPONSES: Responses,
     Protocol.CHAT: Chat,
     Protocol.MESSAGES: Messages,
@@ -32,7 +39,7 @@ PATHS = {
 
 
 class ModelServer:
-    """What came, and where to send more."""
+    """The server: its URLs and the requests that it received."""
 
     def __init__(
         self, answers: Answers, *, speaks: frozenset[Protocol] = frozenset(Protocol)
@@ -40,9 +47,9 @@ class ModelServer:
         self._answers = answers
         self._speaks = speaks
         self.port = 0
-        self.requests: list[Asked] = []
-        self.disconnects = 0  # callers that left before they had their whole reply
-        self.left = anyio.Event()  # … one has
+        self.requests: list[ReceivedRequest] = []
+        self.disconnects = 0  # clients that closed before the end of their reply
+        self.left = anyio.Event()  # set after a client closed early
 
     @property
     def openai_url(self) -> str:
@@ -53,70 +60,74 @@ class ModelServer:
         return f"http://127.0.0.1:{self.port}"
 
     async def handle(self, stream: ByteStream) -> None:
-        """One request; the connection is closed after it."""
+        """Serve one request and close the connection."""
         async with stream:
             with suppress(*GONE, anyio.IncompleteRead, anyio.DelimiterNotFound):
-                method, path, headers, body = await _request(stream)
+                method, path, headers, body = await _read_request(stream)
                 await self._serve(Connection(stream), method, path, headers, body)
 
     async def _serve(
-        self, caller: Connection, method: str, path: str, headers: dict[str, str], body: bytes
+        self, connection: Connection, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> None:
         protocol = next((PATHS[end] for end in PATHS if path.endswith(end)), None)
         if method == "POST" and protocol in self._speaks:
-            asked = Asked(protocol=protocol, path=path, headers=headers, body=_json(body))
-            self.requests.append(asked)
-            await self._watched(caller, asked, as_say(self._next(asked)))
+            request = ReceivedRequest(
+                protocol=protocol, path=path, headers=headers, body=_json(body)
+            )
+            self.requests.append(request)
+            await self._answer_until_closed(connection, request, as_say(self._next(request)))
         elif path.endswith("/count_tokens"):
-            await caller.whole(200, as_json({"input_tokens": max(1, len(body) // 4)}))
+            await connection.whole(200, as_json({"input_tokens": max(1, len(body) // 4)}))
         elif path.endswith("/models"):
             model = {"id": "zebra-1", "object": "model", "owned_by": "allstop"}
-            await caller.whole(200, as_json({"object": "list", "data": [model]}))
+            await connection.whole(200, as_json({"object": "list", "data": [model]}))
         else:
-            await caller.whole(404, b"404 page not found", kind="text/plain")
+            await connection.whole(404, b"404 page not found", kind="text/plain")
 
-    def _next(self, asked: Asked) -> Answer:
-        """The list's next one; the last again and again."""
+    def _next(self, request: ReceivedRequest) -> Answer:
+        """The next answer; the last one repeats."""
         if callable(self._answers):
-            return self._answers(asked)
+            return self._answers(request)
         return self._answers[min(len(self.requests), len(self._answers)) - 1]
 
-    async def _watched(self, caller: Connection, asked: Asked, say: Say) -> None:
-        """Answer, and stop when nobody is there any more."""
+    async def _answer_until_closed(
+        self, connection: Connection, request: ReceivedRequest, say: Say
+    ) -> None:
+        """Answer until the client closes."""
         answered = False
         async with anyio.create_task_group() as group:
-            group.start_soon(_until_gone, caller, group.cancel_scope)
+            group.start_soon(_until_gone, connection, group.cancel_scope)
             with suppress(*GONE):
-                await self._answer(caller, asked, say)
+                await self._answer(connection, request, say)
                 answered = True
             group.cancel_scope.cancel()
         if not answered:
             self.disconnects += 1
             self.left.set()
 
-    async def _answer(self, caller: Connection, asked: Asked, say: Say) -> None:
+    async def _answer(self, connection: Connection, request: ReceivedRequest, say: Say) -> None:
         await anyio.sleep(say.delay_s)
-        reply = REPLIES[asked.protocol](asked, say)
-        if (error := say.refused or refused(asked, say.fault)) is not None:
-            await caller.whole(error.status, as_json(error.body), error.headers)
+        reply = REPLIES[request.protocol](request, say)
+        if (error := say.error or error_reply(request, say.fault)) is not None:
+            await connection.whole(error.status, as_json(error.body), error.headers)
         elif say.fault in BROKEN:
-            await BROKEN[say.fault](caller, say, [event.encode() for event in reply.events()])
-        elif asked.is_streamed:
-            await caller.head(200, {"x-request-id": "req_0", **say.headers})
+            await BROKEN[say.fault](connection, say, [event.encode() for event in reply.events()])
+        elif request.is_streamed:
+            await connection.head(200, {"x-request-id": "req_0", **say.headers})
             for event in reply.events():
                 await anyio.sleep(say.pause_s if "delta" in event else 0)
-                await caller.chunk(event.encode())
-            await caller.end()
+                await connection.chunk(event.encode())
+            await connection.end()
         else:
-            await caller.whole(200, as_json(reply.whole()))
+            await connection.whole(200, as_json(reply.whole()))
 
 
-async def _until_gone(caller: Connection, scope: anyio.CancelScope) -> None:
-    await caller.gone()
+async def _until_gone(connection: Connection, scope: anyio.CancelScope) -> None:
+    await connection.gone()
     scope.cancel()
 
 
-async def _request(stream: ByteStream) -> tuple[str, str, dict[str, str], bytes]:
+async def _read_request(stream: ByteStream) -> tuple[str, str, dict[str, str], bytes]:
     buffered = BufferedByteReceiveStream(stream)
     head = (await buffered.receive_until(b"\r\n\r\n", 65536)).decode("latin-1")
     first, *lines = head.split("\r\n")
@@ -144,9 +155,9 @@ async def model_server(
     speaks: frozenset[Protocol] = frozenset(Protocol),
     port: int = 0,
 ) -> AsyncIterator[ModelServer]:
-    """A server in this process, for as long as the context is open.
+    """Run a server in this process while the context is open.
 
-    `answers` is a list, of which the last is given again and again, or a function of the request.
+    `answers` is a list, whose last answer repeats, or a function of the request.
     """
     server = ModelServer(answers, speaks=speaks)
     async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port) as listener:

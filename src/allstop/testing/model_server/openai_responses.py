@@ -1,4 +1,4 @@
-"""Replies as OpenAI's Responses API sends them."""
+"""Encodes replies in the format of OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from allstop.testing.model_server.replies import Asked, Call, Fault, Say
+from allstop.testing.model_server.replies import Call, Fault, ReceivedRequest, Say
 from allstop.testing.model_server.sse import CREATED, Json, new_id, sse, tokens
 
 
 class Responses:
-    def __init__(self, asked: Asked, say: Say) -> None:
-        self._asked, self._say = asked, say
+    def __init__(self, request: ReceivedRequest, say: Say) -> None:
+        self._request, self._say = request, say
         self._id, self._message = new_id("resp"), new_id("msg")
         self._sequence = itertools.count()
 
@@ -60,8 +60,8 @@ class Responses:
             yield self._event("response.output_item.done", output_index=index, item=item)
             return
         at = {"item_id": item["id"], "output_index": index}
-        begun = {**item, "arguments": "", "status": "in_progress"}
-        yield self._event("response.output_item.added", output_index=index, item=begun)
+        start = {**item, "arguments": "", "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=index, item=start)
         text = item["arguments"]
         yield self._event("response.function_call_arguments.delta", **at, delta=text)
         yield self._event("response.function_call_arguments.done", **at, arguments=text)
@@ -87,7 +87,7 @@ class Responses:
         }
 
     def _response(self, status: str, output: list[Json]) -> Json:
-        over = status in ("completed", "incomplete") and self._say.fault is not Fault.NO_USAGE
+        has_usage = status in ("completed", "incomplete") and self._say.fault is not Fault.NO_USAGE
         return {
             "id": self._id,
             "object": "response",
@@ -99,23 +99,23 @@ class Responses:
             else None,
             "instructions": None,
             "metadata": {},
-            "model": self._asked.model,
+            "model": self._request.model,
             "output": output,
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
-            "usage": self._usage() if over else None,
+            "usage": self._usage() if has_usage else None,
         }
 
     def _usage(self) -> Json:
-        read, said = tokens(self._say)
+        input_, output = tokens(self._say)
         details = {"cached_tokens": self._say.cached, "cache_write_tokens": self._say.written}
         return {
-            "input_tokens": read,
+            "input_tokens": input_,
             "input_tokens_details": details,
-            "output_tokens": said,
+            "output_tokens": output,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": read + said,
+            "total_tokens": input_ + output,
         }
 
 

@@ -1,4 +1,4 @@
-"""What a model server can be told to do: say something, slowly or not, or fail in a certain way."""
+"""The scripted replies and faults of the model server, and the requests that it receives."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from msgspec import Struct
 
 class Protocol(StrEnum):
     RESPONSES = "responses"  # OpenAI
-    CHAT = "chat"  # OpenAI's older one, and everybody's who is compatible
+    CHAT = "chat"  # OpenAI's older API, and compatible servers
     MESSAGES = "messages"  # Anthropic
 
 
 class Fault(StrEnum):
     UNAUTHORIZED = "unauthorized"  # 401
     RATE_LIMITED = "rate_limited"  # 429 with retry-after
-    QUOTA = "quota"  # 429, and waiting does not help
+    QUOTA = "quota"  # 429; waiting doesn't help
     SERVER_ERROR = "server_error"  # 500
     OVERLOADED = "overloaded"  # 503, 529
     BAD_REQUEST = "bad_request"  # 400
-    TOO_LONG = "too_long"  # 400: the prompt does not fit
+    TOO_LONG = "too_long"  # 400: the prompt is too long
     NO_MODEL = "no_model"  # 404
-    REDIRECT = "redirect"  # 307, with the key to somewhere else
-    CLOSED = "closed"  # before anything was answered
-    CUT = "cut"  # in the middle of the reply
+    REDIRECT = "redirect"  # 307 to another address
+    CLOSED = "closed"  # the connection, before any response
+    CUT = "cut"  # off in the middle of the reply
     SILENCE = "silence"  # after the headers
     DRIP = "drip"  # a byte at a time
-    GARBAGE = "garbage"  # random bytes in place of events
-    BROKEN_JSON = "broken_json"  # events that are no JSON
-    WRONG_TYPES = "wrong_types"  # events whose fields are something else
-    NESTED = "nested"  # events that never come to their bottom
+    GARBAGE = "garbage"  # random bytes instead of events
+    BROKEN_JSON = "broken_json"  # events with invalid JSON
+    WRONG_TYPES = "wrong_types"  # events with fields of other types
+    NESTED = "nested"  # events nested too deeply
     BAD_UTF8 = "bad_utf8"  # within a delta
     ENDLESS_LINE = "endless_line"  # 256 MB of one line
     ENDLESS_WORDS = "endless_words"  # 256 MB of deltas
     ENDLESS_ERROR = "endless_error"  # 500 with 256 MB
-    HTML = "html"  # a page, with 200
+    HTML = "html"  # a web page with status 200
     ERROR_EVENT = "error_event"  # within the stream
-    EMPTY = "empty"  # a reply without words
-    TRUNCATED = "truncated"  # the tokens were used up
+    EMPTY = "empty"  # a reply without text
+    TRUNCATED = "truncated"  # at the token limit
     REFUSAL = "refusal"
     NO_USAGE = "no_usage"
     NEGATIVE_USAGE = "negative_usage"
-    DUPLICATE_USAGE = "duplicate_usage"  # told twice; it is to be counted once
-    NO_STRUCTURE = "no_structure"  # 400 where a schema is asked for, else a reply
+    DUPLICATE_USAGE = "duplicate_usage"  # reported twice; counts once
+    NO_STRUCTURE = "no_structure"  # 400 if the request has a schema, else a reply
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """A tool that the model wants to use."""
+    """A tool call of the model."""
 
     name: str
     arguments: Mapping[str, Any] = {}
-    text: str = ""  # in place of arguments, for a tool that takes only that (Responses)
-    group: str = ""  # which it belongs to, where tools are in groups (Responses)
+    text: str = ""  # instead of arguments, for a tool that takes plain text (Responses)
+    group: str = ""  # the tool's namespace (Responses)
 
 
-class Refused(Struct, frozen=True):
-    """An error in place of a reply."""
+class ErrorReply(Struct, frozen=True):
+    """An error response instead of a reply."""
 
     status: int
     body: Mapping[str, Any]
@@ -70,14 +70,14 @@ class Say(Struct, frozen=True, kw_only=True):
     """A reply, and how it is sent."""
 
     text: str = ""
-    pieces: tuple[str, ...] = ()  # its deltas, where they matter
+    pieces: tuple[str, ...] = ()  # its deltas, if they matter
     calls: tuple[Call, ...] = ()
     fault: Fault | None = None
-    refused: Refused | None = None  # an error in one's own words
-    headers: Mapping[str, str] = {}  # of a reply that goes well
+    error: ErrorReply | None = None  # a custom error response
+    headers: Mapping[str, str] = {}  # of a successful response
     delay_s: float = 0.0  # before the headers
     pause_s: float = 0.0  # before each delta
-    input: int = 100  # tokens, the cached and written ones among them
+    input: int = 100  # tokens, including the cached and written ones
     cached: int = 0
     written: int = 0
     output: int = 20
@@ -94,8 +94,8 @@ class Say(Struct, frozen=True, kw_only=True):
         return "".join(self.deltas)
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """A request as it came."""
+class ReceivedRequest(Struct, frozen=True, kw_only=True):
+    """A request as the server received it."""
 
     protocol: Protocol
     path: str
@@ -125,18 +125,18 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """What the user said, block by block."""
-        return tuple(text for said in self._messages(("user",)) for text in _texts(said))
+        """The texts of the user's messages, block by block."""
+        return tuple(text for content in self._messages(("user",)) for text in _texts(content))
 
     @property
     def user(self) -> str:
         return "\n\n".join(self.blocks)
 
     def _messages(self, roles: Sequence[str]) -> Iterator[object]:
-        said = self.body.get("messages") or self.body.get("input") or ()
-        if isinstance(said, str):
-            said = ({"role": "user", "content": said},)
-        yield from (each.get("content") for each in said if each.get("role") in roles)
+        messages = self.body.get("messages") or self.body.get("input") or ()
+        if isinstance(messages, str):
+            messages = ({"role": "user", "content": messages},)
+        yield from (each.get("content") for each in messages if each.get("role") in roles)
 
 
 def _texts(content: object) -> tuple[str, ...]:
@@ -147,11 +147,11 @@ def _texts(content: object) -> tuple[str, ...]:
 
 
 Answer: TypeAlias = "Say | Fault | str"
-Answers: TypeAlias = "Sequence[Answer] | Callable[[Asked], Answer]"
+Answers: TypeAlias = "Sequence[Answer] | Callable[[ReceivedRequest], Answer]"
 
 
 def envelope(message: str, **more: object) -> str:
-    """The text of a room's reply."""
+    """The text of a reply in a room's format."""
     return json.dumps({"message": message, **more})
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events, and what the replies of all providers have in common."""
+"""Helpers that all providers' replies share: server-sent events, ids and token counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sse(data: Json | str, event: str = "") -> str:
 
 
 def tokens(say: Say) -> tuple[int, int]:
-    """Read and said, as they are reported."""
+    """The reported input and output tokens."""
     if say.fault is Fault.NEGATIVE_USAGE:
         return -say.input, -say.output
     return say.input, say.output

@@ -1,4 +1,4 @@
-"""A real agent behind ACP in the real box, against a model server on the loopback."""
+"""Fixtures: a real ACP agent in a real box, against a model server on localhost."""
 
 from contextlib import AsyncExitStack
 

@@ -1,4 +1,4 @@
-"""An agent behind ACP that does what real ones do too seldom to wait for."""
+"""A fake ACP agent for behaviour that real agents rarely show."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def form(number, mode="form", **fields):
 
 
 def forms(request):
-    """One that people can fill in, one by an address, one that makes no sense."""
+    """A form that people can fill in, one with a URL, and an invalid one."""
     form(1, properties={"colour": {"type": "string", "enum": ["red", "blue"]}})
     answers = [receive()]
     form(2, mode="url", url="http://127.0.0.1:1/", elicitationId="e")
@@ -80,7 +80,7 @@ def hasty_form(request):
 
 
 def leave(number, server, tool):
-    """As codex asks behind its adapter: of a call that it has told of, by a form."""
+    """Asks for permission with a form, as codex does behind its adapter."""
     call = {"toolCallId": f"c{number}", "kind": "execute", "title": f"mcp.{server}.{tool}"}
     given = {"server": server, "tool": tool, "arguments": {"signal": "COMPLETE"}}
     update("tool_call", **call, rawInput=given, _meta={"is_mcp_tool_call": True})
@@ -97,7 +97,7 @@ def leave(number, server, tool):
 
 
 def tools(request):
-    """One of ours before and after it has come through the door, and one of somebody else."""
+    """Calls one of the turn's tools before and after connecting, and another tool."""
     answers = []
     for number, server in enumerate(("allstop", "allstop", "zebra")):
         if number == 1:
@@ -133,7 +133,7 @@ late = timely = forgets = resumes = ordinary
 
 
 def confused(request):
-    """Answers what nobody requested, and gives two questions one name."""
+    """Answers without a request, and uses one id for two requests."""
     send(id=77, result={"stopReason": "end_turn"})
     ask("p1")
     ask("p1")
@@ -167,7 +167,7 @@ def garbled(request):
 
 
 def long_update(request):
-    """200 MB in one line, which nobody needs."""
+    """Sends an unneeded line of 200 MB."""
     sys.stdout.write('{"method":"session/update","params":{"update":{"x":"')
     for _ in range(200):
         sys.stdout.write("x" * 1_000_000)
@@ -183,7 +183,7 @@ def long_answer(request):
 
 
 def flood(request):
-    """200 MB of words and of tools that never come to an end."""
+    """Sends 200 MB of text and of tool calls that never end."""
     words = "x" * 100_000
     for number in range(1000):
         say(words)
@@ -200,7 +200,7 @@ def dying(request):
 
 
 def reborn(request):
-    """Dies in its first life."""
+    """Dies in its first process."""
     if os.path.exists("lived"):
         return ordinary(request)
     os.mkdir("lived")
@@ -208,7 +208,7 @@ def reborn(request):
 
 
 def deaf(request):
-    """Never heeds a cancel, nor a signal it could ignore."""
+    """Ignores cancel requests and every signal that it can."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     say("begun")
     while True:
@@ -230,7 +230,7 @@ def always_or_no(request):
 
 
 def asks_briefly(request):
-    """All that is known of the tool was told before."""
+    """Asks with a tool call whose details it sent before."""
     update("tool_call", **COMMAND)
     ask("p1", call={"toolCallId": "t1"})
     say(json.dumps(receive()["result"]["outcome"]))
@@ -246,7 +246,7 @@ def asks_twice(request):
 
 
 def no_is_the_end(request):
-    """As the adapters of codex do."""
+    """Ends the turn after a denial, as the adapters of codex do."""
     ask("p1")
     receive()
     end(request, "cancelled")
@@ -261,7 +261,7 @@ def taken_back(request):
 
 
 def waits(request):
-    """For leave, and writes down what it is told instead."""
+    """Waits for permission, and writes the answer to a file."""
     ask("p1")
     with open("heard", "w") as heard:
         for line in sys.stdin:
@@ -281,13 +281,13 @@ def cut(request):
 
 
 def worded(request):
-    """A failure of the model, told as a reply for which nothing was used."""
+    """Reports a failure of the model as a reply without usage."""
     say("exceeded retry limit, last status: 429 Too Many Requests\n\n")
     end(request, usage=None)
 
 
 def talkative(request):
-    """A reply about limits is none."""
+    """Replies with text about limits, which is no limit."""
     say("API Error handling is done: a 429 is tried again.")
     end(request, usage={"inputTokens": 10, "outputTokens": 5, "totalTokens": 15})
 

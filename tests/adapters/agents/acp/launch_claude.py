@@ -1,4 +1,4 @@
-"""What the tests of agents behind ACP have in common."""
+"""Helpers for the tests of ACP agents."""
 
 import sys
 from contextlib import AsyncExitStack
@@ -8,13 +8,13 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp import AcpAgent, Setup
-from allstop.adapters.agents.turn_socket import Doors
+from allstop.adapters.agents.turn_socket import TurnSockets
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.app.agents.acp import HABITS
 from allstop.ports import Box
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ModelServer, model_server
 from support.agent_programs import program
 
@@ -30,7 +30,7 @@ QUIET = {
 
 
 def install(folder: Path) -> Path:
-    """The real agent as on somebody's PATH, with the node it wants beside it."""
+    """Install the real agent on a PATH, with the node it needs."""
     folder.mkdir(exist_ok=True)
     for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
         if not (folder / name).exists():
@@ -39,7 +39,7 @@ def install(folder: Path) -> Path:
 
 
 def variables(url: str) -> dict[str, str]:
-    """The real agent's own: where its model is, and which Claude Code it drives."""
+    """The real agent's variables: its model's URL and its Claude Code."""
     own = {"ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_EXECUTABLE": str(program("claude"))}
     return {**QUIET, **own}
 
@@ -54,14 +54,14 @@ class Bench:
         self.server: ModelServer
 
     async def agent(self, answers, **more):
-        """The real one, in front of a model that answers so."""
+        """The real agent with a model that gives these answers."""
         self.server = await self._open.enter_async_context(model_server(answers))
         env = {**HABITS["claude-agent-acp"], **variables(self.server.anthropic_url)}
         argv = (str(install(self._tmp / "bin")),)
         return self._made(argv=argv, key=KEY, key_name="ANTHROPIC_API_KEY", env=env, **more)
 
     def peer(self, scenario, **more):
-        """A program in its place, for what the real one never does."""
+        """A fake program instead of the agent."""
         for folder in (self.work, self.room):
             (folder / "fake_agent.py").write_bytes(PEER.read_bytes())
             hand_over(folder, this_host())
@@ -72,19 +72,19 @@ class Bench:
         return self._made(argv=argv)
 
     def _made(self, **fields):
-        setup = Setup(**{"room": Box(home=str(self.room)), **fields})
-        doors = Doors(self._tmp / "desks")
-        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), doors=doors)
+        setup = Setup(**{"fallback_box": Box(home=str(self.room)), **fields})
+        sockets = TurnSockets(self._tmp / "desks")
+        agent = AcpAgent(setup, launcher=self.launcher, clock=SystemClock(), sockets=sockets)
         self._open.push_async_callback(agent.close)
         return agent
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)
-        return await agent.take_turn(asked, watch or Onlooker(allows=True))
+        return await agent.take_turn(asked, watch or RecordingWatch(allows=True))
 
     @property
     def asked_last(self):
-        """What its model was asked; for a title it is at any time."""
+        """The last request to the model, without those for a title."""
         return [each for each in self.server.requests if not each.wants_structure][-1]
 
     async def until_beating(self):

@@ -1,4 +1,4 @@
-"""K9, K10, K12: a real agent behind ACP keeps the contract of every driver, in the real box."""
+"""K9, K10, K12: a real ACP agent in a real box passes the contract of every driver."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from adapters.agents.claude_code.launch_claude import (
     write,
 )
 from allstop.adapters.clock import SystemClock
-from allstop.core.asks import Answer, Leave
+from allstop.core.asks import Answer, Permission
 from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
 
@@ -37,7 +37,7 @@ def _judged(came):
 
 
 class Trusting:
-    """An agent whose watch allows whatever it asks, for behaviours that are not about asking."""
+    """An agent whose watch allows everything."""
 
     def __init__(self, agent):
         self._agent = agent
@@ -45,7 +45,7 @@ class Trusting:
         self.close = agent.close
 
     async def take_turn(self, asked, watch):
-        watch.answer = Answer(leave=Leave.ALLOW)
+        watch.answer = Answer(leave=Permission.ALLOW)
         return await self._agent.take_turn(asked, watch)
 
 

@@ -1,16 +1,16 @@
-"""K10, K13: which class an error has whose only type is its words."""
+"""K10, K13: the failure kind of errors that are only text."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from allstop.adapters.agents.acp.error_kinds import failed, is_error, refused
-from allstop.adapters.agents.reset_times import Moment
-from allstop.adapters.agents.rpc_messages import RpcFault
+from allstop.adapters.agents.acp.error_kinds import failure_of_request, failure_of_text, is_error
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.rpc_messages import RpcError
 from allstop.core.moves import FailureKind
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-AT = Moment(now=NOW, local=UTC)
+AT = LocalTime(now=NOW, local=UTC)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ AT = Moment(now=NOW, local=UTC)
         ("", FailureKind.BAD_REQUEST),
     ],
 )
-def test_k10_words_have_a_class(words, kind):
-    assert failed(words, AT).kind is kind
+def test_k10_an_error_text_has_a_kind(words, kind):
+    assert failure_of_text(words, AT).kind is kind
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_k10_words_have_a_class(words, kind):
         ("You've hit your usage limit.", None),
     ],
 )
-def test_k13_the_end_of_a_usage_limit_is_read_from_words(words, until):
-    result = failed(words, AT)
+def test_k13_the_end_of_a_usage_limit_is_parsed_from_text(words, until):
+    result = failure_of_text(words, AT)
 
     assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, until)
 
@@ -59,28 +59,28 @@ def test_k13_the_end_of_a_usage_limit_is_read_from_words(words, until):
 @pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
-        (RpcFault(code=-32000, message="Authentication required"), FailureKind.AUTH, "required"),
+        (RpcError(code=-32000, message="Authentication required"), FailureKind.AUTH, "required"),
         (
-            RpcFault(code=-32603, message="slow down", data={"errorKind": "rate_limit"}),
+            RpcError(code=-32603, message="slow down", data={"errorKind": "rate_limit"}),
             FailureKind.RATE_LIMITED,
             "slow down",
         ),
         (  # of a type that says little, the words say more
-            RpcFault(code=-32603, message="529 Overloaded", data={"errorKind": "server_error"}),
+            RpcError(code=-32603, message="529 Overloaded", data={"errorKind": "server_error"}),
             FailureKind.OVERLOADED,
             "529",
         ),
         (
-            RpcFault(code=-32603, message="Internal error", data={"details": "fetch failed"}),
+            RpcError(code=-32603, message="Internal error", data={"details": "fetch failed"}),
             FailureKind.NETWORK,
             "fetch failed",
         ),
-        (RpcFault(code=-32603, data="quota exceeded"), FailureKind.USAGE_LIMITED, "quota"),
-        (RpcFault(code=-32600), FailureKind.BAD_REQUEST, "error -32600"),
+        (RpcError(code=-32603, data="quota exceeded"), FailureKind.USAGE_LIMITED, "quota"),
+        (RpcError(code=-32600), FailureKind.BAD_REQUEST, "error -32600"),
     ],
 )
 def test_k10_an_error_is_told_by_its_type_before_its_words(fault, kind, words):
-    result = refused(fault, AT)
+    result = failure_of_request(fault, AT)
 
     assert result.kind is kind
     assert words in result.message

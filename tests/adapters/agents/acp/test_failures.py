@@ -1,4 +1,4 @@
-"""K10, K13, Q18: what goes wrong behind a real agent that speaks ACP, and what it is called."""
+"""K10, K13, Q18: failures behind a real ACP agent, and their kinds."""
 
 from datetime import timedelta
 
@@ -10,8 +10,8 @@ from adapters.agents.acp.launch_claude import KEY
 from adapters.agents.claude_code.launch_claude import bash, came_back
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.model_server import Fault, Refused, Say
-from support.endless_model import MOST_MB, Scales
+from allstop.testing.model_server import ErrorReply, Fault, Say
+from support.endless_model import MOST_MB, MemoryMeter
 from support.silent_model import result_of
 
 KINDS = {
@@ -38,7 +38,7 @@ SURVIVED = (Fault.NO_USAGE, Fault.NEGATIVE_USAGE, Fault.DUPLICATE_USAGE)
 
 @pytest.mark.parametrize("fault", KINDS)
 async def test_q18_a_fault_of_the_model_has_its_class_and_nothing_is_taken_from_it(bench, fault):
-    """Q18, K10: errors are free text in ACP; also one that the agent words as a reply."""
+    """Q18, K10: errors are free text in ACP, and may come as a reply."""
     agent = await bench.agent([fault])
 
     with anyio.fail_after(60):
@@ -61,8 +61,8 @@ async def test_q18_nonsense_about_usage_does_no_harm(bench, fault):
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
-    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
-    agent = await bench.agent([fault], room=replace(bench.place, workspace=None))
+    """Q18, K12: silence, or 256 MB without text; the turn's timer ends it and its program."""
+    agent = await bench.agent([fault], fallback_box=replace(bench.place, workspace=None))
     server = bench.server
 
     result = await result_of(agent, server, bench.launcher)
@@ -73,8 +73,8 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fa
 
 
 async def test_q18_words_without_end_are_shown_and_not_kept(bench):
-    """Q18: 256 MB of deltas; what is no reply in the end is none, and its class is told."""
-    scales = Scales()
+    """Q18: 256 MB of deltas without a valid reply are a failure with a kind."""
+    scales = MemoryMeter()
     agent = await bench.agent([Fault.ENDLESS_WORDS])
 
     result = await bench.turn(agent, scales)
@@ -95,11 +95,11 @@ async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):
 
 
 async def test_k13_a_usage_limit_is_held_until_its_reset(bench):
-    """K13: "|1754020800" and the like are read where nothing typed is said."""
+    """K13: "|1754020800" is parsed if there is no typed field."""
     until = SystemClock().now().replace(microsecond=0) + timedelta(hours=2)
     words = f"Claude AI usage limit reached|{until.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
-    agent = await bench.agent([Say(refused=Refused(429, body))])
+    agent = await bench.agent([Say(error=ErrorReply(429, body))])
 
     result = await bench.turn(agent)
 
@@ -116,7 +116,7 @@ async def test_k10_a_turn_that_was_refused_at_once_has_used_nothing(bench):
 
 
 async def test_k10_what_a_failed_turn_used_is_estimated(bench):
-    """K10: one that fails at its second call has used the first; ACP does not say how much."""
+    """K10: a turn that fails at its second call used the first; ACP doesn't report it."""
     agent = await bench.agent(
         lambda asked: Fault.UNAUTHORIZED if came_back(asked) else bash("true")
     )
@@ -130,7 +130,7 @@ async def test_k10_what_a_failed_turn_used_is_estimated(bench):
 async def test_k11_a_key_is_not_in_the_reason(bench):
     """K11: a server that repeats the key does not get it into the record."""
     body = {"error": {"type": "invalid_request_error", "message": f"who is {KEY}?"}}
-    agent = await bench.agent([Say(refused=Refused(400, {"type": "error", **body}))])
+    agent = await bench.agent([Say(error=ErrorReply(400, {"type": "error", **body}))])
 
     result = await bench.turn(agent)
 

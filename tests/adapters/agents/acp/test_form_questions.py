@@ -1,4 +1,4 @@
-"""F5, K10: forms that an agent behind ACP wants filled in, and the modes it can be in."""
+"""F5, K10: forms and session modes of ACP agents."""
 
 import json
 from pathlib import Path
@@ -8,16 +8,16 @@ import pytest
 
 from adapters.agents.acp.test_turn import Thinking, methods, taken
 from adapters.agents.claude_code.launch_claude import came_back, write
-from allstop.adapters.agents.acp import Wishes
-from allstop.adapters.agents.acp.form_questions import DECLINED, GIVEN_UP, answer_to, ask_of
+from allstop.adapters.agents.acp import SessionSettings
+from allstop.adapters.agents.acp.form_questions import DECLINED, WITHDRAWN, read_ask, write_answer
 from allstop.adapters.agents.acp.messages import Choice, Field, Fields, Form
-from allstop.adapters.agents.acp.session_modes import wanted
-from allstop.adapters.agents.acp.turn import DECIDES
+from allstop.adapters.agents.acp.session_modes import choose_mode
+from allstop.adapters.agents.acp.turn import AGENT_DECIDES
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
-from allstop.core.asks import NOBODY, Answer, Leave, Option, Question
+from allstop.core.asks import NOBODY, Answer, Option, Permission, Question
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 COLOUR = {
@@ -37,15 +37,15 @@ def form(**fields):
 
 
 def said(*answers):
-    return Answer(leave=Leave.ALLOW, answers=answers, by="user")
+    return Answer(leave=Permission.ALLOW, answers=answers, by="user")
 
 
 @pytest.mark.parametrize("questions", [[COLOUR], [COLOUR, SIZES]], ids=["one", "two"])
 async def test_f5_a_question_of_the_real_agent_reaches_a_person_and_back(bench, questions):
-    """F5, K10: with its options; an answer in own words reaches the model, too."""
+    """F5, K10: with its options; a free-text answer reaches the model too."""
     call = Call(name="AskUserQuestion", arguments={"questions": questions})
     agent = await bench.agent(lambda asked: (came_back(asked) or [Say(calls=(call,))])[-1])
-    watch = Onlooker(allows=True, answers=("a shade of teal", "Red, Blue")[: len(questions)])
+    watch = RecordingWatch(allows=True, answers=("a shade of teal", "Red, Blue")[: len(questions)])
 
     result = await bench.turn(agent, watch)
 
@@ -58,19 +58,19 @@ async def test_f5_a_question_of_the_real_agent_reaches_a_person_and_back(bench, 
 
 
 async def test_f5_where_nobody_answers_the_real_agent_goes_on(bench):
-    """F5, K18: nobody there is an answer at once, and no failure."""
+    """F5, K18: if nobody is there, the agent is told at once, and the turn doesn't fail."""
     call = Call(name="AskUserQuestion", arguments={"questions": [COLOUR]})
     agent = await bench.agent(lambda asked: "on we go" if came_back(asked) else Say(calls=(call,)))
 
-    result = await bench.turn(agent, Onlooker())
+    result = await bench.turn(agent, RecordingWatch())
 
     assert isinstance(result, TurnDone), result
     assert result.text == "on we go"
 
 
 async def test_f5_only_a_form_that_people_can_fill_in_is_put_to_them(bench):
-    """F5: an address is declined, nonsense is an error; neither is a yes."""
-    watch = Onlooker(allows=True, answers=("blue",))
+    """F5: a URL is declined, and an invalid form gets an error."""
+    watch = RecordingWatch(allows=True, answers=("blue",))
 
     result = await taken(bench, "forms", watch)
 
@@ -79,13 +79,13 @@ async def test_f5_only_a_form_that_people_can_fill_in_is_put_to_them(bench):
     assert [ask.text for ask in watch.asks] == ["Which?"]
 
 
-async def test_f5_whoever_fills_in_a_form_is_let_go_when_it_is_taken_back(bench):
+async def test_f5_a_withdrawn_form_is_not_asked_any_more(bench):
     watch = Thinking()
 
     result = await taken(bench, "hasty_form", watch)
 
     assert watch.was_let_go
-    assert json.loads(result.text) == GIVEN_UP
+    assert json.loads(result.text) == WITHDRAWN
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ async def test_f5_whoever_fills_in_a_form_is_let_go_when_it_is_taken_back(bench)
     ],
 )
 def test_f5_an_answer_is_given_as_its_field_wants_it(field, words, value):
-    answer = answer_to(form(x=field), said(words))
+    answer = write_answer(form(x=field), said(words))
 
     assert answer == {"action": "accept", "content": {"x": value}}
 
@@ -117,23 +117,23 @@ def test_f5_an_answer_is_given_as_its_field_wants_it(field, words, value):
     ],
 )
 def test_f5_what_does_not_fit_is_a_clean_no(field, words):
-    assert answer_to(form(x=field), said(words)) == DECLINED
+    assert write_answer(form(x=field), said(words)) == DECLINED
 
 
 @pytest.mark.parametrize("told", [NOBODY, said(), said("a", "b")])
 def test_f5_without_an_answer_for_each_field_it_is_declined(told):
-    assert answer_to(form(x=Field(type="string")), told) == DECLINED
+    assert write_answer(form(x=Field(type="string")), told) == DECLINED
 
 
 def test_f5_nobody_is_asked_to_fill_in_nothing():
-    assert ask_of(1, form()) is None
-    assert ask_of(1, form(**{f"f{n}": Field(type="string") for n in range(21)})) is None
+    assert read_ask(1, form()) is None
+    assert read_ask(1, form(**{f"f{n}": Field(type="string") for n in range(21)})) is None
 
 
 async def test_k10_it_begins_in_the_mode_that_was_set(bench):
     """K10: by the protocol's modes, or as one of its options."""
     for scenario, file in (("modes", "mode"), ("optional_modes", "model")):
-        agent = bench.peer(scenario, wishes=Wishes(mode="plan"))
+        agent = bench.peer(scenario, session=SessionSettings(mode="plan"))
 
         result = await taken(bench, "", agent=agent)
 
@@ -145,12 +145,12 @@ async def test_k10_it_begins_in_the_mode_that_was_set(bench):
 @pytest.mark.parametrize(
     ("scenario", "why"),
     [
-        ("modes", "it has no mode 'zebra'; it has: ask, plan"),
-        ("ordinary", "it does not let its mode be chosen: leave out mode"),
+        ("modes", "the agent has no mode 'zebra'; its modes: ask, plan"),
+        ("ordinary", "the agent has no setting for its mode: leave it out"),
     ],
 )
 async def test_k10_a_mode_that_it_does_not_have_fails_the_turn(bench, scenario, why):
-    agent = bench.peer(scenario, wishes=Wishes(mode="zebra"))
+    agent = bench.peer(scenario, session=SessionSettings(mode="zebra"))
 
     result = await taken(bench, "", agent=agent)
 
@@ -158,8 +158,8 @@ async def test_k10_a_mode_that_it_does_not_have_fails_the_turn(bench, scenario, 
 
 
 async def test_k10_the_real_agent_takes_its_mode(bench):
-    """K10, K18: in plan mode it is told not to change anything; the model sees that."""
-    agent = await bench.agent(["a plan"], wishes=Wishes(mode="plan"))
+    """K10, K18: the model sees the instructions of plan mode."""
+    agent = await bench.agent(["a plan"], session=SessionSettings(mode="plan"))
 
     with anyio.fail_after(60):
         result = await bench.turn(agent)
@@ -169,18 +169,18 @@ async def test_k10_the_real_agent_takes_its_mode(bench):
 
 
 @pytest.mark.parametrize(
-    ("scenario", "wishes", "mode", "notices"),
+    ("scenario", "session", "mode", "notices"),
     [
-        ("modes", Wishes(), "ask", []),
-        ("modes", Wishes(mode="plan"), "plan", [DECIDES]),  # a person chose it
-        ("ordinary", Wishes(), None, [DECIDES]),
+        ("modes", SessionSettings(), "ask", []),
+        ("modes", SessionSettings(mode="plan"), "plan", [AGENT_DECIDES]),  # a person chose it
+        ("ordinary", SessionSettings(), None, [AGENT_DECIDES]),
     ],
 )
 async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
-    bench, scenario, wishes, mode, notices
+    bench, scenario, session, mode, notices
 ):
-    """F5, K18: where it offers one; else its record says once that nobody can be sure."""
-    agent, watch = bench.peer(scenario, wishes=wishes), Onlooker()
+    """F5, K18: if it offers one; otherwise the record notes once that the agent decides."""
+    agent, watch = bench.peer(scenario, session=session), RecordingWatch()
 
     with anyio.fail_after(60):
         first = await bench.turn(agent, watch, asks_first=True)
@@ -203,7 +203,7 @@ async def test_f5_where_it_is_to_ask_first_it_is_put_into_a_mode_that_asks(
 async def test_f5_codex_behind_either_adapter_asks_for_what_is_wanted(
     bench, scenario, asks_first, file, mode
 ):
-    """F5, K18: by its own names, as modes or among its options; no model answers for people."""
+    """F5, K18: by its own mode names, as modes or options; no model answers for people."""
     with anyio.fail_after(60):
         result = await bench.turn(bench.peer(scenario), asks_first=asks_first)
 
@@ -240,19 +240,19 @@ NODE = ("read-only", "workspace-write", "agent", "agent-full-access")
     ],
 )
 def test_f5_a_mode_is_never_changed_for_a_laxer_one(offered, current, asking, unattended):
-    """F5, K18: of agents that are known; all others stay as they are."""
-    assert wanted(current, offered, asks_first=True) == asking
-    assert wanted(current, offered, asks_first=False) == unattended
+    """F5, K18: for known modes; all others stay."""
+    assert choose_mode(current, offered, asks_first=True) == asking
+    assert choose_mode(current, offered, asks_first=False) == unattended
 
 
 @pytest.mark.parametrize("asks_first", [True, False])
 async def test_f5_its_own_settings_do_not_keep_the_real_agent_from_asking(bench, asks_first):
-    """F5, K18: in its home, where it could write them itself."""
+    """F5, K18: settings in its home, which the agent can write itself."""
     settings = Path(bench.place.home) / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"permissions": {"defaultMode": "acceptEdits"}}')
     hand_over(Path(bench.place.home), this_host())
-    agent, watch = await bench.agent([write(), "done"]), Onlooker(allows=True)
+    agent, watch = await bench.agent([write(), "done"]), RecordingWatch(allows=True)
 
     with anyio.fail_after(60):
         result = await bench.turn(agent, watch, asks_first=asks_first)

@@ -1,4 +1,4 @@
-"""What is told piece by piece is read together."""
+"""Updates that arrive in pieces are read in batches."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 import trio.testing
 
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.ports import Chunk, Exit, Stream
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
@@ -25,8 +25,8 @@ ASK = message(id=7, method="session/request_permission", params={})
 ANSWER = message(id=1, result={})
 
 
-class Talker:
-    """A program that says where it is, then these things, and ends."""
+class PersonWithModels:
+    """A program that prints its folder, then these messages, and ends."""
 
     def __init__(self, *said):
         self.asked_at = []
@@ -50,26 +50,26 @@ class Talker:
         (words("z") + ASK, False),
         (ASK + words("z"), False),
         (ANSWER, False),
-        (words("z" * GATHERED_BYTES), False),
+        (words("z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "a request", "a request before", "an answer", "a flood"],
 )
-async def test_k10_only_words_wait_for_those_that_follow(said, waits):
-    """K10: whoever waits for something is told at once."""
-    talker, heard = Talker(said), []
+async def test_k10_only_text_is_batched(said, waits):
+    """K10: answers and requests are passed on at once."""
+    person_with_models, heard = PersonWithModels(said), []
 
     async def hear(message):
         heard.append(message.method)
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(person_with_models, 60.0).read_messages(hear)
 
-    _, first, second = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    _, first, second = person_with_models.asked_at
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert len(heard) == said.count(b"\n")
 
 
-class Slow(Talker):
-    """One that takes its time before each thing."""
+class Slow(PersonWithModels):
+    """A program that pauses before each message."""
 
     async def receive(self):
         self.asked_at.append(anyio.current_time())
@@ -78,14 +78,17 @@ class Slow(Talker):
 
 
 @pytest.mark.parametrize("anyio_backend", [CLOCK], ids=["virtual time"])
-async def test_k10_words_that_come_one_by_one_are_not_waited_for(anyio_backend):
-    """K10: who speaks slowly says nothing more within that time."""
-    talker = Slow(words("z"), words("e"), words("b"))
+async def test_k10_slow_text_is_not_delayed(anyio_backend):
+    """K10: slow output is not delayed further."""
+    person_with_models = Slow(words("z"), words("e"), words("b"))
 
     async def hear(message):
         pass
 
-    await Connection(talker, 60.0).pump(hear)
+    await Connection(person_with_models, 60.0).read_messages(hear)
 
-    pauses = [b - a for a, b in zip(talker.asked_at, talker.asked_at[1:], strict=False)]
+    pauses = [
+        b - a
+        for a, b in zip(person_with_models.asked_at, person_with_models.asked_at[1:], strict=False)
+    ]
     assert pauses == pytest.approx([1.0] * 4)

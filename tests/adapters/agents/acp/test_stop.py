@@ -1,4 +1,4 @@
-"""K2, K10: a stopped turn of a real agent leaves nothing alive, and its conversation can go on."""
+"""K2, K10: stopping a real agent ends all its processes, and its conversation can be resumed."""
 
 import json
 
@@ -6,12 +6,12 @@ import anyio
 
 from adapters.agents.claude_code.launch_claude import BEATS, bash, came_back
 from allstop.core.moves import FailureKind
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_k10_an_interrupt_ends_its_commands_and_the_conversation_goes_on(bench):
-    """K10: cancelled within a command; the model is told of it when it goes on."""
-    watch = Onlooker(allows=True)
+    """K10: cancelled within a command; the resumed conversation contains the interruption."""
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash(BEATS))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
@@ -26,9 +26,9 @@ async def test_k10_an_interrupt_ends_its_commands_and_the_conversation_goes_on(b
     assert "interrupted by user" in told
 
 
-async def test_f1_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench):
-    """F1, K2: SIGKILL of all in the middle of a command, then the same conversation again."""
-    watch, results = Onlooker(allows=True), []
+async def test_f1_a_killed_process_is_a_crash_and_its_conversation_goes_on(bench):
+    """F1, K2: after SIGKILL in the middle of a command, the conversation is resumed."""
+    watch, results = RecordingWatch(allows=True), []
     agent = await bench.agent(lambda asked: "zebra" if "second" in asked.user else bash(BEATS))
 
     async def first():
@@ -37,7 +37,7 @@ async def test_f1_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench
     async with anyio.create_task_group() as group:
         group.start_soon(first)
         await bench.until_beating()
-        bench.launcher.strike("contract")
+        bench.launcher.kill("contract")
     assert not await bench.is_beating()
     again = await bench.turn(agent, text="second", thread=watch.threads[0])
 
@@ -61,7 +61,7 @@ async def test_k18_a_command_runs_where_it_was_judged(bench):
 
 
 async def test_k2_a_daemon_of_its_own_ends_with_the_turn(bench):
-    """K2: one with its own session, which no signal to a group reaches."""
+    """K2: a daemon in its own session, which no signal to the group reaches."""
     daemon = f"setsid nohup sh -c 'trap \"\" TERM HUP; {BEATS}' >/dev/null 2>&1 & sleep 0.3; true"
     agent = await bench.agent([bash(daemon), "zebra"])
 
@@ -73,7 +73,7 @@ async def test_k2_a_daemon_of_its_own_ends_with_the_turn(bench):
 
 
 async def test_k10_a_conversation_can_be_copied(bench):
-    """K10: fork; the copy has another name and knows what was said."""
+    """K10: the fork has its own id and the same history."""
     agent = await bench.agent(["one", "two"])
     first = await bench.turn(agent, text="first")
 
@@ -85,7 +85,7 @@ async def test_k10_a_conversation_can_be_copied(bench):
 
 
 async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
-    """K11: nothing of ours is in it, its home is the box's, and the key is its own."""
+    """K11: without allstop's variables; its home is the box's, and it gets only its key."""
     monkeypatch.setenv("SECRET_CANARY", "canary")
     agent = await bench.agent([bash("env; pwd"), "zebra"])
 
@@ -99,7 +99,7 @@ async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
 
 
 async def test_k10_a_prompt_is_not_taken_for_a_command(bench):
-    """K10: "/compact" would be carried out by the agent and never reach the model."""
+    """K10: the agent would run "/compact" itself, and the model never see it."""
     agent = await bench.agent(["zebra"])
 
     result = await bench.turn(agent, text="/compact everything")

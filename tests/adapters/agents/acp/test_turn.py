@@ -1,4 +1,4 @@
-"""K10, K12, K18: what real agents behind ACP do too seldom to wait for."""
+"""K10, K12, K18: rare behaviour of ACP agents, with a fake agent."""
 
 import json
 from contextlib import contextmanager
@@ -8,13 +8,13 @@ import anyio
 import pytest
 
 from adapters.agents.acp.launch_claude import until
-from allstop.adapters.agents.acp import Wishes
+from allstop.adapters.agents.acp import SessionSettings
 from allstop.core.moves import FailureKind, Item, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
-class Thinking(Onlooker):
-    """Somebody who thinks until it is no longer asked."""
+class Thinking(RecordingWatch):
+    """A watch that never answers."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +29,7 @@ class Thinking(Onlooker):
             self.was_let_go = True
 
 
-class Forgetful(Onlooker):
+class Forgetful(RecordingWatch):
     def live(self, live):
         pass
 
@@ -39,7 +39,7 @@ class Forgetful(Onlooker):
 
 @contextmanager
 def growing_at_most(most_mb):
-    """The most memory that this process ever has in it, above what it has now."""
+    """Check the growth of this process's memory within the block."""
     Path("/proc/self/clear_refs").write_text("5")
     before = memory_mb("VmRSS")
     yield
@@ -62,7 +62,7 @@ def methods(bench):
 
 
 async def stopped(bench, agent, watch, when):
-    """A turn that is cancelled then; it is over afterwards."""
+    """Run a turn, and cancel it at the given moment."""
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
         await when()
@@ -73,8 +73,8 @@ async def stopped(bench, agent, watch, when):
     ("scenario", "how"), [("late", "load"), ("timely", "load"), ("resumes", "resume")]
 )
 async def test_f1_a_history_that_is_told_again_is_no_reply(bench, scenario, how):
-    """F1, K10: not even where it comes after the conversation was said to be open."""
-    watch = Onlooker()
+    """F1, K10: even if it arrives after the session is open."""
+    watch = RecordingWatch()
 
     result = await taken(bench, scenario, watch, thread="s1")
 
@@ -84,11 +84,11 @@ async def test_f1_a_history_that_is_told_again_is_no_reply(bench, scenario, how)
 
 
 @pytest.mark.parametrize(
-    ("scenario", "words"), [("forgets", "was not there"), ("plain", "can't go on")]
+    ("scenario", "words"), [("forgets", "did not find"), ("plain", "can't resume")]
 )
 async def test_k10_a_conversation_that_is_lost_begins_again_and_says_so(bench, scenario, words):
-    """K10: under its new name, and never silently."""
-    watch = Onlooker()
+    """K10: with its new id and a notice."""
+    watch = RecordingWatch()
 
     result = await taken(bench, scenario, watch, thread="gone")
 
@@ -100,11 +100,11 @@ async def test_k10_a_conversation_that_can_not_be_copied_is_a_clear_failure(benc
     result = await taken(bench, "ordinary", thread="s1", fork=True)
 
     assert result.kind is FailureKind.BAD_REQUEST
-    assert "can't copy" in result.message
+    assert "can't fork" in result.message
 
 
 async def test_k18_what_nobody_knows_is_answered_with_an_error(bench):
-    """K18, F1: never with silence; files and terminals of ours are not lent."""
+    """K18, F1: also requests for the client's files and terminals."""
     result = await taken(bench, "unknown")
 
     assert json.loads(result.text) == [[f"q{number}", -32601] for number in range(4)]
@@ -118,22 +118,22 @@ async def test_k12_noise_and_bytes_that_are_no_text_lose_nothing_around_them(ben
 
 
 async def test_k12_a_line_of_200_mb_is_thrown_away_and_told(bench):
-    """K12: what comes after it counts."""
-    watch = Onlooker()
+    """K12: the messages after it are read."""
+    watch = RecordingWatch()
 
     with growing_at_most(100):
         result = await taken(bench, "long_update", watch)
 
     assert result.text == "zebra"
-    assert "was thrown away" in watch.items[0].text
+    assert "was too long to read" in watch.items[0].text
 
 
 async def test_k12_an_answer_that_is_too_long_fails_the_turn(bench):
-    """K12: nobody waits for an end that was thrown away."""
+    """K12: the turn doesn't wait for the lost end."""
     result = await taken(bench, "long_answer")
 
     assert result.kind is FailureKind.CRASHED
-    assert "was thrown away" in result.message
+    assert "was too long to read" in result.message
 
 
 async def test_k12_200_mb_of_words_and_tools_neither_hang_nor_bloat(bench):
@@ -147,7 +147,7 @@ async def test_k12_200_mb_of_words_and_tools_neither_hang_nor_bloat(bench):
 
 async def test_f1_its_death_in_mid_turn_is_a_failure_and_the_next_turn_goes_on(bench):
     """F1: a failed turn with its last words, then a new process and the same conversation."""
-    watch, agent = Onlooker(), bench.peer("reborn")
+    watch, agent = RecordingWatch(), bench.peer("reborn")
 
     first = await taken(bench, "reborn", watch, agent)
     second = await taken(bench, "reborn", None, agent, thread=watch.threads[0])
@@ -171,9 +171,9 @@ async def test_f1_its_death_in_mid_turn_is_a_failure_and_the_next_turn_goes_on(b
         ("only_always", False, {"outcome": "cancelled"}),
     ],
 )
-async def test_k18_leave_is_given_for_one_time_only(bench, scenario, allows, chosen):
-    """K18: an answer that would last covers more than anybody has judged."""
-    watch = Onlooker(allows=allows)
+async def test_k18_a_permission_counts_once(bench, scenario, allows, chosen):
+    """K18: a lasting permission would cover more than the judged call."""
+    watch = RecordingWatch(allows=allows)
 
     result = await taken(bench, scenario, watch)
 
@@ -182,7 +182,7 @@ async def test_k18_leave_is_given_for_one_time_only(bench, scenario, allows, cho
 
 
 async def test_k18_two_questions_at_once_are_both_answered(bench):
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
 
     result = await taken(bench, "asks_twice", watch)
 
@@ -198,14 +198,14 @@ async def test_k10_answers_and_names_that_make_no_sense_do_no_harm(bench):
 
 
 async def test_k10_a_no_that_ends_the_turn_is_no_failure(bench):
-    """K10: it can be told something else in the next one."""
-    result = await taken(bench, "no_is_the_end", Onlooker(allows=False, message="Not today."))
+    """K10: the next turn can give it another instruction."""
+    result = await taken(bench, "no_is_the_end", RecordingWatch(allows=False, message="Not today."))
 
     assert isinstance(result, TurnDone), result
     assert result.text == "The turn ended because this was not allowed: make install Not today."
 
 
-async def test_k10_an_ask_it_takes_back_is_dropped(bench):
+async def test_k10_a_withdrawn_ask_is_dropped(bench):
     watch = Thinking()
 
     result = await taken(bench, "taken_back", watch)
@@ -215,7 +215,7 @@ async def test_k10_an_ask_it_takes_back_is_dropped(bench):
 
 
 async def test_k10_a_stopped_turn_is_cancelled_before_it_is_ended(bench):
-    """K10: and the question that is still open with it."""
+    """K10: the open question is cancelled too."""
     watch = Thinking()
 
     await stopped(bench, bench.peer("waits"), watch, watch.was_asked.wait)
@@ -226,10 +226,10 @@ async def test_k10_a_stopped_turn_is_cancelled_before_it_is_ended(bench):
 
 
 async def test_k10_one_that_does_not_heed_a_cancel_is_ended(bench, tmp_path):
-    """K10, K2: it would go on for ever."""
-    watch = Onlooker()
+    """K10, K2: otherwise it would run forever."""
+    watch = RecordingWatch()
 
-    await stopped(bench, bench.peer("deaf"), watch, watch.stirred.wait)
+    await stopped(bench, bench.peer("deaf"), watch, watch.live_seen.wait)
 
     assert list((tmp_path / "live").glob("*.json")) == []
 
@@ -238,7 +238,7 @@ async def test_k10_one_that_is_still_starting_can_be_stopped(bench, tmp_path):
     async def when():
         await until((bench.work / "methods").exists)
 
-    await stopped(bench, bench.peer("mute"), Onlooker(), when)
+    await stopped(bench, bench.peer("mute"), RecordingWatch(), when)
 
     assert list((tmp_path / "live").glob("*.json")) == []
 
@@ -253,16 +253,16 @@ async def test_k10_one_that_never_answers_has_stalled(bench):
 @pytest.mark.parametrize(
     ("scenario", "kind", "words"),
     [
-        ("gives_up", FailureKind.CRASHED, "by itself"),
+        ("gives_up", FailureKind.CRASHED, "on its own"),
         ("mysterious", FailureKind.CRASHED, "'zebra'"),
         ("cut", FailureKind.BAD_REQUEST, "too long"),
         ("locked", FailureKind.AUTH, "Authentication required"),
-        ("modern", FailureKind.BAD_REQUEST, "version 2 of ACP"),
+        ("modern", FailureKind.BAD_REQUEST, "ACP version 2"),
         ("worded", FailureKind.RATE_LIMITED, "429"),
     ],
 )
 async def test_k10_an_end_that_is_none_is_a_failure_with_its_class(bench, scenario, kind, words):
-    """K10: also one that calls itself a success."""
+    """K10: even if it is reported as a success."""
     result = await taken(bench, scenario)
 
     assert result.kind is kind, result
@@ -277,7 +277,7 @@ async def test_k10_a_reply_that_talks_of_errors_is_a_reply(bench):
 
 
 async def test_k10_what_is_not_reported_is_estimated(bench):
-    """K10: a budget of tokens holds for an agent that never tells what it used."""
+    """K10: a token budget also holds for an agent that reports no usage."""
     result = await taken(bench, "ordinary", text="x" * 4000)
 
     assert 500 <= result.usage.input <= 2000
@@ -298,20 +298,24 @@ async def test_k10_a_cost_is_of_the_turn_although_sums_are_told(bench):
 
 
 async def test_k9_its_model_can_be_chosen(bench):
-    result = await taken(bench, "", agent=bench.peer("choosy", wishes=Wishes(model="zebra-1")))
+    result = await taken(
+        bench, "", agent=bench.peer("choosy", session=SessionSettings(model="zebra-1"))
+    )
 
     assert result.text == "zebra-1"
 
 
 async def test_k9_a_model_that_can_not_be_chosen_is_a_clear_failure(bench):
-    result = await taken(bench, "", agent=bench.peer("ordinary", wishes=Wishes(model="zebra-1")))
+    result = await taken(
+        bench, "", agent=bench.peer("ordinary", session=SessionSettings(model="zebra-1"))
+    )
 
     assert result.kind is FailureKind.BAD_REQUEST
-    assert "leave out model" in result.message
+    assert "its model: leave it out" in result.message
 
 
 async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
-    """K10: nothing is thrown at the loop."""
+    """K10: a failed turn, not an exception."""
     result = await bench.turn(bench.at("/no/such/agent"))
 
     assert result.kind is FailureKind.UNAVAILABLE
@@ -319,9 +323,9 @@ async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
 
 
 async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
-    """K10: not in a group, which nobody expects."""
+    """K10: not in an exception group."""
 
-    class Broken(Onlooker):
+    class Broken(RecordingWatch):
         async def ask(self, ask):
             raise LookupError("no journal")
 
@@ -330,7 +334,7 @@ async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
 
 
 async def test_r1_it_takes_turns_without_a_workspace(bench):
-    """R1: in a home of its own, as in a room."""
+    """R1: in its own home, as in a room."""
     result = await taken(bench, "ordinary", place=None)
 
     assert result.text == "zebra"

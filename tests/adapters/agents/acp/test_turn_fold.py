@@ -1,4 +1,4 @@
-"""K10, F1: recorded traces of agents behind ACP, folded without any process."""
+"""K10, F1: folding recorded traces of ACP agents, without a process."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from allstop.adapters.agents.acp import messages as told
-from allstop.adapters.agents.acp.approvals import answer_to, ask_of
-from allstop.adapters.agents.acp.tool_calls import BYTES_AT_MOST, CALLS_AT_MOST, Calls
-from allstop.adapters.agents.acp.turn_fold import Fold
-from allstop.adapters.agents.api.call_usage import Spent
+from allstop.adapters.agents.acp.approvals import read_ask, write_answer
+from allstop.adapters.agents.acp.tool_calls import MAX_BYTES, MAX_CALLS, ToolCalls
+from allstop.adapters.agents.acp.turn_fold import TurnFold
+from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.core.asks import NOBODY, Answer, Ask, Leave
+from allstop.core.asks import NOBODY, Answer, Ask, Permission
 from allstop.core.moves import Item
 from allstop.ports import Live
 
@@ -28,20 +28,20 @@ def messages(name):
 
 
 def folded(name):
-    """The fold of a trace, and what it told to its end."""
-    fold = Fold()
-    updates = [told.update_in(each) for each in messages(name) if each.method == "session/update"]
-    happened = [each for update in updates for each in fold.take(update)]
+    """The fold of a trace, and all its events."""
+    fold = TurnFold()
+    updates = [told.read_update(each) for each in messages(name) if each.method == "session/update"]
+    happened = [each for update in updates for each in fold.add(update)]
     return fold, [*happened, *fold.end()]
 
 
 def updated(*updates):
-    """The same of updates that are made up."""
-    fold = Fold()
+    """The fold of made-up updates, and its events."""
+    fold = TurnFold()
     steps = []
     for each in updates:
         note = Message(params=json.dumps({"update": each}).encode())
-        steps += fold.take(told.update_in(note))
+        steps += fold.add(told.read_update(note))
     return fold, [*steps, *fold.end()]
 
 
@@ -103,7 +103,7 @@ def test_k10_a_plan_is_told_step_by_step():
 
 
 def test_k10_a_failure_that_is_worded_as_a_reply_is_told_by_its_status():
-    """K10, K13: the adapter of codex ends such a turn as one that went well."""
+    """K10, K13: codex's adapter reports such a turn as successful."""
     fold, _ = folded("codex_limit")
 
     assert fold.has_failed
@@ -121,7 +121,7 @@ def test_k10_a_failure_that_passed_is_forgotten():
 
 
 def test_k10_words_belong_to_one_message_until_something_else_is_told():
-    """K10: the reply is the last message, not all that was said in the turn."""
+    """K10: the reply is the last message of the turn."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "status": "pending"}
     thought = {**said("hm"), "sessionUpdate": "agent_thought_chunk"}
 
@@ -139,7 +139,7 @@ def test_k10_words_belong_to_one_message_until_something_else_is_told():
 
 
 def test_k10_a_tool_whose_beginning_was_never_told_is_told_once():
-    """K10: gemini tells only of the end; others tell it twice."""
+    """K10: gemini reports only the end; others report it twice."""
     over = {
         "sessionUpdate": "tool_call_update",
         "toolCallId": "t",
@@ -154,7 +154,7 @@ def test_k10_a_tool_whose_beginning_was_never_told_is_told_once():
 
 
 def test_k12_a_huge_change_is_not_compared():
-    """K12: the time for that grows with the square of its length."""
+    """K12: comparing takes time that grows with the square of the length."""
     change = {"type": "diff", "path": "a", "oldText": "x\n" * 200_000, "newText": "y\n" * 200_000}
     over = {"toolCallId": "t", "kind": "edit", "status": "completed", "content": [change]}
 
@@ -166,47 +166,49 @@ def test_k12_a_huge_change_is_not_compared():
 @pytest.mark.parametrize(
     ("tokens", "spent"),
     [
-        ({"inputTokens": 100, "outputTokens": 20}, Spent(input=100, output=20)),
+        ({"inputTokens": 100, "outputTokens": 20}, TokenCounts(input=100, output=20)),
         (  # what was cached is among the input
             {"inputTokens": 100, "cachedReadTokens": 40, "outputTokens": 20, "totalTokens": 120},
-            Spent(input=100, cached=40, output=20),
+            TokenCounts(input=100, cached=40, output=20),
         ),
         (  # … or besides it
             {"inputTokens": 60, "cachedReadTokens": 40, "outputTokens": 20, "totalTokens": 120},
-            Spent(input=100, cached=40, output=20),
+            TokenCounts(input=100, cached=40, output=20),
         ),
         (  # thoughts are besides the output
             {"inputTokens": 100, "outputTokens": 20, "thoughtTokens": 30, "totalTokens": 150},
-            Spent(input=100, output=50),
+            TokenCounts(input=100, output=50),
         ),
-        ({"inputTokens": -5, "outputTokens": "many"}, Spent(input=10, output=0)),
-        (None, Spent(input=10, output=0)),
+        ({"inputTokens": -5, "outputTokens": "many"}, TokenCounts(input=10, output=0)),
+        (None, TokenCounts(input=10, output=0)),
     ],
 )
 def test_k10_tokens_are_counted_whichever_way_they_are_told(tokens, spent):
     counts = None if tokens is None else msgspec.convert(tokens, told.Tokens)
 
-    assert Fold().spent(counts, 40) == spent
+    assert TurnFold().count_tokens(counts, 40) == spent
 
 
 def permission(name):
     (message,) = (each for each in messages(name) if each.method == "session/request_permission")
-    return told.permission_in(message)
+    return told.read_permission(message)
 
 
-def test_k18_leave_for_a_command_is_asked_in_its_words():
+def test_k18_permission_for_a_command_shows_its_line():
     wanted = permission("claude_command")
 
-    ask = ask_of(0, wanted.tool_call, "/project")
+    ask = read_ask(0, wanted.tool_call, "/project")
 
     call = wanted.tool_call.tool_call_id
     assert ask == Ask(id=f"{call}:0", argv=("make", "install"), text="make install")
-    assert answer_to(wanted, Answer(leave=Leave.ALLOW))["outcome"]["optionId"] == "allow-once"
-    assert answer_to(wanted, NOBODY)["outcome"]["optionId"] == "reject"
+    assert (
+        write_answer(wanted, Answer(leave=Permission.ALLOW))["outcome"]["optionId"] == "allow-once"
+    )
+    assert write_answer(wanted, NOBODY)["outcome"]["optionId"] == "reject"
 
 
-def test_k18_leave_for_a_change_is_asked_with_its_files():
-    ask = ask_of(0, permission("claude_file").tool_call, "/project")
+def test_k18_permission_for_a_change_shows_its_files():
+    ask = read_ask(0, permission("claude_file").tool_call, "/project")
 
     assert (ask.kind, ask.paths) == ("edit", ("/project/made.txt",))
     assert "+x" in ask.text
@@ -227,7 +229,7 @@ def test_k18_leave_for_a_change_is_asked_with_its_files():
 def test_k18_a_command_is_judged_by_what_a_shell_would_get(raw, argv, text):
     call = told.ToolCall(tool_call_id="t", kind="execute", title="harmless", raw_input=raw)
 
-    assert ask_of(1, call, "/project") == Ask(id="t:1", argv=argv, text=text)
+    assert read_ask(1, call, "/project") == Ask(id="t:1", argv=argv, text=text)
 
 
 @pytest.mark.parametrize(
@@ -241,40 +243,40 @@ def test_k18_a_command_is_judged_by_what_a_shell_would_get(raw, argv, text):
     ],
 )
 def test_k18_what_no_rule_can_judge_is_for_a_person(call):
-    ask = ask_of(1, call, "/project")
+    ask = read_ask(1, call, "/project")
 
     assert (ask.kind, ask.argv, ask.paths) == ("tool", (), ())
     assert ask.text.startswith("ls")
 
 
 def test_k12_tools_that_never_end_are_kept_within_bounds():
-    """K12: what an agent gave them is forgotten when it is too much; that they are used, not."""
-    calls = Calls()
+    """K12: the contents of calls are dropped if they are too large; the calls are kept."""
+    calls = ToolCalls()
     given = {"command": "make"}
 
     for number in range(3):
-        calls.take(told.ToolCall(tool_call_id=f"t{number}", title="Make", raw_input=given), 10)
+        calls.update(told.ToolCall(tool_call_id=f"t{number}", title="Make", raw_input=given), 10)
     assert calls.known(told.ToolCall(tool_call_id="t0")).raw_input == given
 
-    calls.take(told.ToolCall(tool_call_id="large"), BYTES_AT_MOST)
+    calls.update(told.ToolCall(tool_call_id="large"), MAX_BYTES)
     light = calls.known(told.ToolCall(tool_call_id="t0"))
     assert (light.title, light.raw_input) == ("Make", None)
 
-    calls.take(told.ToolCall(tool_call_id="next", raw_input=given), BYTES_AT_MOST)
+    calls.update(told.ToolCall(tool_call_id="next", raw_input=given), MAX_BYTES)
     assert calls.known(told.ToolCall(tool_call_id="next")).raw_input == given
 
-    for number in range(CALLS_AT_MOST):
-        calls.take(told.ToolCall(tool_call_id=f"u{number}"), 10)
+    for number in range(MAX_CALLS):
+        calls.update(told.ToolCall(tool_call_id=f"u{number}"), 10)
     assert calls.known(told.ToolCall(tool_call_id="t0")).title is None
 
 
 def test_k12_names_of_tools_are_kept_within_bounds_too():
-    """K12: a title is words of the agent, and may be as long as a line."""
-    calls, title = Calls(), "x" * (BYTES_AT_MOST // 4)
-    names = [f"t{number}" for number in range(CALLS_AT_MOST // 10)]
+    """K12: a title comes from the agent and may be as long as a line."""
+    calls, title = ToolCalls(), "x" * (MAX_BYTES // 4)
+    names = [f"t{number}" for number in range(MAX_CALLS // 10)]
 
     for name in names:
-        calls.take(told.ToolCall(tool_call_id=name, title=title), len(title))
+        calls.update(told.ToolCall(tool_call_id=name, title=title), len(title))
 
     kept = [name for name in names if calls.known(told.ToolCall(tool_call_id=name)).title]
     assert kept == names[-3:]

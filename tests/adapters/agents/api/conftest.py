@@ -1,4 +1,4 @@
-"""Every test against every connector, on a real event loop: there is a real server."""
+"""Fixtures: every test runs with every connector, on a real event loop."""
 
 import pytest
 

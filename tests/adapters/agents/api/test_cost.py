@@ -1,4 +1,4 @@
-"""K5, K6, K13: what calls cost, and until when a limit holds."""
+"""K5, K6, K13: the cost of calls, and the end of limits."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -7,29 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.agents.api.call_usage import Reported, Spent, spent
-from allstop.adapters.agents.api.error_kinds import Fault, told, verdict
+from allstop.adapters.agents.api.call_usage import ReportedUsage, TokenCounts, count_tokens
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_fault
 from allstop.adapters.agents.api.reset_headers import retry_at
-from allstop.adapters.agents.api.token_prices import OwnPrice, Tariff
+from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.core.moves import FailureKind, Usage
-from allstop.core.prompt import Lifetime
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.core.prompt import CacheLifetime
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say, model_server
-from support.api_agents import ANTHROPIC, OPENAI, talking
+from support.api_agents import ANTHROPIC, OPENAI, turn_with_talk
 from support.cases import for_each
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-SPENT = Spent(input=1_000_000, cached=400_000, written=100_000, output=10_000)
+SPENT = TokenCounts(input=1_000_000, cached=400_000, written=100_000, output=10_000)
 
 
-def cost(model, provider, spent=SPENT, **more):
-    return Tariff(model, provider=provider, **more).microusd(spent, NOW)
+def cost(model, provider, counts=SPENT, **more):
+    return TokenPrice(model, provider=provider, **more).microusd(counts, NOW)
 
 
 def test_k6_the_price_list_knows_the_default_models():
     """K6: a maintained list; cached tokens cost less, written ones more."""
-    claude = Spent(input=100_000, cached=40_000, written=10_000, output=1_000)
-    for_hour = Spent(input=100_000, cached=40_000, written=10_000, output=1_000, for_hour=True)
+    claude = TokenCounts(input=100_000, cached=40_000, written=10_000, output=1_000)
+    for_hour = TokenCounts(
+        input=100_000, cached=40_000, written=10_000, output=1_000, for_hour=True
+    )
 
     assert cost("claude-sonnet-5-5", "anthropic", claude) == 100_000 + 4_000 + 25_000 + 10_000
     assert cost("claude-sonnet-5-5", "anthropic", for_hour) == 100_000 + 4_000 + 40_000 + 10_000
@@ -37,13 +39,13 @@ def test_k6_the_price_list_knows_the_default_models():
 
 
 def test_k6_own_prices_stand_over_the_list():
-    """K6: one by one; what is not given is the list's."""
-    fresh = Spent(input=1000, output=1000)
+    """K6: each price separately; the list has the others."""
+    fresh = TokenCounts(input=1000, output=1000)
 
     assert cost("claude-sonnet-5-5", "anthropic", fresh) == 12_000
-    own = OwnPrice(output_mtok=1)
+    own = PriceOverride(output_mtok=1)
     assert cost("claude-sonnet-5-5", "anthropic", fresh, own=own) == 3_000
-    own = OwnPrice(input_mtok=5, output_mtok=0)
+    own = PriceOverride(input_mtok=5, output_mtok=0)
     assert cost("my-model", "", fresh, own=own) == 5_000
 
 
@@ -53,7 +55,7 @@ def test_k6_own_prices_stand_over_the_list():
         ("llama3.2", "", {}),
         ("no-such-zebra", "openai", {}),
         ("claude-sonnet-5-5", "anthropic", {"free": True}),
-        ("zebra", "", {"own": OwnPrice(input_mtok=9), "free": True}),
+        ("zebra", "", {"own": PriceOverride(input_mtok=9), "free": True}),
     ],
     ids=["own machine", "unknown", "flat rate", "flat rate before own price"],
 )
@@ -65,7 +67,7 @@ def test_k6_what_has_no_price_costs_nothing(model, provider, more):
 async def used(connector, say, a_turn=None, **more):
     async with model_server([say]) as server:
         agent = connector.at(server, **more)
-        result = await agent.take_turn(a_turn or turn(None), Onlooker())
+        result = await agent.take_turn(a_turn or turn(None), RecordingWatch())
         await agent.close()
     return result.usage
 
@@ -99,23 +101,23 @@ async def test_k6_an_hour_in_the_cache_costs_more():
     """K6: twice the price of input at Anthropic."""
     say = Say(text="x", input=10_000, written=10_000, output=0)
 
-    usage = await used(ANTHROPIC, say, talking("*hi", lifetime=Lifetime.HOUR))
+    usage = await used(ANTHROPIC, say, turn_with_talk("*hi", lifetime=CacheLifetime.HOUR))
 
     assert usage.cost_microusd == 40_000 + 10  # one token is charged for the x
 
 
 @pytest.mark.parametrize("value", [None, -1, 0, 10**9 + 1, "7", 7.5, True, float("nan")])
 def test_k5_r5_only_counts_are_believed(value):
-    """R5: where usage is missing or absurd the estimate is charged."""
-    reported = Reported(input=value, cached=value, written=value, output=value)
+    """R5: if usage is missing or implausible, the estimate counts."""
+    reported = ReportedUsage(input=value, cached=value, written=value, output=value)
 
-    assert spent(reported, 400, 40) == Spent(input=100, output=10)
+    assert count_tokens(reported, 400, 40) == TokenCounts(input=100, output=10)
 
 
 def test_k5_no_more_can_come_from_the_cache_than_was_sent():
-    reported = Reported(input=100, cached=500, written=500, output=1)
+    reported = ReportedUsage(input=100, cached=500, written=500, output=1)
 
-    assert spent(reported, 4, 4) == Spent(input=100, cached=100, written=0, output=1)
+    assert count_tokens(reported, 4, 4) == TokenCounts(input=100, cached=100, written=0, output=1)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_k5_no_more_can_come_from_the_cache_than_was_sent():
         ({"retry-after": "soon", "x-ratelimit-reset-tokens": "4s"}, 4),
     ],
 )
-def test_k13_every_way_to_say_until_when_is_understood(headers, seconds):
+def test_k13_every_format_of_a_reset_is_understood(headers, seconds):
     """K13: typed fields of both providers."""
     assert retry_at(headers, "", NOW) == NOW + timedelta(seconds=seconds)
 
@@ -178,8 +180,8 @@ def test_k13_words_count_where_no_field_says_it(message, seconds):
     "value", ["", "soon", "-5", "1e400", "9" * 30, "Mon, 99 Zeb", "6m 0s", "2020-01-01T00:00:00Z"]
 )
 @for_each("name", ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "content-type"])
-def test_k13_nonsense_is_no_time(name, value):
-    """K13, Q18: what can't be meant is not waited for."""
+def test_k13_an_implausible_reset_is_ignored(name, value):
+    """K13, Q18: implausible times are ignored."""
     assert retry_at({name: value}, "", NOW) is None
 
 
@@ -212,8 +214,8 @@ def test_k13_nonsense_is_no_time(name, value):
     ],
 )
 def test_r17_k10_errors_are_told_apart(status, error, kind):
-    """R17, K10: by number, code and words, and every reason can be read."""
-    failed = verdict(told(status, {"retry-after": "7"}, {"error": error}), NOW)
+    """R17, K10: by status, code and text, with a readable reason."""
+    failed = failure_of(read_fault(status, {"retry-after": "7"}, {"error": error}), NOW)
 
     assert failed.kind is kind
     assert failed.message
@@ -223,15 +225,15 @@ def test_r17_k10_errors_are_told_apart(status, error, kind):
 
 
 def test_r17_a_reason_is_one_short_line():
-    failed = verdict(Fault(message="so\nlong " * 1000, status=400), NOW)
+    failed = failure_of(Fault(message="so\nlong " * 1000, status=400), NOW)
 
     assert "\n" not in failed.message
     assert len(failed.message) < 700
 
 
 def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
-    """R17, K12: halves of characters, escape sequences."""
-    failed = verdict(told(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
+    """R17, K12: lone surrogates, escape sequences."""
+    failed = failure_of(read_fault(400, {}, {"error": {"message": "no \ud800\x1b[31m zebra"}}), NOW)
 
     assert failed.message == "no ? zebra (HTTP 400)"
 
@@ -245,20 +247,20 @@ def test_r17_k12_a_reason_can_be_written_down_whatever_it_has_in_it():
     parts=st.tuples(*[st.floats(0, 1)] * 3),
     for_hour=st.booleans(),
 )
-def test_k5_no_call_costs_more_than_the_dearest_token_times_all(
+def test_k5_no_call_costs_more_than_the_highest_price_per_token(
     model, provider, tokens, parts, for_hour
 ):
-    """K5: so a budget of money holds where tokens are capped; whatever kind and tier they are of."""
-    tariff = Tariff(model, provider=provider)
+    """K5: so a cost budget holds if tokens are capped, for every kind and price tier."""
+    price = TokenPrice(model, provider=provider)
     output = int(tokens * parts[0])
     cached = int((tokens - output) * parts[1])
     written = int((tokens - output - cached) * parts[2])
-    used = Spent(
+    used = TokenCounts(
         input=tokens - output, cached=cached, written=written, output=output, for_hour=for_hour
     )
 
-    assert tariff.microusd(used, NOW) <= math.ceil(tariff.dearest(NOW) * tokens)
+    assert price.microusd(used, NOW) <= math.ceil(price.highest_price(NOW) * tokens)
 
 
 def test_k6_a_subscription_reserves_no_money():
-    assert Tariff("claude-sonnet-5-5", provider="anthropic", free=True).dearest(NOW) == 0
+    assert TokenPrice("claude-sonnet-5-5", provider="anthropic", free=True).highest_price(NOW) == 0

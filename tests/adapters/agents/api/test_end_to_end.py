@@ -1,4 +1,4 @@
-"""K9, R17: agents that are models, as people set them up and try them."""
+"""K9, R17: people set up and try agents that call a model's API."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ class KeyHolder(Person):
         return {**super().environment, **self.keys}
 
     def sets_up(self, text):
-        """In the person's own file, which may say where keys go."""
+        """Write the person's own settings file, which may set base_url."""
         file = self.home / ".config" / "allstop" / "config.toml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -42,7 +42,7 @@ def person(tmp_path):
 
 @pytest.fixture
 def server():
-    """The server as a program of its own; its address."""
+    """Run the model server as a separate program; its address."""
     command = [sys.executable, "-m", "allstop.testing.model_server", "--say", "a zebra"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield process.stdout.readline().strip()
@@ -55,7 +55,7 @@ def driver(request):
 
 
 def test_k9_an_agent_is_tried_with_a_real_call(person, server, driver):
-    """K9: `allstop agents test`, against a server that speaks as its provider does."""
+    """K9: `allstop agents test`, against a server with the provider's wire format."""
     person.sets_up(AGENTS[driver].format(url=server))
     person.keys = {VARIABLES.get(driver, "UNUSED"): KEY}
 
@@ -64,8 +64,8 @@ def test_k9_an_agent_is_tried_with_a_real_call(person, server, driver):
     assert "a zebra" in str(tried)
 
 
-def test_k9_r17_a_key_that_is_missing_is_named_before_anything_starts(person, server):
-    """R17, K9: the variable, and what to do."""
+def test_k9_r17_a_missing_key_is_named_before_anything_starts(person, server):
+    """R17, K9: the error names the variable and the remedy."""
     person.sets_up(AGENTS["anthropic"].format(url=server))
 
     said = person.refuses("agents", "test", "it")
@@ -75,7 +75,7 @@ def test_k9_r17_a_key_that_is_missing_is_named_before_anything_starts(person, se
 
 
 def test_k9_doctor_looks_for_the_key(person, server):
-    """K9: what is there, and what is missing."""
+    """K9: present and missing keys."""
     person.sets_up(AGENTS["openai"].format(url=server))
 
     without = person.try_allstop("doctor").stdout
@@ -104,7 +104,7 @@ def project(person, text, **variables):
     ],
 )
 def test_k9_no_key_no_agent(person, text, variables, missing):
-    """K9: when the agents are made, which is before anything runs."""
+    """K9: the check comes before anything runs."""
     at_home_ = project(person, f"[agents.it]\n{text}\n", **variables)
 
     with pytest.raises(AgentSetupError, match=missing):
@@ -132,7 +132,7 @@ HEAVY = ("openai", "anthropic", "genai_prices", "httpx2", "pydantic")
 
 
 def test_q8_k9_the_sdks_are_imported_only_where_they_are_used():
-    """Q8, K9: `allstop --help` has no use for them."""
+    """Q8, K9: `allstop --help` doesn't import them."""
     command = [sys.executable, "-X", "importtime", "-m", "allstop", "--help"]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,17 +1,17 @@
-"""Q18, R17, K10: model servers that fail in every way they can, against every connector."""
+"""Q18, R17, K10: every fault of a model server, with every connector."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from allstop.adapters.agents.api.http_client import Bounds
+from allstop.adapters.agents.api.http_client import CallLimits
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Fault, Say, model_server
-from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, StillClock
+from support.api_agents import ANTHROPIC, KEY, OLLAMA, OPENAI, FrozenClock
 
-QUICK = Bounds(total_s=0.4)
+QUICK = CallLimits(total_s=0.4)
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 KINDS = {
@@ -48,10 +48,10 @@ UNCHARGED = {*list(KINDS)[: list(KINDS).index(Fault.CUT)], Fault.ENDLESS_ERROR, 
 PEAK = Path("/proc/self/clear_refs")
 
 
-async def result_of(connector, answer, bounds=None, **more):
+async def result_of(connector, answer, limits=None, **more):
     async with model_server([answer]) as server:
-        agent = connector.at(server, bounds=bounds, **more)
-        watch = Onlooker()
+        agent = connector.at(server, limits=limits, **more)
+        watch = RecordingWatch()
         result = await agent.take_turn(turn(None, "what crosses the road?"), watch)
         await agent.close()
     return result, server, watch
@@ -59,10 +59,10 @@ async def result_of(connector, answer, bounds=None, **more):
 
 @pytest.mark.parametrize("fault", KINDS, ids=str)
 async def test_q18_r17_k10_a_fault_is_the_right_failure(connector, fault):
-    """Q18, R17, K10: the right class, a readable reason, one call, no crash, and never the key."""
-    bounds = QUICK if fault in SLOW else None
+    """Q18, R17, K10: the right kind, a readable reason, one call, no crash, and never the key."""
+    limits = QUICK if fault in SLOW else None
 
-    result, server, _ = await result_of(connector, fault, bounds)
+    result, server, _ = await result_of(connector, fault, limits)
 
     assert isinstance(result, Failed)
     assert result.kind is KINDS[fault]
@@ -74,7 +74,7 @@ async def test_q18_r17_k10_a_fault_is_the_right_failure(connector, fault):
 
 @pytest.mark.parametrize("fault", KINDS, ids=str)
 async def test_q18_k10_only_a_stream_that_had_begun_is_charged(connector, fault):
-    """K5, R5: what was asked and said so far is charged by the estimate, cut off or not."""
+    """K5, R5: the prompt and the partial reply are charged by estimate."""
     result, _, _ = await result_of(connector, fault, QUICK if fault in SLOW else None)
 
     assert (result.usage == Usage()) == (fault in UNCHARGED)
@@ -83,7 +83,7 @@ async def test_q18_k10_only_a_stream_that_had_begun_is_charged(connector, fault)
 @pytest.mark.skipif(not PEAK.exists(), reason="only Linux tells the highest memory")
 @pytest.mark.parametrize("fault", ENDLESS, ids=str)
 async def test_q18_256_mb_bloat_nothing(connector, fault):
-    """Q18, K12: what comes in is cut off, and the memory stays within 50 MB of what it was."""
+    """Q18, K12: the input is cut off, and memory grows by less than 50 MB."""
     await result_of(connector, "warm")
     PEAK.write_text("5")  # forgets the highest memory so far
     before = memory_mb("VmRSS")
@@ -109,7 +109,7 @@ async def test_q18_a_slow_drip_that_ends_is_a_reply(connector):
 
 @pytest.mark.parametrize("fault", [Fault.NO_USAGE, Fault.NEGATIVE_USAGE], ids=str)
 async def test_q18_k5_nonsense_about_usage_is_replaced_by_the_estimate(connector, fault):
-    """K5, R5: characters ÷ 4 where the provider says nothing, or less than nothing."""
+    """K5, R5: characters ÷ 4 if the provider reports nothing or negative numbers."""
     result, _, _ = await result_of(connector, fault)
 
     assert isinstance(result, TurnDone)
@@ -117,21 +117,21 @@ async def test_q18_k5_nonsense_about_usage_is_replaced_by_the_estimate(connector
 
 
 async def test_q18_k5_usage_that_is_told_twice_counts_once(connector):
-    """K5: the counts of a stream are of all of it, not to be added up."""
+    """K5: the counts in a stream are cumulative."""
     result, _, _ = await result_of(connector, Fault.DUPLICATE_USAGE)
 
     assert (result.usage.input, result.usage.output) == (100, 20)
 
 
 async def test_k13_a_limit_says_until_when(connector):
-    """K13: by what the provider says of this very call."""
-    result, _, _ = await result_of(connector, Fault.RATE_LIMITED, clock=StillClock(NOW))
+    """K13: from the provider's retry header."""
+    result, _, _ = await result_of(connector, Fault.RATE_LIMITED, clock=FrozenClock(NOW))
 
     assert result.retry_at == NOW + timedelta(seconds=7)
 
 
 async def test_r17_a_key_that_is_refused_is_named(connector):
-    """R17: by its variable."""
+    """R17: the message names its variable."""
     result, _, _ = await result_of(connector, Fault.UNAUTHORIZED)
 
     assert "ZEBRA_KEY" in result.message
@@ -143,7 +143,7 @@ async def test_r17_a_server_that_is_not_there(connector):
         pass
     agent = connector.at(server)
 
-    result = await agent.take_turn(turn(None), Onlooker())
+    result = await agent.take_turn(turn(None), RecordingWatch())
     await agent.close()
 
     assert result.kind is FailureKind.NETWORK
@@ -152,11 +152,11 @@ async def test_r17_a_server_that_is_not_there(connector):
 
 @pytest.mark.parametrize("size", [0, 1, 31])
 async def test_q18_a_reply_is_counted_against_the_cap_as_it_came(connector, size):
-    """Q18: the cap is on raw bytes; what is below is not touched."""
-    bounds = Bounds(bytes=64 * 1024)
+    """Q18: the cap counts raw bytes; smaller replies are unchanged."""
+    limits = CallLimits(bytes=64 * 1024)
 
-    result, _, _ = await result_of(connector, "x" * 100 + "y" * size, bounds)
-    larger, _, _ = await result_of(connector, "x" * 70_000, bounds)
+    result, _, _ = await result_of(connector, "x" * 100 + "y" * size, limits)
+    larger, _, _ = await result_of(connector, "x" * 70_000, limits)
 
     assert isinstance(result, TurnDone)
     assert larger.kind is FailureKind.NETWORK
@@ -165,7 +165,7 @@ async def test_q18_a_reply_is_counted_against_the_cap_as_it_came(connector, size
 
 @pytest.mark.parametrize("connector", [OPENAI, OLLAMA, ANTHROPIC], ids=lambda each: each.name)
 async def test_r1_nothing_that_is_half_a_character_gets_through(connector):
-    """R1, K12: pairs that a server cut in two are joined; a half without the other is marked."""
+    """R1, K12: split surrogate pairs are joined; lone ones are replaced."""
     result, _, watch = await result_of(connector, Say(pieces=("a\ud83d", "\ude00b", "\udfff!")))
 
     assert result.text == "a😀b\N{REPLACEMENT CHARACTER}!"

@@ -1,19 +1,19 @@
-"""Q18, K12: an event that grows without end is noticed, however it is cut and ended."""
+"""Q18, K12: oversized events are detected, with any chunks and line ends."""
 
 import pytest
 
-from allstop.adapters.agents.api.event_sizes import EVENT_BYTES, EVENT_LINES, EventGauge
+from allstop.adapters.agents.api.event_sizes import EVENT_BYTES, EVENT_LINES, EventSizeCheck
 
 
 def all_sane(stream, size):
-    gauge = EventGauge()
-    return all(gauge.is_sane(stream[i : i + size]) for i in range(0, len(stream), size))
+    check = EventSizeCheck()
+    return all(check.accepts(stream[i : i + size]) for i in range(0, len(stream), size))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 4096])
 def test_q18_events_of_any_number_are_fine(end, size):
-    """Q18: with each way to end a line, in pieces of any size."""
+    """Q18: with each line ending, in chunks of any size."""
     event = b"event: a" + end + b"data: {}" + end + end
 
     assert all_sane(event * 1000, size)
@@ -22,7 +22,7 @@ def test_q18_events_of_any_number_are_fine(end, size):
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 4096])
 def test_q18_too_many_lines_are_noticed(end, size):
-    """Q18: lines that are no end of an event."""
+    """Q18: many lines without the end of the event."""
     assert not all_sane((b"x" + end) * (EVENT_LINES + 1), size)
 
 

@@ -1,4 +1,4 @@
-"""Q18: the server that stands in for providers speaks as they do, by their own SDKs' judgement."""
+"""Q18: the providers' SDKs accept the replies of the fake model server."""
 
 import pytest
 from anthropic import AsyncAnthropic
@@ -77,7 +77,7 @@ async def test_q18_messages(anthropic):
         assert message.usage.output_tokens == 20
 
 
-async def test_q18_what_programs_ask_besides(openai, anthropic):
+async def test_q18_other_endpoints(openai, anthropic):
     """Q18: the models, and how many tokens a prompt has."""
     models = [model.id async for model in openai.models.list()]
     counted = await anthropic.messages.count_tokens(model="m", messages=ASKED)

@@ -1,4 +1,4 @@
-"""R1: replies that are given their shape by the provider, in the dialect it understands."""
+"""R1: structured replies, in each provider's schema dialect."""
 
 import json
 
@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.agents.api.json_schemas import closed, strict, without_nulls
+from allstop.adapters.agents.api.json_schemas import close_objects, require_all, without_nulls
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Fault, Protocol, Say, envelope, model_server
-from support.api_agents import ANTHROPIC, ENVELOPE, OLLAMA, OPENAI, talking
+from support.api_agents import ANTHROPIC, ENVELOPE, OLLAMA, OPENAI, turn_with_talk
 
-ASK = talking("hi", schema=ENVELOPE)
+ASK = turn_with_talk("hi", schema=ENVELOPE)
 
 
 async def turns(connector, answers, count=1, speaks=frozenset(Protocol), **more):
     async with model_server(answers, speaks=speaks) as server:
         agent = connector.at(server, **more)
-        results = [await agent.take_turn(ASK, Onlooker()) for _ in range(count)]
+        results = [await agent.take_turn(ASK, RecordingWatch()) for _ in range(count)]
         await agent.close()
     return results, server.requests
 
 
 def test_r1_strict_means_all_required_and_the_optional_nullable():
     """R1: OpenAI's dialect."""
-    made = strict(ENVELOPE)
+    made = require_all(ENVELOPE)
 
     assert made["required"] == ["message", "handoff", "final"]
     assert made["additionalProperties"] is False
@@ -39,7 +39,7 @@ def test_r1_strict_means_all_required_and_the_optional_nullable():
 
 def test_r1_closed_leaves_out_what_is_not_enforced():
     """R1: Anthropic's dialect: optional stays optional."""
-    made = closed(ENVELOPE)
+    made = close_objects(ENVELOPE)
 
     assert made["required"] == ["message"]
     assert made["properties"]["message"] == {"type": "string"}
@@ -67,7 +67,7 @@ def test_r1_references_are_followed():
         },
     }
 
-    made = strict(schema)["$defs"]["Envelope"]
+    made = require_all(schema)["$defs"]["Envelope"]
 
     assert made["required"] == ["message", "handoff"]
     assert made["properties"]["handoff"] == schema["$defs"]["Envelope"]["properties"]["handoff"]
@@ -85,7 +85,7 @@ replies = st.fixed_dictionaries(
 
 @given(replies)
 def test_r1_a_strict_reply_comes_back_plain(reply):
-    """R1: null where something was left out, and nothing in its place afterwards."""
+    """R1: nulls for missing properties are removed."""
     written = json.dumps({"handoff": None, "final": None} | reply)
 
     assert json.loads(without_nulls(written, ENVELOPE)) == reply
@@ -95,7 +95,7 @@ def test_r1_a_strict_reply_comes_back_plain(reply):
     "text", ["no JSON", "[" * 100_000, "[null]", '"x"', '{"message": null, "other": null}']
 )
 def test_r1_what_does_not_fit_stays_as_it_is(text):
-    """R1: judging it is the room's business."""
+    """R1: the room judges it."""
     assert without_nulls(text, ENVELOPE) == text
 
 
@@ -107,14 +107,14 @@ async def test_r1_each_provider_is_asked_in_its_own_way(connector):
         case Protocol.RESPONSES:
             shape = asked.body["text"]["format"]
             assert (shape["type"], shape["strict"]) == ("json_schema", True)
-            assert shape["schema"] == strict(ENVELOPE)
+            assert shape["schema"] == require_all(ENVELOPE)
         case Protocol.CHAT:
             shape = asked.body["response_format"]
             assert shape["type"] == "json_schema"
-            assert shape["json_schema"]["schema"] == strict(ENVELOPE)
+            assert shape["json_schema"]["schema"] == require_all(ENVELOPE)
         case Protocol.MESSAGES:
             shape = asked.body["output_config"]["format"]
-            assert shape == {"type": "json_schema", "schema": closed(ENVELOPE)}
+            assert shape == {"type": "json_schema", "schema": close_objects(ENVELOPE)}
 
 
 async def test_r1_nulls_of_the_strict_dialect_are_not_returned(connector):
@@ -128,7 +128,7 @@ async def test_r1_nulls_of_the_strict_dialect_are_not_returned(connector):
 
 @pytest.mark.parametrize(("connector", "tries"), [(OPENAI, 2), (OLLAMA, 2), (ANTHROPIC, 3)])
 async def test_r1_a_server_without_it_is_asked_in_words_from_then_on(connector, tries):
-    """R1: otherwise by instruction; the refused way is not tried again."""
+    """R1: otherwise by instruction; the rejected variant is not tried again."""
     said = Say(text=envelope("hi"), fault=Fault.NO_STRUCTURE)
 
     results, asked = await turns(connector, [said], count=3)
@@ -153,11 +153,11 @@ async def test_r1_an_older_claude_is_made_to_use_a_tool():
     assert again == result
     assert len(asked) == 3
     assert asked[1].body["tool_choice"] == {"type": "tool", "name": "reply"}
-    assert asked[1].body["tools"][0]["input_schema"] == closed(ENVELOPE)
+    assert asked[1].body["tools"][0]["input_schema"] == close_objects(ENVELOPE)
 
 
 async def test_k9_a_compatible_server_that_has_only_chat_is_used_so():
-    """K9: found out once."""
+    """K9: detected once."""
     only = frozenset({Protocol.CHAT})
 
     results, asked = await turns(OPENAI, [envelope("hi")], count=2, speaks=only, is_vendors=False)
@@ -168,7 +168,7 @@ async def test_k9_a_compatible_server_that_has_only_chat_is_used_so():
 
 
 async def test_k9_a_model_that_is_not_there_is_no_reason_to_ask_otherwise():
-    """K9, R17: a 404 of the model, not of the address."""
+    """K9, R17: a 404 for the model, not for the URL."""
     (result,), asked = await turns(OPENAI, [Fault.NO_MODEL], is_vendors=False)
 
     assert result.kind is FailureKind.BAD_REQUEST

@@ -1,4 +1,4 @@
-"""The real Claude Code in the real box, against a model server on the loopback."""
+"""Fixtures: the real Claude Code in a real box, against a model server on localhost."""
 
 from contextlib import AsyncExitStack
 

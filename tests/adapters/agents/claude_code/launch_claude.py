@@ -1,4 +1,4 @@
-"""What the tests of Claude Code have in common."""
+"""Helpers for the tests of Claude Code."""
 
 import json
 from contextlib import AsyncExitStack
@@ -7,13 +7,13 @@ from pathlib import Path
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.agents.claude_code import ClaudeCodeAgent, Leave, Program
+from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.ports import Box
-from allstop.testing.agent_contract import Onlooker, turn
-from allstop.testing.model_server import Call, ModelServer, Refused, Say, model_server
+from allstop.testing.agent_contract import RecordingWatch, turn
+from allstop.testing.model_server import Call, ErrorReply, ModelServer, Say, model_server
 from support.agent_programs import program
 
 KEY = "sk-ant-dummy-key"
@@ -30,7 +30,7 @@ def write(path="/project/made.txt", text="x\n"):
 
 
 def came_back(asked):
-    """What the tools that were used have said, as the model is told."""
+    """The tool results in a request to the model."""
     blocks = [
         block
         for message in asked.body["messages"]
@@ -41,7 +41,7 @@ def came_back(asked):
 
 
 def replies(asked):
-    """How often the model has spoken in this conversation."""
+    """The number of the model's replies in this conversation."""
     return sum(message["role"] == "assistant" for message in asked.body["messages"])
 
 
@@ -52,36 +52,48 @@ class Bench:
         self.beat = self.work / "beat.txt"
         self.server: ModelServer
 
-    async def agent(self, answers, *, leave=Leave.ASK, env=None, key=KEY, **more):
+    async def agent(self, answers, *, permissions=PermissionMode.ASK, env=None, key=KEY, **more):
         self.server = await self._open.enter_async_context(model_server(answers))
         url = self.server.anthropic_url
-        return self.agent_at(program("claude"), url, leave=leave, env=env or {}, key=key, **more)
+        return self.agent_at(
+            program("claude"), url, permissions=permissions, env=env or {}, key=key, **more
+        )
 
     def agent_at(
         self,
         path,
         url="http://127.0.0.1:9",
         *,
-        leave=Leave.ASK,
+        permissions=PermissionMode.ASK,
         env=None,
         key=KEY,
         ruled=False,
         **more,
     ):
-        own = {"key": key, "base_url": url, "env": env or {}, "leave": leave, "ruled": ruled}
+        own = {
+            "key": key,
+            "base_url": url,
+            "env": env or {},
+            "permissions": permissions,
+            "ruled": ruled,
+        }
         made = Program(path=str(path), **own)
         home = self._tmp / "room"
         home.mkdir(mode=0o700, exist_ok=True)
         return ClaudeCodeAgent(
-            made, launcher=self.launcher, clock=SystemClock(), room=Box(home=str(home)), **more
+            made,
+            launcher=self.launcher,
+            clock=SystemClock(),
+            fallback_box=Box(home=str(home)),
+            **more,
         )
 
     async def turn(self, agent, watch=None, text="hello", **fields):
         asked = replace(turn(self.place, text), **fields)
-        return await agent.take_turn(asked, watch or Onlooker(allows=True))
+        return await agent.take_turn(asked, watch or RecordingWatch(allows=True))
 
     def stand_in(self, script):
-        """A program in place of Claude Code, for what that one never does."""
+        """A fake program instead of Claude Code."""
         path = self.work / "stand-in"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
@@ -89,7 +101,7 @@ class Bench:
         return "/project/stand-in"
 
     def hand_over(self):
-        """As root: what was laid into the workspace belongs to who works there."""
+        """As root, give the workspace's files to the agent's user."""
         hand_over(self.work, this_host())
 
     async def until_beating(self):
@@ -104,7 +116,7 @@ class Bench:
 
 
 def used_up_until(at):
-    """All that an account may use is used; how its provider words it."""
+    """The provider's error for an account that is used up."""
     words = f"Claude AI usage limit reached|{at.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
-    return Say(refused=Refused(429, body))
+    return Say(error=ErrorReply(429, body))

@@ -1,13 +1,13 @@
-"""F5, K18: the real Claude Code asks first, before every command and every change of a file."""
+"""F5, K18: the real Claude Code asks before every command and file change."""
 
 import pytest
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.shell import appraise
-from allstop.core.asks import NOBODY, Decision, Rule, ruling
+from allstop.core.asks import NOBODY, Decision, Rule, answer_by_rules
 from allstop.policy.policy import Policy
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 COMMANDS = (
@@ -35,16 +35,16 @@ def one_by_one(*steps):
     return lambda asked: steps[min(len(came_back(asked)), len(steps) - 1)]
 
 
-@pytest.mark.parametrize("leave", list(Leave))
-async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, leave):
-    """F5, K18: each command and each file is asked for; a no is told to the model."""
+@pytest.mark.parametrize("permissions", list(PermissionMode))
+async def test_f5_denied_actions_are_not_done_in_any_mode(bench, permissions):
+    """F5, K18: it asks for each command and file; the model gets the denial."""
     (bench.work / "old").mkdir()
     (bench.work / "kept.txt").write_text("a\n")
     bench.hand_over()
-    watch = Onlooker(message="Not today.")
+    watch = RecordingWatch(message="Not today.")
     kept = "/project/kept.txt"
     steps = (*map(bash, COMMANDS), *map(write, FILES), read(kept), edit(kept), "zebra")
-    agent = await bench.agent(one_by_one(*steps), leave=leave)
+    agent = await bench.agent(one_by_one(*steps), permissions=permissions)
 
     result = await bench.turn(agent, watch, asks_first=True)
 
@@ -61,8 +61,8 @@ async def test_f5_what_is_denied_is_not_done_whoever_it_works_for(bench, leave):
 
 
 async def test_f5_what_is_allowed_is_done(bench):
-    """F5: and then it needs no other leave."""
-    watch = Onlooker(allows=True)
+    """F5: without another permission."""
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent(one_by_one(bash("touch one"), write(FILES[-1]), "zebra"))
 
     await bench.turn(agent, watch, asks_first=True)
@@ -80,27 +80,27 @@ async def test_k18_a_command_runs_where_it_was_judged(bench, manner):
     ruled = manner.get("ruled", False)
     agent = await bench.agent(one_by_one(*steps), ruled=ruled)
 
-    await bench.turn(agent, Onlooker(allows=True), asks_first=not ruled)
+    await bench.turn(agent, RecordingWatch(allows=True), asks_first=not ruled)
 
     moved, back = came_back(bench.server.requests[-1])
     assert moved.startswith('"/project/sub')
     assert back == '"/project"'
 
 
-class Ruled(Onlooker):
-    """Where nobody answers, and one rule denies."""
+class Ruled(RecordingWatch):
+    """A watch where nobody answers, and one rule denies."""
 
     async def ask(self, ask):
         await super().ask(ask)
         policy = Policy(workspace="/project", rules=(DENY_TOUCH,))
-        return ruling((), appraise(ask, policy)) or NOBODY
+        return answer_by_rules((), appraise(ask, policy)) or NOBODY
 
 
 async def test_k18_a_rule_counts_where_it_would_not_have_asked(bench):
-    """K18: `touch` is denied; what no rule speaks of is as free, and as asked for, as ever."""
+    """K18: `touch` is denied; commands without a rule are unchanged."""
     watch = Ruled()
     steps = (bash("touch one"), bash("mkdir two"), bash("python3 -c 'pass'"), "zebra")
-    agent = await bench.agent(one_by_one(*steps), leave=Leave.EDITS, ruled=True)
+    agent = await bench.agent(one_by_one(*steps), permissions=PermissionMode.EDITS, ruled=True)
 
     result = await bench.turn(agent, watch)
 

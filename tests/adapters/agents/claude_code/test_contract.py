@@ -1,4 +1,4 @@
-"""K9, K10, K12: the real Claude Code keeps the contract of every driver, in the real box."""
+"""K9, K10, K12: the real Claude Code in a real box passes the contract of every driver."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from adapters.agents.claude_code.launch_claude import (
     used_up_until,
     write,
 )
-from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.approvals import WITHOUT
+from allstop.adapters.agents.claude_code import PermissionMode
+from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE
 from allstop.adapters.clock import SystemClock
 from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour
 from allstop.testing.model_server import Fault, Say
@@ -34,15 +34,15 @@ ANSWERS = {
     Behaviour.USES: [Say(text="x", input=100, output=20)],
 }
 ENDS_AT_ONCE = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-LEAVES = {Behaviour.WRITES_FILE: Leave.EDITS, Behaviour.HANGS: Leave.ALL}
+PERMISSIONS = {Behaviour.WRITES_FILE: PermissionMode.EDITS, Behaviour.HANGS: PermissionMode.ALL}
 
 
 def _judged(came):
-    return ("denied" if WITHOUT in came[-1] else "allowed") if came else ""
+    return ("denied" if DENIED_ADVICE in came[-1] else "allowed") if came else ""
 
 
 def _echoed(asked):
-    """What it was told once it had begun."""
+    """The messages that it received during the turn."""
     return asked.blocks[-1] if replies(asked) else ""
 
 
@@ -52,7 +52,7 @@ class TestClaudeCode(AgentContract):
         made = {
             behaviour: await bench.agent(
                 answers,
-                leave=LEAVES.get(behaviour, Leave.ASK),
+                permissions=PERMISSIONS.get(behaviour, PermissionMode.ASK),
                 env=ENDS_AT_ONCE if behaviour is Behaviour.LIMITED_FOR_HOURS else {},
             )
             for behaviour, answers in ANSWERS.items()

@@ -1,4 +1,4 @@
-"""K9, R17: Claude Code as people set it up, try it, and have it work."""
+"""K9, R17: people set up, try and use Claude Code."""
 
 import anyio
 import pytest
@@ -22,7 +22,7 @@ class KeyHolder(Person):
         return {**super().environment, "ANTHROPIC_API_KEY": KEY}
 
     def sets_up(self, text):
-        """In the person's own file, which may say where keys go."""
+        """Write the person's own settings file, which may set base_url."""
         file = self.home / ".config" / "allstop" / "config.toml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

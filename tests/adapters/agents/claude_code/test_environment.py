@@ -1,16 +1,16 @@
-"""K11, K14: what the real Claude Code is given, and whose word counts for it."""
+"""K11, K14: the environment and settings of the real Claude Code."""
 
 import json
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.core.moves import TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
 async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
-    """K11: its settings are not read, though Claude Code would; its CLAUDE.md is."""
+    """K11: Claude Code reads the repository's CLAUDE.md, but not its settings."""
     folder = bench.work / ".claude"
     folder.mkdir()
     hook = {"hooks": [{"type": "command", "command": "touch /project/hooked"}]}
@@ -24,7 +24,7 @@ async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
     (bench.work / ".mcp.json").write_text(json.dumps(servers))
     (bench.work / "CLAUDE.md").write_text("GIRAFFE")
     bench.hand_over()
-    watch = Onlooker()
+    watch = RecordingWatch()
     agent = await bench.agent([bash("make install"), "zebra"])
 
     result = await bench.turn(agent, watch)
@@ -37,9 +37,9 @@ async def test_k11_a_repository_does_not_decide_where_the_key_goes(bench):
 
 
 async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
-    """K11: nothing of ours is in it, and its home is the box's."""
+    """K11: without allstop's variables; its home is the box's."""
     monkeypatch.setenv("SECRET_CANARY", "canary")
-    agent = await bench.agent([bash("env; ls -a ~"), "zebra"], leave=Leave.ALL)
+    agent = await bench.agent([bash("env; ls -a ~"), "zebra"], permissions=PermissionMode.ALL)
 
     await bench.turn(agent)
 
@@ -51,7 +51,7 @@ async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
 
 
 async def test_k10_a_prompt_is_not_taken_for_a_command(bench):
-    """K10: "/compact" would be carried out by Claude Code and never reach the model."""
+    """K10: Claude Code would run "/compact" itself, and the model never see it."""
     agent = await bench.agent(["zebra"])
 
     result = await bench.turn(agent, text="/compact everything")
@@ -61,9 +61,11 @@ async def test_k10_a_prompt_is_not_taken_for_a_command(bench):
 
 
 async def test_k14_files_outside_the_workspace_are_asked_about(bench):
-    """K14, K18: with leave for its own files it still has none for others."""
-    watch = Onlooker()
-    agent = await bench.agent([write("/home/agent/x"), write(), "zebra"], leave=Leave.EDITS)
+    """K14, K18: permission for its own files doesn't cover others."""
+    watch = RecordingWatch()
+    agent = await bench.agent(
+        [write("/home/agent/x"), write(), "zebra"], permissions=PermissionMode.EDITS
+    )
 
     await bench.turn(agent, watch)
 
@@ -74,9 +76,11 @@ async def test_k14_files_outside_the_workspace_are_asked_about(bench):
 
 
 async def test_k14_it_works_without_a_box_too(bench, tmp_path):
-    """K14: where that was said by name; its mode is none that root is refused."""
+    """K14: if settings allow it; its permission mode also works for root."""
     bench.launcher = await make_launcher("off", tmp_path / "bare")
-    agent = await bench.agent([bash("make install || pwd"), "zebra"], leave=Leave.ALL)
+    agent = await bench.agent(
+        [bash("make install || pwd"), "zebra"], permissions=PermissionMode.ALL
+    )
 
     result = await bench.turn(agent)
 

@@ -1,4 +1,4 @@
-"""K10, K13: what fails is a failure with a kind, whatever the real Claude Code calls it."""
+"""K10, K13: the failure kinds of the real Claude Code's errors."""
 
 from datetime import timedelta
 
@@ -8,9 +8,9 @@ import pytest
 from adapters.agents.claude_code.launch_claude import bash
 from allstop.adapters.clock import SystemClock
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.testing.agent_contract import Onlooker
-from allstop.testing.model_server import Fault, Refused, Say
-from support.endless_model import MOST_MB, Scales
+from allstop.testing.agent_contract import RecordingWatch
+from allstop.testing.model_server import ErrorReply, Fault, Say
+from support.endless_model import MOST_MB, MemoryMeter
 from support.silent_model import result_of
 
 KINDS = {
@@ -35,7 +35,7 @@ KINDS = {
 
 @pytest.mark.parametrize("fault", KINDS)
 async def test_q18_k10_a_failed_call_that_calls_itself_a_success_is_a_failure(bench, fault):
-    """Q18, K10: subtype "success" with is_error is no TurnDone; its class is told."""
+    """Q18, K10: subtype "success" with is_error is a failure with a kind."""
     agent = await bench.agent([fault], env={"CLAUDE_CODE_MAX_RETRIES": "0"})
 
     result = await bench.turn(agent)
@@ -47,7 +47,7 @@ async def test_q18_k10_a_failed_call_that_calls_itself_a_success_is_a_failure(be
 
 @pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
-    """Q18, K12: silence, or 256 MB that are no word; the timer of the turn ends it and its program."""
+    """Q18, K12: silence, or 256 MB without text; the turn's timer ends it and its program."""
     agent = await bench.agent([fault])
     server = bench.server
 
@@ -59,8 +59,8 @@ async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fa
 
 
 async def test_q18_words_without_end_are_shown_and_not_kept(bench):
-    """Q18: 256 MB of deltas; what is no reply in the end is none, and its class is told."""
-    scales = Scales()
+    """Q18: 256 MB of deltas without a valid reply are a failure with a kind."""
+    scales = MemoryMeter()
     agent = await bench.agent([Fault.ENDLESS_WORDS], env={"CLAUDE_CODE_MAX_RETRIES": "0"})
 
     result = await bench.turn(agent, scales)
@@ -81,9 +81,9 @@ async def test_q18_a_slow_drip_that_ends_is_a_reply(bench):
 
 
 async def test_k10_retries_come_to_an_end_and_are_told(bench):
-    """K10: by itself it would try for minutes; a few tries are noted, then the turn has failed."""
+    """K10: after a few noted retries, the turn fails; by default it would retry for minutes."""
     agent = await bench.agent([Fault.OVERLOADED])
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     with anyio.fail_after(60):
         result = await bench.turn(agent, watch)
@@ -96,7 +96,7 @@ async def test_k10_retries_come_to_an_end_and_are_told(bench):
 
 
 async def test_k13_a_rate_limit_ends_the_turn_with_the_time_it_was_told(bench):
-    """K13: the account waits, not a process; the retry time comes from a typed field."""
+    """K13: the account waits instead of a process; the retry time comes from a typed field."""
     agent = await bench.agent([Fault.RATE_LIMITED])
     before = SystemClock().now()
 
@@ -109,12 +109,12 @@ async def test_k13_a_rate_limit_ends_the_turn_with_the_time_it_was_told(bench):
 
 
 async def test_k13_a_usage_limit_is_held_until_its_reset(bench):
-    """K13: "|1754020800" and the like are read where nothing typed is said."""
+    """K13: "|1754020800" is parsed if there is no typed field."""
     until = SystemClock().now().replace(microsecond=0) + timedelta(hours=2)
     words = f"Claude AI usage limit reached|{until.timestamp():.0f}"
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": words}}
     env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-    agent = await bench.agent([Say(refused=Refused(429, body))], env=env)
+    agent = await bench.agent([Say(error=ErrorReply(429, body))], env=env)
 
     result = await bench.turn(agent)
 
@@ -136,7 +136,7 @@ async def test_k11_a_key_is_not_in_the_reason(bench):
     """K11: a server that repeats the key does not get it into the record."""
     body = {"error": {"type": "invalid_request_error", "message": "who is sk-ant-dummy-key?"}}
     env = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-    agent = await bench.agent([Say(refused=Refused(400, {"type": "error", **body}))], env=env)
+    agent = await bench.agent([Say(error=ErrorReply(400, {"type": "error", **body}))], env=env)
 
     result = await bench.turn(agent)
 

@@ -1,4 +1,4 @@
-"""K10, K12: a program in Claude Code's place that does what the real one hardly ever does."""
+"""K10, K12: rare behaviour of Claude Code, with a fake program."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from allstop.adapters.agents.claude_code.turn import UNRULED
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"zebra"}'
 ASK = (
@@ -17,8 +17,8 @@ ASK = (
 CANCEL = '{"type":"control_cancel_request","request_id":"r1"}'
 
 
-class Undecided(Onlooker):
-    """Somebody who thinks until it is no longer asked."""
+class Undecided(RecordingWatch):
+    """A watch that never answers."""
 
     def __init__(self):
         super().__init__()
@@ -48,8 +48,8 @@ async def test_k10_an_end_without_a_result_is_a_crash_with_its_last_words(bench)
 
 
 async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench):
-    """K18: nobody is to rely on rules that see nothing."""
-    watch = Onlooker()
+    """K18: people must know that the rules don't see every command."""
+    watch = RecordingWatch()
     refusal = {"subtype": "error", "request_id": "allstop-1", "error": "no such thing"}
     answer = json.dumps({"type": "control_response", "response": refusal})
 
@@ -62,8 +62,8 @@ async def test_k18_that_it_does_not_show_its_commands_to_the_rules_is_said(bench
 
 @pytest.mark.parametrize("given", ['"make"', "null", '["make"]', '{"command": ["make"]}'])
 async def test_k12_a_command_that_is_shown_in_an_odd_way_breaks_nothing(bench, given):
-    """K12: the rules are asked all the same, and its turn goes on."""
-    watch = Onlooker()
+    """K12: the rules are still asked, and the turn goes on."""
+    watch = RecordingWatch()
     shown = (
         '{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback",'
         f'"callback_id":"rules","input":{{"tool_name":"Bash","tool_input":{given}}}}}}}'
@@ -84,19 +84,21 @@ async def test_k12_a_command_that_is_shown_in_an_odd_way_breaks_nothing(bench, g
 
 
 async def test_k12_a_line_of_200_mb_neither_hangs_nor_bloats(bench):
-    """K12: it is thrown away and told; what comes after it counts."""
-    watch = Onlooker()
+    """K12: it is skipped with a notice; later lines are read."""
+    watch = RecordingWatch()
     script = f"head -c 200000000 /dev/zero | tr '\\0' x; echo; echo '{RESULT}'"
 
     result = await taken(bench, script, watch)
 
     assert isinstance(result, TurnDone), result
     assert result.text == "zebra"
-    assert [item.text for item in watch.items] == ["a line of 200,000,000 bytes was thrown away"]
+    assert [item.text for item in watch.items] == [
+        "a line of 200,000,000 bytes was too long to read"
+    ]
 
 
 async def test_k12_a_result_that_is_too_long_fails_the_turn(bench):
-    """K12: nobody waits for an end that was thrown away."""
+    """K12: the turn doesn't wait for the lost end."""
     begun = RESULT.removesuffix('zebra"}')
     script = (
         f"printf '%s' '{begun}'; head -c 40000000 /dev/zero | tr '\\0' x; echo '\"}}'; sleep 99"
@@ -105,7 +107,7 @@ async def test_k12_a_result_that_is_too_long_fails_the_turn(bench):
     result = await taken(bench, script)
 
     assert result.kind is FailureKind.CRASHED
-    assert "was thrown away" in result.message
+    assert "was too long to read" in result.message
 
 
 async def test_k12_a_result_in_invalid_utf8_is_read(bench):
@@ -118,7 +120,7 @@ async def test_k12_a_result_in_invalid_utf8_is_read(bench):
 
 async def test_k12_noise_between_its_lines_is_told_and_survived(bench):
     """K12: a program that prints something else to its output."""
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await taken(bench, f"echo hello; echo '[1]'; echo; echo '{RESULT}'", watch)
 
@@ -126,7 +128,7 @@ async def test_k12_noise_between_its_lines_is_told_and_survived(bench):
     assert [item.kind for item in watch.items] == ["notice", "notice"]
 
 
-async def test_k10_an_ask_it_takes_back_is_dropped(bench):
+async def test_k10_a_withdrawn_ask_is_dropped(bench):
     """K10: the person is no longer asked, and no late answer is sent."""
     watch = Undecided()
     script = f"read p; echo '{ASK}'; sleep 0.3; echo '{CANCEL}'; echo '{CANCEL}'; read x; echo '{RESULT}'"
@@ -142,7 +144,7 @@ async def test_k10_an_ask_it_takes_back_is_dropped(bench):
     assert [ask.text for ask in watch.asks] == ["make install"]
 
 
-async def test_k18_what_it_asks_for_that_nobody_knows_is_refused(bench):
+async def test_k18_an_unknown_request_is_refused(bench):
     """K18: an unknown request is answered with an error, never with a yes."""
     hook = '{"type":"control_request","request_id":"h1","request":{"subtype":"hook_callback"}}'
     script = f"read p; echo '{hook}'; read answer; echo \"$answer\" >answer; echo '{RESULT}'"
@@ -158,7 +160,7 @@ async def test_k18_what_it_asks_for_that_nobody_knows_is_refused(bench):
     "script", ["trap '' INT TERM; while :; do sleep 9; done", "cat >/dev/null"]
 )
 async def test_k10_one_that_does_not_heed_an_interrupt_is_ended(bench, script, tmp_path):
-    """K10, K2: it would go on for ever, whatever it does with its input."""
+    """K10, K2: otherwise it would run forever."""
     agent = bench.agent_at(bench.stand_in(f'echo \'{{"type":"system"}}\'; touch begun; {script}'))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent)
@@ -171,7 +173,7 @@ async def test_k10_one_that_does_not_heed_an_interrupt_is_ended(bench, script, t
 
 
 async def test_k10_a_stopped_turn_is_interrupted_before_it_is_ended(bench):
-    """K10: so that Claude Code can write down how far it has come."""
+    """K10: so that Claude Code can save the conversation."""
     script = 'touch begun; while read -r line; do echo "$line" >>heard; done'
     agent = bench.agent_at(bench.stand_in(script))
     async with anyio.create_task_group() as group:
@@ -186,7 +188,7 @@ async def test_k10_a_stopped_turn_is_interrupted_before_it_is_ended(bench):
 
 
 async def test_k12_one_that_never_listens_gets_a_long_prompt_and_ends(bench):
-    """K12: what it is told is written while it is heard, so neither waits for the other."""
+    """K12: writing and reading run at the same time, so neither blocks the other."""
     flood = "head -c 300000 /dev/zero | tr '\\0' '\\n'"
 
     result = await taken(bench, f"{flood}; echo '{RESULT}'; sleep 99", text="x" * 300_000)
@@ -195,9 +197,9 @@ async def test_k12_one_that_never_listens_gets_a_long_prompt_and_ends(bench):
 
 
 async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
-    """K10: not in a group, which nobody expects."""
+    """K10: not in an exception group."""
 
-    class Broken(Onlooker):
+    class Broken(RecordingWatch):
         async def ask(self, ask):
             raise LookupError("no journal")
 
@@ -206,7 +208,7 @@ async def test_k10_an_error_of_the_watch_comes_through_as_it_is(bench):
 
 
 async def test_k10_a_program_that_is_not_there_is_a_clear_failure(bench):
-    """K10: nothing is thrown at the loop."""
+    """K10: a failed turn, not an exception."""
     result = await bench.turn(bench.agent_at("/no/such/claude"))
 
     assert result.kind is FailureKind.UNAVAILABLE

@@ -1,4 +1,4 @@
-"""What is said piece by piece is read together."""
+"""Output that arrives in pieces is read in batches."""
 
 import json
 from datetime import UTC, datetime
@@ -7,16 +7,16 @@ import anyio
 import pytest
 import trio.testing
 
-from allstop.adapters.agents.claude_code.launch import Leave
-from allstop.adapters.agents.claude_code.turn import Exchange
-from allstop.adapters.agents.claude_code.turn_fold import Telling
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.claude_code.launch import PermissionMode
+from allstop.adapters.agents.claude_code.turn import TurnProcess
+from allstop.adapters.agents.claude_code.turn_fold import TurnFold
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.ports import Chunk, Stream
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
-NOW = Moment(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
+NOW = LocalTime(now=datetime(2026, 1, 1, tzinfo=UTC), local=UTC)
 
 
 def line(kind, **fields):
@@ -32,8 +32,8 @@ ASK = line("control_request", request_id="1", request={"subtype": "zebra"})
 END = line("result", subtype="success", result="zebra")
 
 
-class Talker:
-    """A program that says these things, and is told whatever."""
+class PersonWithModels:
+    """A program that prints these messages and ignores its input."""
 
     def __init__(self, *said):
         self.asked_at = []
@@ -57,17 +57,19 @@ class Talker:
         (INIT, False),
         (said("z") + ASK, False),
         (ASK + said("z"), False),
-        (said("z" * GATHERED_BYTES), False),
+        (said("z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "a beginning", "a request", "a request before", "a flood"],
 )
-async def test_k10_only_words_wait_for_those_that_follow(piece, waits):
-    """K10: whoever waits for something is told at once."""
-    talker = Talker(piece, END)
-    exchange = Exchange(talker, Telling("t"), Onlooker(), lambda: NOW, Leave.ASK)
+async def test_k10_only_text_is_batched(piece, waits):
+    """K10: answers and requests are passed on at once."""
+    person_with_models = PersonWithModels(piece, END)
+    process = TurnProcess(
+        person_with_models, TurnFold("t"), RecordingWatch(), lambda: NOW, PermissionMode.ASK
+    )
 
-    end = await exchange.take("hello", is_going_on=False)
+    end = await process.run("hello", is_resumed=False)
 
-    first, second = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    first, second = person_with_models.asked_at
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert end.text == "zebra"

@@ -1,4 +1,4 @@
-"""K10, K12: what a line is read as, and what is sent."""
+"""K10, K12: reading lines and writing prompts."""
 
 import json
 
@@ -18,8 +18,8 @@ from allstop.adapters.agents.claude_code.messages import Result, Unreadable, rea
         (b'{"type":"result","result":"ok","new":{"x":[1]}}', "ok"),
     ],
 )
-def test_k12_broken_characters_are_mended(line, text):
-    """K12: neither bytes nor halves of characters that are no text stop it."""
+def test_k12_invalid_characters_are_replaced(line, text):
+    """K12: invalid UTF-8 and lone surrogates don't stop it."""
     message = read(line)
 
     assert isinstance(message, Result)
@@ -27,15 +27,15 @@ def test_k12_broken_characters_are_mended(line, text):
 
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b"[" * 100_000, b'{"type":"result","is_error":3}'])
-def test_k12_what_makes_no_sense_is_a_value(line):
+def test_k12_an_unreadable_line_is_a_value(line):
     """K12: never an exception."""
     assert isinstance(read(line), Unreadable)
 
 
 @given(some.text())
 def test_k10_a_prompt_is_one_line_and_never_a_command(text):
-    """K10: whatever is in it, halves of characters too."""
-    line = input_lines.say(text + "\ud800", "name")
+    """K10: with any content, lone surrogates too."""
+    line = input_lines.user_message(text + "\ud800", "name")
     content = json.loads(line)["message"]["content"]
 
     assert line.count(b"\n") == 1

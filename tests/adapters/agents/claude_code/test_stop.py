@@ -1,17 +1,17 @@
-"""K2, K10: a stopped turn leaves nothing alive, and its conversation can go on."""
+"""K2, K10: stopping a turn ends all its processes, and its conversation can be resumed."""
 
 import json
 
 import anyio
 
 from adapters.agents.claude_code.launch_claude import BEATS, bash, came_back
-from allstop.adapters.agents.claude_code import Leave
+from allstop.adapters.agents.claude_code import PermissionMode
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 
 
-class Thinking(Onlooker):
-    """A person who never answers."""
+class Thinking(RecordingWatch):
+    """A watch that never answers."""
 
     def __init__(self):
         super().__init__()
@@ -24,10 +24,10 @@ class Thinking(Onlooker):
 
 
 async def test_k10_an_interrupt_ends_its_commands_and_is_written_down(bench):
-    """K10: cancelled within a command; the conversation knows of it when it goes on."""
-    watch = Onlooker()
+    """K10: cancelled within a command; the resumed conversation contains the interruption."""
+    watch = RecordingWatch()
     agent = await bench.agent(
-        lambda asked: "zebra" if came_back(asked) else bash(BEATS), leave=Leave.ALL
+        lambda asked: "zebra" if came_back(asked) else bash(BEATS), permissions=PermissionMode.ALL
     )
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
@@ -42,8 +42,8 @@ async def test_k10_an_interrupt_ends_its_commands_and_is_written_down(bench):
     assert "[Request interrupted by user" in told
 
 
-async def test_k10_a_turn_that_waits_for_leave_can_be_stopped(bench):
-    """K10: the ask goes away with the turn, and the command never ran."""
+async def test_k10_a_turn_that_waits_for_permission_can_be_stopped(bench):
+    """K10: the ask ends with the turn, and the command never ran."""
     watch = Thinking()
     agent = await bench.agent([bash("make install; touch ran")])
     async with anyio.create_task_group() as group:
@@ -55,11 +55,12 @@ async def test_k10_a_turn_that_waits_for_leave_can_be_stopped(bench):
     assert not (bench.work / "ran").exists()
 
 
-async def test_k2_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench):
-    """K2, K10: SIGKILL of all in the middle of a command, then the same conversation again."""
-    watch, results = Onlooker(), []
+async def test_k2_a_killed_process_is_a_crash_and_its_conversation_goes_on(bench):
+    """K2, K10: after SIGKILL in the middle of a command, the conversation is resumed."""
+    watch, results = RecordingWatch(), []
     agent = await bench.agent(
-        lambda asked: "zebra" if "second" in asked.user else bash(BEATS), leave=Leave.ALL
+        lambda asked: "zebra" if "second" in asked.user else bash(BEATS),
+        permissions=PermissionMode.ALL,
     )
 
     async def first():
@@ -68,7 +69,7 @@ async def test_k2_a_struck_process_is_a_crash_and_its_conversation_goes_on(bench
     async with anyio.create_task_group() as group:
         group.start_soon(first)
         await bench.until_beating()
-        bench.launcher.strike("contract")
+        bench.launcher.kill("contract")
     assert not await bench.is_beating()
     again = await bench.turn(agent, text="second", thread=watch.threads[0])
 
@@ -83,7 +84,7 @@ async def test_k10_what_runs_in_the_background_ends_with_the_turn(bench):
     """K10: after its result the process would wait ten minutes for a background command."""
     env = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": ""}
     answers = [bash(BEATS, run_in_background=True), bash("sleep 0.3; true"), "zebra"]
-    agent = await bench.agent(answers, leave=Leave.ALL, env=env)
+    agent = await bench.agent(answers, permissions=PermissionMode.ALL, env=env)
 
     with anyio.fail_after(60):
         result = await bench.turn(agent)
@@ -94,9 +95,9 @@ async def test_k10_what_runs_in_the_background_ends_with_the_turn(bench):
 
 
 async def test_k2_a_daemon_of_its_own_ends_with_the_turn(bench):
-    """K2: one with its own session, which no signal to a group reaches."""
+    """K2: a daemon in its own session, which no signal to the group reaches."""
     daemon = f"setsid nohup sh -c 'trap \"\" TERM HUP; {BEATS}' >/dev/null 2>&1 & sleep 0.3; true"
-    agent = await bench.agent([bash(daemon), "zebra"], leave=Leave.ALL)
+    agent = await bench.agent([bash(daemon), "zebra"], permissions=PermissionMode.ALL)
 
     result = await bench.turn(agent)
 

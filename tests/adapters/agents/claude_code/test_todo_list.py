@@ -1,12 +1,12 @@
-"""F2: the plan that Claude Code keeps as tasks is told as a whole, whichever tools it has for it."""
+"""F2: Claude Code's task list is shown as a whole plan, with each of its tools."""
 
 import pytest
 
 from adapters.agents.claude_code.launch_claude import came_back
 from allstop.adapters.agents.claude_code.messages import Block
-from allstop.adapters.agents.claude_code.todo_list import MOST_TASKS, Plan
+from allstop.adapters.agents.claude_code.todo_list import MAX_TASKS, Plan
 from allstop.core.moves import Item, TurnDone
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 
@@ -39,7 +39,7 @@ async def test_f2_the_real_agent_plans_by_its_tasks_over_two_turns(bench):
         return more[done - 3] if "go on" in asked.user else steps[done]
 
     agent = await bench.agent(answer, env={"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"})
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     first = await bench.turn(agent, watch)
     await bench.turn(agent, watch, text="go on", thread=first.thread)
@@ -59,7 +59,7 @@ CREATED = "Task #{} created successfully: {}"
 
 
 def after(plan, name, said="", **given):
-    return plan.take(Block(type="tool_use", name=name, input=given), said)
+    return plan.apply(Block(type="tool_use", name=name, input=given), said)
 
 
 def test_f2_a_task_that_is_taken_back_is_gone_and_one_that_was_renamed_has_its_new_name():
@@ -87,14 +87,14 @@ def test_f2_a_task_that_is_taken_back_is_gone_and_one_that_was_renamed_has_its_n
     ],
 )  # fmt: skip
 def test_f2_of_a_plan_whose_beginning_nobody_saw_what_is_told_is_shown(name, said, given, shown):
-    """F2: after a restart, or in words that are not expected."""
+    """F2: after a restart, or with unexpected output."""
     assert after(Plan(), name, said, **given) == shown
 
 
 def test_k12_a_plan_without_an_end_is_kept_within_bounds():
     plan = Plan()
-    for number in range(MOST_TASKS + 50):
+    for number in range(MAX_TASKS + 50):
         shown = after(plan, "TaskCreate", CREATED.format(number, "x"), subject="x" * 10_000)
 
-    assert shown.count("x" * 200) <= MOST_TASKS
+    assert shown.count("x" * 200) <= MAX_TASKS
     assert len(shown) < 20_000

@@ -1,9 +1,9 @@
-"""K5: a turn of Claude Code ends when it has used all the tokens it may."""
+"""K5: a turn of Claude Code ends at its token cap."""
 
 from adapters.agents.claude_code.launch_claude import bash
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import TokenCap
-from allstop.testing.agent_contract import Onlooker
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Say
 
 
@@ -12,9 +12,9 @@ def spends(command="true", tokens=100):
 
 
 async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(bench):
-    """K5: passed by one call at most; what it used is told, and the conversation goes on."""
+    """K5: exceeded by one call at most; the usage is reported, and the conversation can be resumed."""
     agent = await bench.agent([spends()] * 3 + [spends("sleep 60"), Say(text="on", input=7)])
-    watch = Onlooker(allows=True)
+    watch = RecordingWatch(allows=True)
 
     result = await bench.turn(agent, watch, max_tokens=400)
     again = await bench.turn(agent, thread=watch.threads[0])
@@ -22,14 +22,14 @@ async def test_k5_a_turn_is_ended_after_the_call_that_comes_to_the_cap(bench):
     assert agent.abilities.token_cap is TokenCap.AFTER
     assert isinstance(result, Failed), result
     assert result.kind is FailureKind.CAPPED
-    assert result.message == "it used all of the 400 tokens of its turn"
+    assert result.message == "the turn used all of its 400 tokens"
     assert (result.usage.input, result.usage.output) == (400, 40)
     assert isinstance(again, TurnDone), again
     assert again.text == "on"
 
 
 async def test_k5_a_turn_whose_last_call_comes_to_the_cap_is_done(bench):
-    """K5: nothing more would be spent, and what it said is worth having."""
+    """K5: ending it early would save nothing and lose its reply."""
     agent = await bench.agent([spends(), Say(text="done", input=500, output=1)])
 
     result = await bench.turn(agent, max_tokens=400)

@@ -1,15 +1,15 @@
-"""K9, K10: conversations, questions, shaped replies and what they cost, with the real program."""
+"""K9, K10: conversations, questions, structured replies and their cost, with the real program."""
 
 import json
 from uuid import uuid4
 
 from adapters.agents.claude_code.launch_claude import bash, came_back, replies, write
-from allstop.adapters.agents.claude_code import Leave
-from allstop.adapters.agents.claude_code.approvals import ALONE, WITHOUT
+from allstop.adapters.agents.claude_code import PermissionMode
+from allstop.adapters.agents.claude_code.approvals import DENIED_ADVICE, NO_ANSWER
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.prompt import Talk, part, prompt_of
-from allstop.testing.agent_contract import Onlooker
+from allstop.core.prompt import StructuredPrompt, part, prompt_from
+from allstop.testing.agent_contract import RecordingWatch
 from allstop.testing.model_server import Call, Say
 
 QUESTION = {
@@ -33,10 +33,10 @@ SCHEMA = {
 
 
 async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said(bench):
-    """K10: whoever dies after that can go on with it."""
+    """K10: a crash after that can be resumed."""
     said_when_opened = []
 
-    class Early(Onlooker):
+    class Early(RecordingWatch):
         async def opened(self, thread):
             said_when_opened.append(len(bench.server.requests))
             await super().opened(thread)
@@ -51,8 +51,8 @@ async def test_k10_its_name_for_the_conversation_is_told_before_anything_is_said
 
 
 async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
-    """K10: the process died between the telling of the name and the first word."""
-    thread, watch = str(uuid4()), Onlooker()
+    """K10: the process died between the id and the first message."""
+    thread, watch = str(uuid4()), RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
 
     first = await bench.turn(agent, watch, thread=thread)
@@ -64,8 +64,8 @@ async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
 
 
 async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
-    """K10: the copy knows what was said, the original not what the copy says."""
-    watch = Onlooker()
+    """K10: the fork has the history; the original doesn't get the fork's messages."""
+    watch = RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
     first = await bench.turn(agent)
 
@@ -78,7 +78,7 @@ async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
 
 
 async def test_k10_cost_and_tokens_are_of_this_turn(bench):
-    """K10: Claude Code counts from turn to turn, also into another process."""
+    """K10: Claude Code counts on from turn to turn, even in another process."""
     agent = await bench.agent([Say(text="x", input=1000, cached=400, written=100, output=50)])
     first = await bench.turn(agent)
     second = await bench.turn(agent, thread=first.thread)
@@ -108,10 +108,12 @@ async def test_k10_what_its_own_agents_use_is_counted(bench):
 
 
 async def test_f5_a_question_is_answered(bench):
-    """F5, K10: a person is shown what is offered; what they answer reaches the tool."""
-    watch = Onlooker(allows=True, answers=("Right",))
+    """F5, K10: the person sees the options, and the answer reaches the tool."""
+    watch = RecordingWatch(allows=True, answers=("Right",))
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
-    agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call, leave=Leave.ALL)
+    agent = await bench.agent(
+        lambda asked: "zebra" if came_back(asked) else call, permissions=PermissionMode.ALL
+    )
 
     await bench.turn(agent, watch)
 
@@ -127,32 +129,32 @@ async def test_f5_a_question_is_answered(bench):
 
 
 async def test_f5_a_question_that_nobody_answers_is_told_so(bench):
-    """K18: nobody there to ask means no, and the agent is told."""
+    """K18: if nobody is there, the request is denied, and the agent is told."""
     call = Say(calls=(Call(name="AskUserQuestion", arguments=QUESTION),))
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else call)
 
-    result = await bench.turn(agent, Onlooker(message="Nobody is there."))
+    result = await bench.turn(agent, RecordingWatch(message="Nobody is there."))
 
     assert result.text == "zebra"
-    assert f"Denied. Nobody is there. {ALONE}" in came_back(bench.server.requests[-1])[-1]
+    assert f"Denied. Nobody is there. {NO_ANSWER}" in came_back(bench.server.requests[-1])[-1]
 
 
 async def test_f5_what_is_denied_is_denied_with_the_persons_words(bench):
     """F5: the agent reads why, and goes on."""
-    watch = Onlooker(message="Use the target `check` instead.")
+    watch = RecordingWatch(message="Use the target `check` instead.")
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else bash("make install"))
 
     result = await bench.turn(agent, watch)
 
     assert result.text == "zebra"
     told = came_back(bench.server.requests[-1])[-1]
-    assert f"Denied. Use the target `check` instead. {WITHOUT}" in told
+    assert f"Denied. Use the target `check` instead. {DENIED_ADVICE}" in told
 
 
 async def test_f5_two_things_are_asked_at_once(bench):
-    """K10, K18: a second ask does not wait for the first; words of a shell are no argv."""
+    """K10, K18: a second ask doesn't wait for the first; shell syntax has no argv."""
     both = Say(calls=(bash("make one").calls[0], bash("make two; rm -rf ~").calls[0]))
-    watch = Onlooker(allows=False)
+    watch = RecordingWatch(allows=False)
     agent = await bench.agent(lambda asked: "zebra" if came_back(asked) else both)
 
     result = await bench.turn(agent, watch)
@@ -165,8 +167,8 @@ async def test_f5_two_things_are_asked_at_once(bench):
 
 
 async def test_k10_what_it_did_is_kept_in_order(bench):
-    """K10: finished items: words, commands with the end of their output, files."""
-    watch = Onlooker(allows=True)
+    """K10: finished items: messages, commands with the end of their output, files."""
+    watch = RecordingWatch(allows=True)
     agent = await bench.agent([bash("echo giraffe"), write(), "zebra"])
 
     await bench.turn(agent, watch)
@@ -181,13 +183,13 @@ async def test_k10_what_it_did_is_kept_in_order(bench):
 
 
 async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
-    """K10: the text is the JSON; what is shown meanwhile is its message, also in a room."""
-    watch = Onlooker()
+    """K10: the text is the JSON; its message is shown live, also in a room."""
+    watch = RecordingWatch()
     reply = Call(name="StructuredOutput", arguments={"message": "a zebra"})
-    talk = Talk(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
+    talk = StructuredPrompt(system="be brief", parts=(part("hello"),), reply_schema=SCHEMA)
     agent = await bench.agent([Say(calls=(reply,))])
 
-    result = await bench.turn(agent, watch, prompt=prompt_of(talk), place=None)
+    result = await bench.turn(agent, watch, prompt=prompt_from(talk), place=None)
 
     assert isinstance(result, TurnDone), result
     assert json.loads(result.text) == {"message": "a zebra"}
@@ -197,7 +199,7 @@ async def test_k10_a_reply_has_the_shape_it_was_asked_for(bench):
 
 async def test_f4_a_compaction_is_counted_as_one(bench):
     """F4: Full Auto pauses an agent whose conversation is compacted again and again."""
-    watch = Onlooker()
+    watch = RecordingWatch()
     full = Say(text="full", input=990_000, output=20)
     agent = await bench.agent(
         lambda asked: (

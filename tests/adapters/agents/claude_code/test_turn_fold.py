@@ -1,4 +1,4 @@
-"""K10, K13: from recorded messages to what happens; no process, no clock."""
+"""K10, K13: folding recorded messages, without a process or clock."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -8,34 +8,34 @@ import pytest
 
 from allstop.adapters.agents.claude_code.messages import ControlRequest, ModelUsage, Session
 from allstop.adapters.agents.claude_code.turn_fold import (
-    Dropped,
-    GivenUp,
-    TakenUp,
-    Telling,
-    Unknown,
-    Untold,
+    Aborted,
+    Accepted,
+    Rejected,
+    TurnFold,
+    UnknownRequest,
+    Withdrawn,
 )
-from allstop.adapters.agents.output_lines import TooLong
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.output_lines import OversizedLine
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
 TRACES = Path(__file__).parent / "traces"
-AT = Moment(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
+AT = LocalTime(now=datetime(2026, 11, 16, 5, 0, tzinfo=UTC))
 
 
-def told(name, telling=None):
-    telling = telling or Telling("thread")
+def told(name, fold=None):
+    fold = fold or TurnFold("thread")
     lines = (TRACES / f"{name}.jsonl").read_bytes().splitlines()
-    return [happening for line in lines for happening in telling.feed(line, lambda: AT)]
+    return [happening for line in lines for happening in fold.feed(line, lambda: AT)]
 
 
-def fed(*messages, telling=None):
-    telling = telling or Telling("thread")
+def fed(*messages, fold=None):
+    fold = fold or TurnFold("thread")
     return [
         happening
         for message in messages
-        for happening in telling.feed(json.dumps(message).encode(), lambda: AT)
+        for happening in fold.feed(json.dumps(message).encode(), lambda: AT)
     ]
 
 
@@ -62,32 +62,32 @@ def became(state, name="n"):
 
 
 def test_b20_an_end_counts_only_when_all_it_was_told_is_taken_up():
-    """B20: what comes too late for a reply is answered by the next one, of the same turn."""
-    telling = Telling("thread")
-    telling.told.add("n")
+    """B20: a late message is answered by the next reply of the same turn."""
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    assert fed(became("queued"), result(result="one"), telling=telling) == []
-    assert fed(became("started"), telling=telling) == [TakenUp("n")]
-    (end,) = fed(became("completed"), result(result="two"), telling=telling)
+    assert fed(became("queued"), result(result="one"), fold=fold) == []
+    assert fed(became("started"), fold=fold) == [Accepted("n")]
+    (end,) = fed(became("completed"), result(result="two"), fold=fold)
     assert end.text == "two"
 
 
 @pytest.mark.parametrize("state", ["cancelled", "discarded", "refused"])
 def test_b20_an_end_that_was_held_back_for_words_that_are_dropped_counts(state):
-    telling = Telling("thread")
-    telling.told.add("n")
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    assert fed(result(result="one"), telling=telling) == []
-    untold, end = fed(became(state), telling=telling)
-    assert untold == Untold("n")
+    assert fed(result(result="one"), fold=fold) == []
+    untold, end = fed(became(state), fold=fold)
+    assert untold == Rejected("n")
     assert end.text == "one"
 
 
 def test_b20_a_failure_is_one_whatever_it_was_told():
-    telling = Telling("thread")
-    telling.told.add("n")
+    fold = TurnFold("thread")
+    fold.unconfirmed.add("n")
 
-    (end,) = fed(result(is_error=True, subtype="error_during_execution"), telling=telling)
+    (end,) = fed(result(is_error=True, subtype="error_during_execution"), fold=fold)
 
     assert isinstance(end, Failed)
 
@@ -101,7 +101,7 @@ def test_b20_a_failure_is_one_whatever_it_was_told():
     ],
 )
 def test_k10_what_it_did_is_an_item(name, kind, words):
-    """K10; and one who was denied because nobody can be asked says so."""
+    """K10: also a denial because nobody can be asked."""
     items = [item for item in told(name) if isinstance(item, Item) and item.kind == kind]
 
     assert len(items) == 1
@@ -113,7 +113,7 @@ def test_k10_a_cancelled_ask_is_dropped():
     happenings = told("ask_cancelled")
 
     (wanted,) = (h for h in happenings if isinstance(h, ControlRequest))
-    assert Dropped(wanted.request_id) in happenings
+    assert Withdrawn(wanted.request_id) in happenings
     assert happenings[-1].kind is FailureKind.CRASHED
     assert happenings[-1].usage.input == 100
 
@@ -127,7 +127,7 @@ def test_k10_a_cancelled_ask_is_dropped():
     ],
 )
 def test_k10_a_turn_that_failed_says_why(name, kind, words):
-    """K10: also where the words come in a list of errors."""
+    """K10: also if the text comes in a list of errors."""
     end = told(name)[-1]
 
     assert end.kind is kind
@@ -135,7 +135,7 @@ def test_k10_a_turn_that_failed_says_why(name, kind, words):
 
 
 def test_k10_a_shaped_reply_is_its_json():
-    """K10: only the words of its message are shown."""
+    """K10: only its message is shown."""
     happenings = told("structured")
 
     assert "".join(h.text for h in happenings if isinstance(h, Live)) == "zebra"
@@ -144,9 +144,9 @@ def test_k10_a_shaped_reply_is_its_json():
 
 
 def test_k10_usage_is_what_was_added_in_this_turn():
-    """K10, K7: cost and tokens go on from turn to turn, and over several models."""
-    telling = Telling("thread")
-    telling.before = Session(
+    """K10, K7: cost and tokens accumulate over turns and models."""
+    fold = TurnFold("thread")
+    fold.before = Session(
         total_cost_usd=1.5, model_usage={"a": ModelUsage(input_tokens=10, output_tokens=5)}
     )
     models = {
@@ -154,13 +154,13 @@ def test_k10_usage_is_what_was_added_in_this_turn():
         "b": {"inputTokens": 100, "outputTokens": 50, "cacheCreationInputTokens": 7},
     }
 
-    (end,) = fed(result(total_cost_usd=1.75, modelUsage=models), telling=telling)
+    (end,) = fed(result(total_cost_usd=1.75, modelUsage=models), fold=fold)
 
     assert end.usage == Usage(input=112, cached=3, output=51, cost_microusd=250_000, model="b")
 
 
 def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():
-    """K13: by the delay that Claude Code itself tells before it waits."""
+    """K13: by the delay that Claude Code reports before it waits."""
     retry = {"type": "system", "subtype": "api_retry", "error": "rate_limit", "error_status": 429}
 
     (short,) = fed({**retry, "retry_delay_ms": 600})
@@ -169,13 +169,13 @@ def test_k13_a_long_wait_is_the_accounts_and_a_short_one_is_not():
 
     assert isinstance(short, Item)
     assert isinstance(other, Item)
-    assert isinstance(long, GivenUp)
+    assert isinstance(long, Aborted)
     assert long.failed.kind is FailureKind.RATE_LIMITED
     assert long.failed.retry_at == AT.now + timedelta(milliseconds=90_000.5)
 
 
 def test_k13_a_typed_reset_wins_over_words():
-    """K13: a subscription tells its limits in messages of their own."""
+    """K13: a subscription reports its limits in separate messages."""
     until = AT.now + timedelta(hours=3)
     info = {"status": "rejected", "resetsAt": until.timestamp(), "rateLimitType": "five_hour"}
     words = "You've hit your limit · resets 11pm (UTC)"
@@ -199,7 +199,7 @@ def test_k13_a_typed_reset_wins_over_words():
     ],
 )
 def test_k10_a_failure_without_a_status_is_known_by_its_name(fields, kind):
-    """K10: typed fields first, words never."""
+    """K10: by typed fields, never by text."""
     assistant = {"type": "assistant", "message": {"content": [{"type": "text", "text": "oh"}]}}
 
     (end,) = fed({**assistant, **fields}, result(is_error=True, result="oh"))
@@ -220,21 +220,21 @@ def test_k10_a_failure_without_a_status_is_known_by_its_name(fields, kind):
     ],
 )
 def test_k10_a_failure_with_a_status_is_known_by_it(status, kind):
-    """K10: as for every model; a failed call calls itself a success."""
+    """K10: as for every model; a failed call has the subtype "success"."""
     (end,) = fed(result(is_error=True, api_error_status=status, result="oh"))
 
     assert (end.kind, end.message) == (kind, f"oh (HTTP {status})")
 
 
 def test_k10_a_reply_about_limits_is_no_limit():
-    """K10, K13: only what failed is looked at."""
+    """K10, K13: only failures are searched."""
     (end,) = fed(result(result="You've hit your limit · resets 11pm"))
 
     assert isinstance(end, TurnDone)
 
 
-def test_k10_what_others_say_for_it_is_not_its_reply():
-    """K10: the words of agents it has sent are neither shown nor kept as its own."""
+def test_k10_the_output_of_subagents_is_not_its_reply():
+    """K10: the output of subagents is neither shown nor kept as its own."""
     delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "sub"}}
     spoken = {"content": [{"type": "text", "text": "sub"}]}
 
@@ -245,36 +245,36 @@ def test_k10_what_others_say_for_it_is_not_its_reply():
 
 
 def test_k12_a_lost_line_matters_only_if_it_was_needed():
-    """K12: what others wrote stands in a line escaped, and is no end."""
+    """K12: quoted text is escaped in a line, and doesn't look like an end."""
     quoted, needed = b'{\\"type\\":\\"result\\"', b'{"type":"result"'
 
-    (harmless,) = Telling("t").feed(TooLong(99, quoted, b""), lambda: AT)
-    (end,) = Telling("t").feed(TooLong(99, b"", needed), lambda: AT)
+    (harmless,) = TurnFold("t").feed(OversizedLine(99, quoted, b""), lambda: AT)
+    (end,) = TurnFold("t").feed(OversizedLine(99, b"", needed), lambda: AT)
 
     assert harmless.kind == "notice"
     assert isinstance(end, Failed)
 
 
-def test_k12_nonsense_is_told_only_so_often():
+def test_k12_unreadable_lines_are_noted_only_a_few_times():
     """K12: a program that prints a million lines of something else."""
-    telling = Telling("thread")
+    fold = TurnFold("thread")
 
-    notices = [h for _ in range(1000) for h in telling.feed(b"what?", lambda: AT)]
+    notices = [h for _ in range(1000) for h in fold.feed(b"what?", lambda: AT)]
 
     assert len(notices) == 10
 
 
 def test_k18_an_unknown_request_is_told_apart():
-    """K18: it is for whoever drives to refuse it."""
+    """K18: the process answers it with an error."""
     request = {"subtype": "elicitation", "message": {"deep": [1]}}
 
     assert fed({"type": "control_request", "request_id": "r", "request": request}) == [
-        Unknown("r", "elicitation")
+        UnknownRequest("r", "elicitation")
     ]
 
 
 def test_k12_whatever_it_does_is_a_sign_of_life():
-    """K12: thinking, writing a long file, a long command, somebody it has sent."""
+    """K12: thinking, writing a long file, a long command, a subagent."""
 
     def delta(**fields):
         return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": fields}}

@@ -1,4 +1,4 @@
-"""The real codex, in the real box, asking a model server on the loopback."""
+"""Fixtures: the real codex in a real box, against a model server on localhost."""
 
 import sys
 from contextlib import AsyncExitStack
@@ -43,7 +43,7 @@ def place(tmp_path):
 
 @pytest.fixture
 async def stage(launcher, tmp_path):
-    """What makes agents; whatever they hold is let go in the end."""
+    """Makes agents, and closes them at the end."""
     (tmp_path / "room").mkdir(mode=0o700)
     async with AsyncExitStack() as open_:
         yield Stage(launcher, str(tmp_path / "room"), open_)
@@ -51,7 +51,7 @@ async def stage(launcher, tmp_path):
 
 @pytest.fixture
 def peer(stage, tmp_path):
-    """Agents with a program in place of codex, for what that one hardly ever does."""
+    """Makes agents with a fake program instead of codex."""
     program = tmp_path / "codex"
     python = Path(sys.base_prefix, "bin", "python3")  # not in a folder that the box has for itself
     program.write_text(f"#!{python} -IS\n{PEER.read_text()}")

@@ -1,4 +1,4 @@
-"""An app-server that misbehaves on purpose: what the real one does too seldom to wait for."""
+"""A fake app-server for behaviour that the real one rarely shows."""
 
 import json
 import os
@@ -92,7 +92,7 @@ def taken_back():
 
 
 def deaf():
-    """Never answers to an interrupt, nor to a signal it could ignore."""
+    """Ignores interrupts and every signal that it can."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     note("item/agentMessage/delta", delta="begun", **HERE)
     while True:
@@ -111,7 +111,7 @@ def refuses():
 
 
 def takes_late():
-    """The turn is over before its client knows that it has taken what it was told."""
+    """Ends the turn before it confirms a message."""
     told = wait_for_steer()
     ordinary()
     time.sleep(0.2)

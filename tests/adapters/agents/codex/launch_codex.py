@@ -1,4 +1,4 @@
-"""Agents that are codex, and what the model behind them says."""
+"""Helpers for the tests of codex: agents and model replies."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ class Stage:
         self._open = open_
 
     async def model(self, answers) -> ModelServer:
-        """A model server that answers so; what follows a tool's result can depend on it."""
+        """A model server with these answers, which may depend on a tool's result."""
         return await self._open.enter_async_context(model_server(answers))
 
     def agent(self, server, **changes) -> CodexAgent:
@@ -30,7 +30,7 @@ class Stage:
     def agent_at(self, url, **changes) -> CodexAgent:
         own = {
             "program": str(program("codex")),
-            "room": Box(home=self._home),
+            "fallback_box": Box(home=self._home),
             "model": "gpt-5.5",
             "base_url": url,
             "key": KEY,
@@ -48,18 +48,18 @@ class Stage:
 
 
 def run(command, **options) -> Say:
-    """The model wants to run this."""
+    """A reply that runs a command."""
     return Say(text="", calls=(Call(name="exec_command", arguments={"cmd": command, **options}),))
 
 
 def patch(name, line="new") -> Say:
-    """The model wants to add a file."""
+    """A reply that adds a file."""
     text = f"*** Begin Patch\n*** Add File: {name}\n+{line}\n*** End Patch"
     return Say(text="", calls=(Call(name="apply_patch", text=text),))
 
 
 def outputs(asked) -> list[str]:
-    """What the model is told of the tools it used, in this conversation."""
+    """The tool results in a request to the model."""
     said = asked.body.get("input", [])
     return [str(each["output"]) for each in said if each.get("type", "").endswith("_output")]
 

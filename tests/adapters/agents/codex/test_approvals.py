@@ -1,4 +1,4 @@
-"""F1, F5: what the real codex asks, and that the answer reaches it."""
+"""F1, F5: the real codex asks, and gets the answer."""
 
 from pathlib import Path
 
@@ -8,12 +8,22 @@ from msgspec.structs import replace
 
 from adapters.agents.codex.launch_codex import outputs, patch, run, until
 from allstop.adapters.agents.codex import Approvals
-from allstop.adapters.agents.codex.approvals import ALONE
+from allstop.adapters.agents.codex.approvals import NO_ANSWER
 from allstop.adapters.shell import appraise
-from allstop.core.asks import NOBODY, Answer, Ask, Decision, Leave, Option, Question, Rule, ruling
+from allstop.core.asks import (
+    NOBODY,
+    Answer,
+    Ask,
+    Decision,
+    Option,
+    Permission,
+    Question,
+    Rule,
+    answer_by_rules,
+)
 from allstop.core.moves import TurnDone
 from allstop.policy.policy import Policy
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
 QUESTION = {
@@ -27,8 +37,8 @@ QUESTION = {
 }
 
 
-class Undecided(Onlooker):
-    """Is asked, and never answers."""
+class Undecided(RecordingWatch):
+    """A watch that never answers."""
 
     async def ask(self, ask):
         self.asks.append(ask)
@@ -39,9 +49,9 @@ class Undecided(Onlooker):
 async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
     stage, place, tmp_path, allows
 ):
-    """F1: the request has neither; they are from the item with the same name."""
+    """F1: the request has neither; they come from the item with the same id."""
     agent = await stage.agent_that(patch("a.txt"), "ok", approvals=Approvals.UNTRUSTED)
-    watch = Onlooker(allows=allows)
+    watch = RecordingWatch(allows=allows)
 
     result = await agent.take_turn(turn(place), watch)
 
@@ -54,13 +64,16 @@ async def test_f1_an_edit_is_asked_about_with_its_paths_and_its_diff(
 @pytest.mark.parametrize(
     ("watch", "answers"),
     [
-        (Onlooker(allows=True, answers=("Blue", "as small as it gets")), ["Blue", "as small as"]),
-        (Onlooker(message="Nobody is there."), [f"Nobody is there. {ALONE}"]),
-        (Onlooker(allows=True), [ALONE]),
+        (
+            RecordingWatch(allows=True, answers=("Blue", "as small as it gets")),
+            ["Blue", "as small as"],
+        ),
+        (RecordingWatch(message="Nobody is there."), [f"Nobody is there. {NO_ANSWER}"]),
+        (RecordingWatch(allows=True), [NO_ANSWER]),
     ],
 )
 async def test_f5_questions_are_put_with_their_options_and_answered(stage, place, watch, answers):
-    """F1, F5, K18: any answer reaches the tool; where nobody is there, the agent is told so."""
+    """F1, F5, K18: any answer reaches the tool; if nobody is there, the agent is told."""
     size = {"id": "size", "header": "Size", "question": "How big?", "options": QUESTION["options"]}
     call = Call(name="request_user_input", arguments={"questions": [QUESTION, size]})
     server = await stage.model(lambda asked: (outputs(asked) or [Say(calls=(call,))])[-1])
@@ -92,17 +105,17 @@ FOR_A_PERSON = ("make install", "curl http://127.0.0.1:1/x", "python3 -c 'print(
 async def test_f5_the_rules_see_every_command_and_people_only_what_they_leave(
     stage, place, approvals
 ):
-    """F5, K18: codex asks before each; what only looks at things is allowed by the policy."""
+    """F5, K18: codex asks before each command; the policy allows read-only ones."""
     commands = (*HARMLESS, *FOR_A_PERSON)
     steps = (*map(run, commands), patch("b.txt"), "ok")
     agent = await stage.agent_that(*steps, approvals=approvals)
     policy = Policy(workspace="/project")
     for_people = []
 
-    class Ruled(Onlooker):
+    class Ruled(RecordingWatch):
         async def ask(self, ask):
             self.asks.append(ask)
-            answer = ruling((), appraise(ask, policy))
+            answer = answer_by_rules((), appraise(ask, policy))
             if answer is None:
                 for_people.append(ask.text)
             return answer or self.answer
@@ -115,13 +128,13 @@ async def test_f5_the_rules_see_every_command_and_people_only_what_they_leave(
     assert for_people == list(FOR_A_PERSON)
 
 
-async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):
+async def test_f5_a_session_permission_covers_only_the_same_command(stage, place):
     """F5, K18: codex asks once for the same command, and again for another."""
     agent = await stage.agent_that(
         run("touch one"), run("touch one"), run("touch two"), "ok", approvals=Approvals.UNTRUSTED
     )
-    watch = Onlooker(allows=True)
-    watch.answer = Answer(leave=Leave.SESSION)
+    watch = RecordingWatch(allows=True)
+    watch.answer = Answer(leave=Permission.SESSION)
 
     await agent.take_turn(turn(place), watch)
 
@@ -129,9 +142,9 @@ async def test_f5_leave_for_a_session_is_for_the_very_same_again(stage, place):
 
 
 async def test_f5_a_command_elsewhere_is_not_the_command_it_seems(stage, place):
-    """F5, K18: a rule for a command is about the folder of the work."""
+    """F5, K18: a rule for a command covers only the workspace."""
     agent = await stage.agent_that(run("rm x", workdir="/tmp"), "ok", approvals=Approvals.UNTRUSTED)
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     await agent.take_turn(turn(place), watch)
 
@@ -140,7 +153,7 @@ async def test_f5_a_command_elsewhere_is_not_the_command_it_seems(stage, place):
 
 
 async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
-    """F1: the end comes before the request is taken back; the server lives on."""
+    """F1: the turn ends before codex withdraws the request; the server stays usable."""
     agent = await stage.agent_that(run("make x"), "on we go", approvals=Approvals.UNTRUSTED)
     watch = Undecided()
     async with anyio.create_task_group() as group:
@@ -148,19 +161,19 @@ async def test_f1_a_turn_can_be_stopped_while_somebody_is_asked(stage):
         await until(lambda: watch.asks)
         group.cancel_scope.cancel()
 
-    again = await agent.take_turn(turn(None, thread=watch.threads[0]), Onlooker())
+    again = await agent.take_turn(turn(None, thread=watch.threads[0]), RecordingWatch())
     assert again.text == "on we go"
     assert stage.launcher.killed() == ()
 
 
 async def test_k18_a_rule_counts_where_its_box_would_let_it(stage, place):
-    """K18: it shows every command to the rules; what none speaks of is as free as ever."""
+    """K18: the rules see every command; those without a rule are unchanged."""
     policy = Policy(workspace="/project", rules=(Rule(prefix=("touch",), decision=Decision.DENY),))
 
-    class Ruled(Onlooker):
+    class Ruled(RecordingWatch):
         async def ask(self, ask):
             await super().ask(ask)
-            return ruling((), appraise(ask, policy)) or NOBODY
+            return answer_by_rules((), appraise(ask, policy)) or NOBODY
 
     steps = (run("touch one"), run("mkdir two"), patch("Makefile"), "ok")
     agent = await stage.agent_that(*steps, ruled=True)

@@ -1,19 +1,19 @@
-"""K9, K10, K12: the codex driver keeps the contract of every driver, against the real program."""
+"""K9, K10, K12: the codex driver with the real program passes the contract of every driver."""
 
 import pytest
 
 from adapters.agents.codex.launch_codex import BEATS, outputs, run
 from allstop.adapters.agents.codex import Approvals
 from allstop.adapters.clock import SystemClock
-from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour, Onlooker, turn
-from allstop.testing.model_server import Call, Fault, Refused, Say
+from allstop.testing.agent_contract import LIMIT, AgentContract, Behaviour, RecordingWatch, turn
+from allstop.testing.model_server import Call, ErrorReply, Fault, Say
 
 FLOOD = Say(pieces=("x" * 65_536,) * 80 + (" zebra",))
 
 ANSWERS = {
     Behaviour.SAYS_WORD: ("zebra",),
     Behaviour.WRITES_FILE: (run("echo x >made.txt"), "done"),
-    Behaviour.FAILS: (Say(refused=Refused(400, {"error": {"message": "out of cheese"}})),),
+    Behaviour.FAILS: (Say(error=ErrorReply(400, {"error": {"message": "out of cheese"}})),),
     Behaviour.LIMITED: (Fault.RATE_LIMITED,),
     Behaviour.HANGS: (
         Say(text="begun", calls=(Call(name="exec_command", arguments={"cmd": BEATS}),)),
@@ -44,20 +44,20 @@ class TestCodex(AgentContract):
 
 
 class TestCodexInRooms(TestCodex):
-    """K10, F6: without one, all conversations in one app-server."""
+    """K10, F6: without a workspace, all conversations share one app-server."""
 
     @pytest.fixture
     def place(self):
         return None
 
     async def test_k10_a_conversation_goes_on(self, agents, place):
-        """K10: resumed by another object; the first has let go, as codex demands."""
+        """K10: resumed by another object after the first was closed, as codex requires."""
         first_agent = agents(Behaviour.COUNTS)
-        first = await first_agent.take_turn(turn(place), Onlooker())
+        first = await first_agent.take_turn(turn(place), RecordingWatch())
         await first_agent.close()
 
         second = await agents(Behaviour.COUNTS).take_turn(
-            turn(place, thread=first.thread), Onlooker()
+            turn(place, thread=first.thread), RecordingWatch()
         )
 
         assert (first.text, second.text) == ("turn 1", "turn 2")
@@ -70,7 +70,7 @@ def used_up_until(at):
         "x-codex-primary-window-minutes": "300",
         "x-codex-primary-reset-at": str(int(at.timestamp())),
     }
-    return Say(refused=Refused(429, {"error": error}, headers))
+    return Say(error=ErrorReply(429, {"error": error}, headers))
 
 
 def answer(behaviour, asked):

@@ -1,4 +1,4 @@
-"""K9, K24: codex as people set it up, try it and let it work."""
+"""K9, K24: people set up, try and use codex."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def person(tmp_path):
 
 
 def sets_up(person, text):
-    """In the person's own file, which may say where keys go."""
+    """Write the person's own settings file, which may set base_url."""
     file = person.home / ".config" / "allstop" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -73,7 +73,7 @@ async def test_k9_it_is_found_on_path_tried_and_does_a_task(person):
 
 
 async def test_k9_it_sits_in_a_room(person):
-    """K9, R1: two of it talk in envelopes, in conversations that go on."""
+    """K9, R1: two codex agents talk in envelopes and resume their conversations."""
     two = AGENT + AGENT.replace("agents.it", "agents.other")
     said = []
 
@@ -129,7 +129,7 @@ def test_k9_doctor_says_what_would_be_started(person, more, variables, found):
 
 
 def test_k24_a_login_of_its_own_stands_for_a_key(person):
-    """K24: in a home made for it, never the user's own; `doctor` says who can read it."""
+    """K24: in a home of its own, never the user's; `doctor` says who can read it."""
     there = project(person)
     login = person.home / ".local/state/allstop/logins/it/.codex/auth.json"
     login.parent.mkdir(parents=True)

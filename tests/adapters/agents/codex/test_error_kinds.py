@@ -1,10 +1,10 @@
-"""K10, K13: errors of codex by their type, else by their words."""
+"""K10, K13: the kinds of codex's errors, by type or else by text."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from allstop.adapters.agents.codex.error_kinds import failed
+from allstop.adapters.agents.codex.error_kinds import failure_of_turn
 from allstop.adapters.agents.codex.messages import RateLimits, TurnError, Window
 from allstop.core.moves import FailureKind
 
@@ -36,7 +36,9 @@ NOW = datetime(2026, 11, 16, 16, 50, 30, tzinfo=UTC)
 )
 def test_k10_an_error_has_its_class(info, message, kind):
     """K10: the type that codex gives it comes first."""
-    assert failed(TurnError(message=message, codex_error_info=info), None, NOW).kind is kind
+    assert (
+        failure_of_turn(TurnError(message=message, codex_error_info=info), None, NOW).kind is kind
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,6 @@ def test_k13_a_reset_is_that_of_the_last_window_which_is_used_up(limits, at):
     """K13: typed fields first; nonsense is no date."""
     error = TurnError(message="limit", codex_error_info="usageLimitExceeded")
 
-    retry_at = failed(error, limits, NOW).retry_at
+    retry_at = failure_of_turn(error, limits, NOW).retry_at
 
     assert retry_at == (datetime.fromtimestamp(at, UTC) if at else None)

@@ -1,4 +1,4 @@
-"""What is told piece by piece is read together, and what is of no use is not told at all."""
+"""Notifications are read in batches, and unwanted ones are not sent."""
 
 import json
 from contextlib import asynccontextmanager
@@ -8,10 +8,10 @@ import pytest
 import trio.testing
 
 from allstop.adapters.agents.codex.app_server import UNWANTED, AppServer
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES
+from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
 from allstop.adapters.agents.rpc_messages import read
 from allstop.ports import Chunk, Stream
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 CLOCK = ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 
@@ -23,8 +23,8 @@ def note(method, **params):
 DELTA = note("item/agentMessage/delta", delta="zebra")
 
 
-class Talker:
-    """A program that says these things, and then nothing more."""
+class PersonWithModels:
+    """A program that prints these messages, then nothing more."""
 
     def __init__(self, *said):
         self.asked_at = []
@@ -47,26 +47,26 @@ class Talker:
         (DELTA + note("turn/completed"), False),
         (DELTA + b'{"id":7,"method":"item/tool/call","params":{"threadId":"t"}}\n', False),
         (b'{"id":1,"result":{}}\n', False),
-        (note("item/agentMessage/delta", delta="z" * GATHERED_BYTES), False),
+        (note("item/agentMessage/delta", delta="z" * BATCH_BYTES), False),
     ],
     ids=["words", "several", "an end", "a request", "an answer", "a flood"],
 )
-async def test_k10_only_words_wait_for_those_that_follow(said, waits):
-    """K10: whoever waits for something is told at once."""
-    talker, heard = Talker(said, DELTA), []
-    server = AppServer(talker, 60.0)
-    with server.heard_by("t", lambda message, where: heard.append(message.method) or True):
-        async with server.pumped():
-            while len(talker.asked_at) < 3:
-                await anyio.sleep(GATHER_S / 10)
+async def test_k10_only_text_is_batched(said, waits):
+    """K10: answers and requests are passed on at once."""
+    person_with_models, heard = PersonWithModels(said, DELTA), []
+    server = AppServer(person_with_models, 60.0)
+    with server.listening("t", lambda message, where: heard.append(message.method) or True):
+        async with server.reading():
+            while len(person_with_models.asked_at) < 3:
+                await anyio.sleep(BATCH_S / 10)
 
-    first, second, _ = talker.asked_at
-    assert second - first == pytest.approx(GATHER_S if waits else 0)
+    first, second, _ = person_with_models.asked_at
+    assert second - first == pytest.approx(BATCH_S if waits else 0)
     assert heard[-1] == "item/agentMessage/delta"
 
 
 class Overheard:
-    """A launcher that keeps the methods its programs name."""
+    """A launcher that records the methods of its programs' messages."""
 
     def __init__(self, launcher):
         self.isolation = launcher.isolation
@@ -95,11 +95,11 @@ class _Child:
 
 
 async def test_f1_the_real_one_leaves_out_what_is_of_no_use(stage, place):
-    """F1: it tells of the turn, and not of what nobody looks at."""
+    """F1: it sends the turn's notifications, and none of the unwanted ones."""
     stage.launcher = Overheard(stage.launcher)
     agent = await stage.agent_that("zebra")
 
-    result = await agent.take_turn(turn(place), Onlooker())
+    result = await agent.take_turn(turn(place), RecordingWatch())
 
     assert result.text == "zebra"
     assert "turn/completed" in stage.launcher.methods

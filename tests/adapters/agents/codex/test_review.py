@@ -1,4 +1,4 @@
-"""F1, F9: codex reviews by its own means."""
+"""F1, F9: codex's own review."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import anyio
 import pytest
 
 from adapters.agents.codex.launch_codex import run, until
-from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, Guess
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, ReviewUsage
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import prompt
 from allstop.ports import Turn
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 
 ASKED = "Look at all since abc."
 FOUND = {
@@ -44,14 +44,14 @@ def told(asked):
 
 
 async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, place):
-    """F1, F9: review/start; the reviewer has fresh eyes, and the agent knows the findings."""
+    """F1, F9: review/start; the reviewer has a fresh context, and the agent gets the findings."""
     server = await stage.model(["made it", run("echo hello"), json.dumps(FOUND), "mended"])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place, "make it"), Onlooker())
-    watch = Onlooker()
+    made = await agent.take_turn(turn(place, "make it"), RecordingWatch())
+    watch = RecordingWatch()
 
     found = await agent.take_turn(review(place, made.thread), watch)
-    after = await agent.take_turn(turn(place, "go on", thread=made.thread), Onlooker())
+    after = await agent.take_turn(turn(place, "go on", thread=made.thread), RecordingWatch())
 
     assert agent.abilities.review
     assert isinstance(found, TurnDone), found
@@ -64,16 +64,16 @@ async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, plac
 
 
 async def test_k5_a_review_is_charged_by_estimate(stage, place):
-    """K5, F9: codex tells nothing of what a review uses; it must not be free."""
+    """K5, F9: codex doesn't report a review's usage; it must not be free."""
     server = await stage.model(["made it", run("seq 2000"), "Nothing to say."])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place), Onlooker())
+    made = await agent.take_turn(turn(place), RecordingWatch())
 
-    found = await agent.take_turn(review(place, made.thread), Onlooker())
+    found = await agent.take_turn(review(place, made.thread), RecordingWatch())
 
     sent = sum(len(json.dumps(asked.body)) for asked in server.requests[1:])
-    assert estimate(sent, CHARS_A_TOKEN) * 0.5 < found.usage.input
-    assert found.usage.input < estimate(sent, CHARS_A_TOKEN) * 2
+    assert estimate(sent, CHARS_PER_TOKEN) * 0.5 < found.usage.input
+    assert found.usage.input < estimate(sent, CHARS_PER_TOKEN) * 2
     assert found.usage.output > 0
 
 
@@ -82,8 +82,8 @@ async def test_k2_a_review_can_be_stopped(stage, place):
         ["made it", run("while :; do echo beat >>beat.txt; sleep 0.01; done")]
     )
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(place), Onlooker())
-    watch = Onlooker()
+    made = await agent.take_turn(turn(place), RecordingWatch())
+    watch = RecordingWatch()
     async with anyio.create_task_group() as group:
         group.start_soon(agent.take_turn, review(place, made.thread), watch)
         await until(lambda: any(live.kind == "status" for live in watch.lives))
@@ -102,9 +102,9 @@ def beats(place):
 async def test_f9_without_a_workspace_the_words_are_taken(stage):
     server = await stage.model(["made it", "looked at it"])
     agent = stage.agent(server)
-    made = await agent.take_turn(turn(None), Onlooker())
+    made = await agent.take_turn(turn(None), RecordingWatch())
 
-    found = await agent.take_turn(review(None, made.thread), Onlooker())
+    found = await agent.take_turn(review(None, made.thread), RecordingWatch())
 
     assert found.text == "looked at it"
     assert "Look at your work." in told(server.requests[1])
@@ -112,10 +112,10 @@ async def test_f9_without_a_workspace_the_words_are_taken(stage):
 
 @pytest.mark.parametrize(("kind", "grows"), [("command", True), ("message", False)])
 def test_k5_every_call_sends_all_that_came_before(kind, grows):
-    guess = Guess("x" * 1000)
-    before = guess.spent
-    guess.heard(Item(kind=kind, text="y" * 4000))
+    usage = ReviewUsage("x" * 1000)
+    before = usage.counts
+    usage.add(Item(kind=kind, text="y" * 4000))
 
-    assert before.input == estimate(FRONT_CHARS + 1000, CHARS_A_TOKEN)
-    assert (guess.spent.input > 2 * before.input) is grows
-    assert (guess.spent.output > 0) is not grows
+    assert before.input == estimate(FRONT_CHARS + 1000, CHARS_PER_TOKEN)
+    assert (usage.counts.input > 2 * before.input) is grows
+    assert (usage.counts.output > 0) is not grows

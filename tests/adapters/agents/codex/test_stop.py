@@ -1,4 +1,4 @@
-"""F1, F6, K2: stopping one conversation of the real codex, and all its commands, but no other."""
+"""F1, F6, K2: stopping ends one conversation of the real codex and its commands, and no other."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from adapters.agents.codex.launch_codex import BEATS, outputs, run, until
 from allstop.core.moves import FailureKind, TurnDone
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Say
 
 SLOW = Say(pieces=("…",) * 1000, pause_s=0.05)
@@ -32,7 +32,7 @@ async def stopped_when(condition, agent, asked, watch):
 async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations(
     stage, tmp_path, waits_ms
 ):
-    """K10, F6: codex lets commands in the background live on after an interrupt."""
+    """K10, F6: codex itself leaves background commands running after an interrupt."""
     beat = tmp_path / "room" / "beat.txt"
 
     def answer(asked):
@@ -42,7 +42,7 @@ async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations
 
     server = await stage.model(answer)
     agent = stage.agent(server)
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     asked = 1 if waits_ms > 1000 else 2
     await stopped_when(
@@ -51,7 +51,7 @@ async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations
 
     await anyio.sleep(A_MOMENT_S)
     seen = size(beat)
-    other = await agent.take_turn(turn(None, "other"), Onlooker())
+    other = await agent.take_turn(turn(None, "other"), RecordingWatch())
     await anyio.sleep(0.2)
     assert other.text == "zebra"
     assert size(beat) == seen
@@ -59,11 +59,11 @@ async def test_k10_an_interrupt_ends_the_commands_and_leaves_other_conversations
 
 
 async def test_k10_commands_left_in_the_background_end_with_the_turn(stage, tmp_path):
-    """K10, K2: a turn may end while a command runs; nothing of it is left."""
+    """K10, K2: a turn may end while a command runs; the command is ended."""
     beat = tmp_path / "room" / "beat.txt"
     agent = await stage.agent_that(run(BEATS, yield_time_ms=250), "zebra")
 
-    result = await agent.take_turn(turn(None), Onlooker())
+    result = await agent.take_turn(turn(None), RecordingWatch())
 
     assert result.text == "zebra"
     await anyio.sleep(A_MOMENT_S)
@@ -73,7 +73,7 @@ async def test_k10_commands_left_in_the_background_end_with_the_turn(stage, tmp_
 
 
 async def test_f6_many_conversations_share_one_server(stage, tmp_path):
-    """F6: all at once, each with its own answer; a hanging one holds nobody up."""
+    """F6: all at once, each with its own answer; a hanging one doesn't block others."""
     server = await stage.model(
         lambda asked: SLOW if "hang" in asked.blocks[-1] else f"to {asked.blocks[-1]}"
     )
@@ -81,10 +81,10 @@ async def test_f6_many_conversations_share_one_server(stage, tmp_path):
     results = {}
 
     async def ask(name):
-        results[name] = await agent.take_turn(turn(None, name), Onlooker())
+        results[name] = await agent.take_turn(turn(None, name), RecordingWatch())
 
     async with anyio.create_task_group() as group:
-        group.start_soon(agent.take_turn, turn(None, "hang"), Onlooker())
+        group.start_soon(agent.take_turn, turn(None, "hang"), RecordingWatch())
         await until(lambda: server.requests)
         async with anyio.create_task_group() as quick:
             for number in range(8):
@@ -100,22 +100,22 @@ async def test_f6_many_conversations_share_one_server(stage, tmp_path):
 
 
 async def test_f1_its_death_in_mid_turn_fails_the_turn_and_the_next_one_goes_on(stage):
-    """F1: restart, and `thread/resume`; what was said before is remembered."""
+    """F1: restart and `thread/resume`; the history is kept."""
     server = await stage.model(
         lambda asked: SLOW if asked.blocks[-1] == "hang" else f"{len(asked.blocks)} blocks"
     )
     agent = stage.agent(server)
-    first = await agent.take_turn(turn(None, "one"), Onlooker())
+    first = await agent.take_turn(turn(None, "one"), RecordingWatch())
     results = []
 
     async def hang():
-        results.append(await agent.take_turn(turn(None, "hang", first.thread), Onlooker()))
+        results.append(await agent.take_turn(turn(None, "hang", first.thread), RecordingWatch()))
 
     async with anyio.create_task_group() as group:
         group.start_soon(hang)
         await until(lambda: len(server.requests) == 2)
-        stage.launcher.strike("agent-codex")  # kill -9
-    second = await agent.take_turn(turn(None, "two", first.thread), Onlooker())
+        stage.launcher.kill("agent-codex")  # kill -9
+    second = await agent.take_turn(turn(None, "two", first.thread), RecordingWatch())
 
     assert results[0].kind is FailureKind.CRASHED
     assert "codex ended with code" in results[0].message
@@ -129,14 +129,14 @@ async def test_f1_its_death_in_mid_turn_fails_the_turn_and_the_next_one_goes_on(
 
 
 async def test_f1_a_conversation_has_one_writer(stage):
-    """F1: two servers on one conversation is a failure that passes."""
+    """F1: two servers on one conversation cause a temporary failure."""
     server = await stage.model(["zebra"])
     first, second = stage.agent(server), stage.agent(server)
-    begun = await first.take_turn(turn(None), Onlooker())
+    begun = await first.take_turn(turn(None), RecordingWatch())
 
-    refused = await second.take_turn(turn(None, thread=begun.thread), Onlooker())
+    refused = await second.take_turn(turn(None, thread=begun.thread), RecordingWatch())
     await first.close()
-    again = await second.take_turn(turn(None, thread=begun.thread), Onlooker())
+    again = await second.take_turn(turn(None, thread=begun.thread), RecordingWatch())
 
     assert refused.kind is FailureKind.NETWORK
     assert "already has an active writer" in refused.message
@@ -144,20 +144,20 @@ async def test_f1_a_conversation_has_one_writer(stage):
 
 
 async def test_k10_after_close_it_starts_again_when_it_is_wanted(stage, tmp_path):
-    """K10: closing ends the server; nothing is alive."""
+    """K10: closing ends the server and its processes."""
     agent = await stage.agent_that("zebra")
-    await agent.take_turn(turn(None), Onlooker())
+    await agent.take_turn(turn(None), RecordingWatch())
 
     await agent.close()
 
     assert list((tmp_path / "live").glob("*.json")) == []
-    assert (await agent.take_turn(turn(None), Onlooker())).text == "zebra"
+    assert (await agent.take_turn(turn(None), RecordingWatch())).text == "zebra"
 
 
-async def test_k10_when_nobody_can_be_told_any_more_the_turn_is_stopped(stage):
-    """K10, F6: whoever watched was superseded; the error is theirs, the conversation stands still."""
+async def test_k10_a_failing_watch_stops_the_turn(stage):
+    """K10, F6: if the watch fails, its error is raised and the conversation is stopped."""
 
-    class Superseded(Onlooker):
+    class Superseded(RecordingWatch):
         async def saw(self, item):
             raise KeyError("superseded")
 

@@ -1,4 +1,4 @@
-"""B7, F5: the real codex uses our tools: it signals, says how far it is, and asks."""
+"""B7, F5: the real codex uses the turn's tools signal, progress and ask."""
 
 import json
 import sys
@@ -14,8 +14,8 @@ from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone
-from allstop.core.signals import Said, Signal
-from allstop.testing.agent_contract import Onlooker, turn
+from allstop.core.signals import Signal, SignalClaim
+from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import Call, Say
 
 
@@ -28,18 +28,18 @@ def offered(asked):
 
 
 async def test_b7_it_signals_and_tells_how_far_it_is(stage, place):
-    """B7: what it says there are items of its turn, and a claim like the line of its message."""
+    """B7: its calls are items of the turn, and a claim like the last line of its message."""
     agent = await stage.agent_that(
         use("allstop_progress", percent=40, text="the parser reads"),
         use("allstop_signal", signal="COMPLETE"),
         "That is it.",
     )
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await agent.take_turn(turn(place), watch)
 
     assert isinstance(result, TurnDone), result
-    assert result.said == Said(signal=Signal.COMPLETE)
+    assert result.claim == SignalClaim(signal=Signal.COMPLETE)
     assert result.text == "That is it."
     assert watch.items == [
         Item(kind="progress", text="40% the parser reads"),
@@ -52,7 +52,7 @@ async def test_b7_it_asks_and_is_answered(stage, place):
     """B7, F5: within the turn, by a person, with its options."""
     call = use("allstop_ask", question="Which colour?", options=["Red", "Blue"])
     server = await stage.model(lambda asked: (outputs(asked) or [call])[-1])
-    watch = Onlooker(allows=True, answers=("Blue",))
+    watch = RecordingWatch(allows=True, answers=("Blue",))
 
     result = await stage.agent(server).take_turn(turn(place), watch)
 
@@ -75,32 +75,32 @@ async def test_b7_it_asks_and_is_answered(stage, place):
 async def test_b7_what_makes_no_sense_is_told_so_and_counts_for_nothing(stage, place, call, why):
     """B7: there is no argument that names another run."""
     server = await stage.model(lambda asked: (outputs(asked) or [call])[-1])
-    watch = Onlooker()
+    watch = RecordingWatch()
 
     result = await stage.agent(server).take_turn(turn(place), watch)
 
     assert why in result.text
-    assert result.said.signal is Signal.NONE
+    assert result.claim.signal is Signal.NONE
     assert [item.kind for item in watch.items] == ["message"]
 
 
 async def test_b7_the_tools_are_there_when_a_conversation_goes_on(stage, place):
-    """B7: also in the next turn, in another process; and never where there is no work."""
+    """B7: also in the next turn, in another process; never without a workspace."""
     signal = use("allstop_signal", signal="BLOCKED", text="no access")
     answers = iter(["one", signal, "two", "three"])
     server = await stage.model(lambda asked: next(answers))
     agent = stage.agent(server)
 
-    first = await agent.take_turn(turn(place), Onlooker())
-    second = await agent.take_turn(turn(place, thread=first.thread), Onlooker())
-    await agent.take_turn(turn(None), Onlooker())
+    first = await agent.take_turn(turn(place), RecordingWatch())
+    second = await agent.take_turn(turn(place, thread=first.thread), RecordingWatch())
+    await agent.take_turn(turn(None), RecordingWatch())
 
     names = {tool["name"] for tool in dynamic_tools()}
-    assert first.said.signal is Signal.NONE
-    assert second.said == Said(signal=Signal.BLOCKED, text="no access")
-    at_work, talking = offered(server.requests[1]), offered(server.requests[-1])
+    assert first.claim.signal is Signal.NONE
+    assert second.claim == SignalClaim(signal=Signal.BLOCKED, text="no access")
+    at_work, turn_with_talk = offered(server.requests[1]), offered(server.requests[-1])
     assert names <= set(at_work)
-    assert not names & set(talking)
+    assert not names & set(turn_with_talk)
 
 
 BEHIND_MCP = """
@@ -121,7 +121,7 @@ for line in sys.stdin:
 
 
 def with_server(place, tools):
-    """As an adapter for codex does: a server that it starts, named in its settings."""
+    """Name an MCP server in codex's settings, as an adapter does."""
     work, home = Path(place.workspace), Path(place.home, ".codex")
     (work / "server.py").write_text(BEHIND_MCP.format(tools=json.dumps(tools)))
     home.mkdir()
@@ -139,12 +139,12 @@ def with_server(place, tools):
     ids=["ours", "other"],
 )
 async def test_b7_it_uses_our_tools_unasked_where_they_come_by_mcp(stage, place, annotations, came):
-    """B7, K18: an agent that heeds what is said of a tool asks nobody; about others it asks."""
+    """B7, K18: an agent that honours tool annotations asks only about other tools."""
     place = with_server(place, [{**SERVER.tools[0], "annotations": annotations}])
     call = Call(name="signal", group="mcp__allstop", arguments={"signal": "COMPLETE"})
     use = Say(text="", calls=(call,))
     server = await stage.model(lambda asked: (outputs(asked) or [use])[-1])
 
-    result = await stage.agent(server).take_turn(turn(place), Onlooker())
+    result = await stage.agent(server).take_turn(turn(place), RecordingWatch())
 
     assert came in result.text

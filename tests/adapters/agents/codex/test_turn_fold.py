@@ -1,4 +1,4 @@
-"""F1, F2: recorded traces of codex 0.163, folded without any process."""
+"""F1, F2: folding recorded traces of codex 0.163, without a process."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from allstop.adapters.agents.api.call_usage import Spent
-from allstop.adapters.agents.codex.approvals import answer_to, ask_of
-from allstop.adapters.agents.codex.messages import Where
-from allstop.adapters.agents.codex.turn_fold import Asked, Ended, Fold, Saw
+from allstop.adapters.agents.api.call_usage import TokenCounts
+from allstop.adapters.agents.codex.approvals import read_ask, write_answer
+from allstop.adapters.agents.codex.messages import Location
+from allstop.adapters.agents.codex.turn_fold import Ended, NewItem, ServerRequest, TurnFold
 from allstop.adapters.agents.rpc_messages import Message, decoded, read
 from allstop.core.asks import NOBODY, Ask
 from allstop.ports import Live
@@ -23,12 +23,12 @@ def messages(name):
 
 
 def folded(name):
-    fold = Fold()
+    fold = TurnFold()
     return fold, [step for message in messages(name) for step in taken(fold, message)]
 
 
 def taken(fold, message):
-    return fold.take(message, decoded(message.params, Where) or Where())
+    return fold.add(message, decoded(message.params, Location) or Location())
 
 
 def note(method, **params):
@@ -41,13 +41,13 @@ def note(method, **params):
         (
             "work",
             ["plan", "command", "command", "file", "message", "diff"],
-            Spent(input=600, cached=50, output=87),
+            TokenCounts(input=600, cached=50, output=87),
         ),
-        ("question", ["message"], Spent(input=200, output=40)),
+        ("question", ["message"], TokenCounts(input=200, output=40)),
         (
             "compaction",
             ["message", "command", "compaction", "note", "message"],
-            Spent(input=250_200, output=60),
+            TokenCounts(input=250_200, output=60),
         ),
     ],
 )
@@ -55,8 +55,8 @@ def test_f1_a_trace_gives_its_items_its_usage_and_one_end(name, kinds, spent):
     """F1, K10: `turn/completed` is the only end."""
     fold, steps = folded(name)
 
-    assert [step.item.kind for step in steps if isinstance(step, Saw)] == kinds
-    assert fold.spent == spent
+    assert [step.item.kind for step in steps if isinstance(step, NewItem)] == kinds
+    assert fold.used == spent
     assert steps[-1] == Ended("completed", None)
     assert sum(isinstance(step, Ended) for step in steps) == 1
 
@@ -68,16 +68,16 @@ def test_f2_the_same_trace_gives_the_same_steps(name):
 
 
 def test_f1_what_is_asked_in_a_trace():
-    """F1: commands as words, an edit with its diff from the item."""
-    fold = Fold()
+    """F1: commands as argv, an edit with its diff from the item."""
+    fold = TurnFold()
     asks = []
     for message in messages("work"):
         for step in taken(fold, message):
-            if isinstance(step, Asked):
+            if isinstance(step, ServerRequest):
                 where = json.loads(bytes(step.params))
-                ask = ask_of(step, fold.begun(where["itemId"]), "/project")
+                ask = read_ask(step, fold.started_item(where["itemId"]), "/project")
                 asks.append((ask.kind, ask.argv, ask.text, ask.paths))
-                assert answer_to(step, NOBODY) == {"decision": "decline"}
+                assert write_answer(step, NOBODY) == {"decision": "decline"}
 
     assert asks == [
         ("command", ("ls",), "ls", ()),
@@ -95,8 +95,8 @@ def test_f1_words_are_live_before_they_are_an_item():
 
 
 def test_f1_an_end_is_one_however_it_is_worded():
-    """F1: a turn that can't be understood is not waited for."""
-    fold = Fold()
+    """F1: an unreadable end still ends the turn."""
+    fold = TurnFold()
     fold.turn = "x"
 
     steps = taken(fold, note("turn/completed", threadId="t", turn={"id": "x", "status": 7}))
@@ -107,7 +107,7 @@ def test_f1_an_end_is_one_however_it_is_worded():
 
 def test_f1_the_error_of_a_turn_may_come_before_its_end():
     """F1: `error`."""
-    fold = Fold()
+    fold = TurnFold()
     fold.turn = "x"
 
     taken(fold, note("error", turnId="x", willRetry=False, error={"message": "no cheese"}))
@@ -117,7 +117,9 @@ def test_f1_the_error_of_a_turn_may_come_before_its_end():
 
 
 def asked(method, **params):
-    return Asked(1, f"item/{method}", msgspec.Raw(json.dumps({"itemId": "i", **params}).encode()))
+    return ServerRequest(
+        1, f"item/{method}", msgspec.Raw(json.dumps({"itemId": "i", **params}).encode())
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,8 @@ def asked(method, **params):
     ],
 )
 def test_k18_a_command_is_its_words_only_where_it_is_nothing_else(command, argv, line):
-    """K18: literal words; anything else stays the argument of a shell."""
-    ask = ask_of(asked("commandExecution/requestApproval", command=command, cwd="/w"), None, "/w")
+    """K18: plain words; anything else stays a shell's argument."""
+    ask = read_ask(asked("commandExecution/requestApproval", command=command, cwd="/w"), None, "/w")
 
     assert ask == Ask(id="i", kind="command", argv=argv, text=line or 'git commit -m "two words"')
 
@@ -152,29 +154,29 @@ def test_k18_a_command_is_its_words_only_where_it_is_nothing_else(command, argv,
     ],
 )
 def test_k18_what_is_more_than_a_command_is_a_question(params):
-    """K18: no rule for a command covers it, and none is shown but a part of one."""
-    ask = ask_of(asked("commandExecution/requestApproval", **params), None, "")
+    """K18: no rule for commands covers it, and rules never see a part of a command."""
+    ask = read_ask(asked("commandExecution/requestApproval", **params), None, "")
 
     assert (ask.kind, ask.argv) == ("question", ())
     assert len(ask.text) < 17_000
 
 
 def test_f1_what_is_not_known_is_put_on_record_once_and_passed_over():
-    """F1: a newer codex tells more; what is known and of no use leaves no trace."""
-    fold = Fold()
+    """F1: notifications of a newer codex are noted once; known unneeded ones are not."""
+    fold = TurnFold()
     strange = [note("moon/risen", threadId="t"), note("moon/risen"), note("thread/status/changed")]
 
     steps = [step for message in strange for step in taken(fold, message)]
 
-    assert [step.item.text for step in steps] == ["codex told moon/risen, which is not known here"]
+    assert [step.item.text for step in steps] == ["codex sent an unknown notification: moon/risen"]
     assert not any(taken(fold, note(f"star/{n}Delta")) for n in range(3))
     assert sum(len(taken(fold, note(f"star/{n}"))) for n in range(100)) == 19
 
 
 @pytest.mark.parametrize("order", ["note item", "item note", "note", "item"])
 def test_f4_a_compaction_counts_once_however_it_is_told(order):
-    """F4: as an item, as a note, or as both."""
-    fold = Fold()
+    """F4: as an item, as a notification, or as both."""
+    fold = TurnFold()
     told = {
         "note": note("thread/compacted", threadId="t"),
         "item": note("item/completed", item={"id": "i", "type": "contextCompaction"}),
@@ -186,12 +188,12 @@ def test_f4_a_compaction_counts_once_however_it_is_told(order):
 
 
 def test_k10_how_much_of_a_limit_is_used_is_shown():
-    """K10: of each window that is told."""
+    """K10: for each reported window."""
     windows = {
         "primary": {"usedPercent": 40, "windowDurationMins": 300, "resetsAt": 1},
         "secondary": {"usedPercent": 7},
     }
 
-    steps = taken(Fold(), note("account/rateLimits/updated", rateLimits=windows))
+    steps = taken(TurnFold(), note("account/rateLimits/updated", rateLimits=windows))
 
     assert steps == (Live("limit", "40 % of 300 minutes used"), Live("limit", "7 % used"))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import anyio
 
-from adapters.processes.launch_fixture import ZOO_KINDS, Place, hostile, until_ready
+from adapters.processes.launch_fixture import ZOO_KINDS, BoxFolders, hostile, until_ready
 from allstop.adapters.processes.sandbox_probe import make_launcher
 
 
-async def run_one(launcher, place, token, name, *, task_status):
-    async with launcher.launch(hostile(place, ZOO_KINDS, token, label=name)) as child:
+async def run_one(launcher, box_folders, token, name, *, task_status):
+    async with launcher.launch(hostile(box_folders, ZOO_KINDS, token, label=name)) as child:
         await until_ready(child)
         task_status.started(child.pid)
         while await child.receive():
@@ -23,8 +23,8 @@ async def main():
     launcher = await make_launcher(mode, folder / "live")
     async with anyio.create_task_group() as group:
         for name in ("a", "b"):
-            place = Place.made(folder / name)
-            print(await group.start(run_one, launcher, place, token, name), flush=True)
+            box_folders = BoxFolders.make(folder / name)
+            print(await group.start(run_one, launcher, box_folders, token, name), flush=True)
         print("ready", flush=True)
 
 

@@ -1,8 +1,8 @@
-// What agents say of a thread is text with nothing hidden, whatever they say.
+// Text of agents on a thread's page shows hidden characters and never becomes HTML.
 import { render } from '@testing-library/svelte'
 import { expect, test } from 'vitest'
-import type { AutoView, DecisionReceipt } from '../../lib/wire'
-import Plans from './Plans.svelte'
+import type { AutoView, DecisionReceipt } from '../../lib/api-types'
+import ThreadPlan from './ThreadPlan.svelte'
 import ReceiptCard from './ReceiptCard.svelte'
 
 const hostile = (what: string) => `${what} <img src=x> \x1b]0;t\x07\x1b[31m\u202eend`
@@ -20,7 +20,7 @@ test('the plan of a thread and that of its agent', () => {
     ...{ tried: [hostile('tried')], next: hostile('next') },
   }
   const auto = { agent: 'codex', plan, agent_plan: hostile('first\n\nown') }
-  const { container } = render(Plans, { auto: auto as unknown as AutoView })
+  const { container } = render(ThreadPlan, { auto: auto as unknown as AutoView })
 
   const text = textOf(container)
   for (const what of ['goal', 'done', 'tried', 'next', 'own']) expect(text).toContain(shown(what))

@@ -1,6 +1,6 @@
 import { render } from '@testing-library/svelte'
 import { expect, test } from 'vitest'
-import type { TaskView } from '../../lib/wire'
+import type { TaskView } from '../../lib/api-types'
 import Card from './Card.svelte'
 
 const task = (more: Partial<TaskView> = {}): TaskView =>
@@ -43,7 +43,7 @@ test('a task that waits for others says for which, and is quiet', () => {
   expect(shown.classList).toContain('quiet')
 })
 
-test('words have neither marks of Markdown nor anything hidden', () => {
+test('text has no Markdown marks and no hidden characters', () => {
   const shown = card({
     ...{ status: 'blocked', title: 'Say `hi` \u202etwice', note: 'the **build** <b>image</b>' },
   })
@@ -53,19 +53,19 @@ test('words have neither marks of Markdown nor anything hidden', () => {
   expect(shown.querySelector('b')).toBeNull()
 })
 
-test('the status stands on it only where a column has several', () => {
+test('the status is shown only in columns with several', () => {
   expect(card({ status: 'failed' }, { showsStatus: true }).textContent).toContain('failed')
   expect(card({ status: 'failed' }).textContent).not.toContain('failed')
 })
 
-test('it shows that it is chosen, pinned, and where another would be put', () => {
+test('it shows that it is selected or pinned, and where a card would be dropped', () => {
   const shown = card({ pinned: true }, { isChosen: true, mark: 'above' })
 
   expect([...shown.classList]).toEqual(expect.arrayContaining(['chosen', 'above']))
   expect(words(shown.querySelector('.title')!)).toBe('▲Page the log')
 })
 
-test('focus chooses it, and a press of the pointer begins a drag', () => {
+test('focus selects it, and a press starts a drag', () => {
   const told: string[] = []
   const shown = card({}, { choose: () => told.push('chosen'), drag: () => told.push('dragged') })
 

@@ -1,4 +1,4 @@
-"""How a conversation is begun or gone on with, by what the agent offers."""
+"""Opens an ACP session: starts, resumes, loads or forks it, by the agent's capabilities."""
 
 from __future__ import annotations
 
@@ -10,125 +10,136 @@ from msgspec import Struct
 from allstop.adapters.agents.acp import messages, session_modes
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.error_kinds import NOT_FOUND
-from allstop.adapters.agents.rpc_peer import RefusedError
+from allstop.adapters.agents.rpc_peer import RequestFailedError
 from allstop.core.mcp import Message
 
 VERSION = 1
 CLIENT: dict[str, object] = {
     "protocolVersion": VERSION,
     "clientInfo": {"name": "allstop", "title": "Allstop", "version": "1"},
-    # an agent has hands of its own, in the box; ours would be outside of it
+    # the agent works in the box itself; this client runs outside of it
     "clientCapabilities": {
         "fs": {"readTextFile": False, "writeTextFile": False},
         "terminal": False,
-        "elicitation": {"form": {}},  # a person fills it in as they answer a question
+        "elicitation": {"form": {}},  # a person answers it as a question
     },
 }
 
 
-class Way(StrEnum):
+class OpenMethod(StrEnum):
     NEW = "session/new"
-    RESUME = "session/resume"  # the history is not told again
-    LOAD = "session/load"  # it is, and by some agents late
+    RESUME = "session/resume"  # doesn't send the history
+    LOAD = "session/load"  # sends the history, some agents late
     FORK = "session/fork"
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
-    """What the agent is to be set to; None is its own choice."""
+class SessionSettings(Struct, frozen=True, kw_only=True):
+    """The model and mode to set; None keeps the agent's default."""
 
     model: str | None = None
     mode: str | None = None
 
 
-class Open(Struct, frozen=True, kw_only=True):
+class OpenSession(Struct, frozen=True, kw_only=True):
     thread: str
-    way: Way
-    missed: str = ""  # why it isn't the conversation that was wanted
-    decides: bool = False  # it was to ask first, and alone knows what it asks for
+    method: OpenMethod
+    notice: str = ""  # why it isn't the requested conversation
+    agent_decides: bool = False  # it should ask before every command, but decides itself
 
 
-async def opened(
+async def open_session(
     connection: Connection,
     wanted: str | None,
-    wishes: Wishes,
+    settings: SessionSettings,
     *,
     fork: bool,
     asks_first: bool = False,
     servers: Sequence[Message] = (),
-) -> Open:
-    """`servers`: one for each try, since each lets in only who comes first.
+) -> OpenSession:
+    """`servers`: one for each try, because each admits only one client.
 
     Raises:
-        RefusedError, GoneError, SilentError: there is none.
+        RequestFailedError, PeerGoneError, NoAnswerError: the agent opened none.
     """
-    hello = await connection.request("initialize", messages.Hello, CLIENT)
-    if hello.protocol_version != VERSION:
-        raise RefusedError(f"it speaks version {hello.protocol_version} of ACP, not {VERSION}")
-    way = Way.NEW if wanted is None else _way(hello.agent_capabilities, fork=fork)
-    session, way, missed = await _session(connection, wanted, way, servers)
-    thread = (wanted or "") if way in (Way.RESUME, Way.LOAD) else session.session_id
+    agent = await connection.request("initialize", messages.AgentInfo, CLIENT)
+    if agent.protocol_version != VERSION:
+        raise RequestFailedError(
+            f"the agent speaks ACP version {agent.protocol_version}, not {VERSION}"
+        )
+    first = OpenMethod.NEW if wanted is None else _choose_method(agent, fork=fork)
+    session, method, notice = await _session(connection, wanted, first, servers)
+    is_same = method in (OpenMethod.RESUME, OpenMethod.LOAD)
+    thread = (wanted or "") if is_same else session.session_id
     if not thread:
-        raise RefusedError("the agent did not say how it calls the conversation")
-    if wishes.model is not None:
-        await _choose(connection, thread, session, "model", wishes.model)
-    known = session.offered
-    mode = wishes.mode or session_modes.wanted(known.current, known.modes, asks_first=asks_first)
+        raise RequestFailedError("the agent did not name the conversation")
+    if settings.model is not None:
+        await _choose(connection, thread, session, "model", settings.model)
+    offered = session.offered_modes
+    mode = settings.mode or session_modes.choose_mode(
+        offered.current, offered.modes, asks_first=asks_first
+    )
     if mode is not None:
         await _set_mode(connection, thread, session, mode)
-    return Open(
-        thread=thread, way=way, missed=missed, decides=asks_first and mode != session_modes.ALWAYS
+    return OpenSession(
+        thread=thread,
+        method=method,
+        notice=notice,
+        agent_decides=asks_first and mode != session_modes.ALWAYS,
     )
 
 
 async def _session(
-    connection: Connection, wanted: str | None, way: Way, servers: Sequence[Message]
-) -> tuple[messages.Opened, Way, str]:
-    cwd, missed = await connection.where(), ""
-    place: dict[str, object] = {"cwd": cwd, "mcpServers": servers[:1]}
-    if way is not Way.NEW:
+    connection: Connection, wanted: str | None, method: OpenMethod, servers: Sequence[Message]
+) -> tuple[messages.Session, OpenMethod, str]:
+    cwd, notice = await connection.working_directory(), ""
+    params: dict[str, object] = {"cwd": cwd, "mcpServers": servers[:1]}
+    if method is not OpenMethod.NEW:
         try:
-            params = {"sessionId": wanted, **place}
-            return await connection.request(way.value, messages.Opened, params), way, ""
-        except RefusedError as error:
+            resumed = {"sessionId": wanted, **params}
+            return await connection.request(method.value, messages.Session, resumed), method, ""
+        except RequestFailedError as error:
             if error.fault.code != NOT_FOUND:
                 raise
-            missed = "its conversation was not there: it begins again"
-            place = {"cwd": cwd, "mcpServers": servers[1:]}  # it may have started the first already
+            notice = "the agent did not find the conversation and started a new one"
+            # the agent may have started the first server
+            params = {"cwd": cwd, "mcpServers": servers[1:]}
     elif wanted is not None:
-        missed = "it can't go on with a conversation: it begins again"
-    return await connection.request(Way.NEW.value, messages.Opened, place), Way.NEW, missed
+        notice = "the agent can't resume a conversation and started a new one"
+    session = await connection.request(OpenMethod.NEW.value, messages.Session, params)
+    return session, OpenMethod.NEW, notice
 
 
-def _way(offers: messages.Offers, *, fork: bool) -> Way:
+def _choose_method(agent: messages.AgentInfo, *, fork: bool) -> OpenMethod:
+    capabilities = agent.agent_capabilities
     if fork:
-        if offers.session_capabilities.fork is None:
-            raise RefusedError("it can't copy a conversation")
-        return Way.FORK
-    if offers.session_capabilities.resume is not None:
-        return Way.RESUME
-    return Way.LOAD if offers.load_session else Way.NEW
+        if capabilities.session_capabilities.fork is None:
+            raise RequestFailedError("the agent can't fork a conversation")
+        return OpenMethod.FORK
+    if capabilities.session_capabilities.resume is not None:
+        return OpenMethod.RESUME
+    return OpenMethod.LOAD if capabilities.load_session else OpenMethod.NEW
 
 
 async def _set_mode(
-    connection: Connection, thread: str, session: messages.Opened, mode: str
+    connection: Connection, thread: str, session: messages.Session, mode: str
 ) -> None:
-    """The way of an agent that has modes, or of one that has them among its options."""
+    """Set the mode, which some agents offer as modes and some as a config option."""
     known = [each.id for each in session.modes.available_modes] if session.modes else []
     if not known:
         await _choose(connection, thread, session, "mode", mode)
         return
     if mode not in known:
-        raise RefusedError(f"it has no mode {mode!r}; it has: {', '.join(known)}")
+        raise RequestFailedError(f"the agent has no mode {mode!r}; its modes: {', '.join(known)}")
     params: dict[str, object] = {"sessionId": thread, "modeId": mode}
-    await connection.request("session/set_mode", messages.Opened, params)
+    await connection.request("session/set_mode", messages.Session, params)
 
 
 async def _choose(
-    connection: Connection, thread: str, session: messages.Opened, category: str, value: str
+    connection: Connection, thread: str, session: messages.Session, category: str, value: str
 ) -> None:
     options = session.config_options or ()
     option = next((each.id for each in options if each.category == category), None)
     if option is None:
-        raise RefusedError(f"it does not let its {category} be chosen: leave out {category}")
+        raise RequestFailedError(f"the agent has no setting for its {category}: leave it out")
     params: dict[str, object] = {"sessionId": thread, "configId": option, "value": value}
-    await connection.request("session/set_config_option", messages.Opened, params)
+    await connection.request("session/set_config_option", messages.Session, params)

@@ -1,4 +1,4 @@
-"""What an agent's error means. ACP has no type for it: some agents add one, else words must do."""
+"""Maps an ACP agent's errors to failures, by the type some agents add or else by the text."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Mapping
 import msgspec
 
 from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, told, verdict
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_fault
 from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.limit_patterns import is_limited
-from allstop.adapters.agents.reset_times import Moment
-from allstop.adapters.agents.rpc_messages import RpcFault
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.rpc_messages import RpcError
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.text import one_line
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
-BAD = 400
+BAD_REQUEST_STATUS = 400
 REASON_CHARS = 1000
 REPLY_CHARS = 2000
-"""No error that is worded as a reply is longer."""
+"""A longer reply is never an error."""
 
 _NAMED: Mapping[str, FailureKind] = {
     "authentication_failed": FailureKind.AUTH,
@@ -29,14 +29,14 @@ _NAMED: Mapping[str, FailureKind] = {
     "overloaded": FailureKind.OVERLOADED,
     "rate_limit": FailureKind.RATE_LIMITED,
 }
-"""The names that say enough; of others the words say more."""
+"""Names that suffice; for others, the text says more."""
 
 _STATUS = re.compile(
     r"(?:status|error|http|code|rejected)\W{0,4}(?:code|status)?\W{0,4}\b([45]\d\d)\b"
     r"|\b([45]\d\d)\b[ :]*(?:too many|overloaded|service|internal|bad|unauthori|forbidden)",
     re.IGNORECASE,
 )
-_USED_UP = re.compile(
+_OUT_OF_QUOTA = re.compile(
     r"insufficient[_ ]quota|current quota|quota exceeded|usage limits?\b|credit balance"
     r"|out of credits",
     re.IGNORECASE,
@@ -45,10 +45,10 @@ _TOO_LONG = re.compile(
     r"context[_ ]length|context window|prompt is too long|input is too long|maximum context",
     re.IGNORECASE,
 )
-_NO_LEAVE = re.compile(
+_UNAUTHORIZED = re.compile(
     r"api[ _-]?key|unauthori[sz]ed|authenticat|not logged in|log ?in again", re.IGNORECASE
 )
-_BROKEN = re.compile(
+_CONNECTION = re.compile(
     r"ECONN\w+|ETIMEDOUT|ENOTFOUND|connection|network|fetch failed|socket|disconnected|stream",
     re.IGNORECASE,
 )
@@ -56,65 +56,65 @@ _ERROR_REPLY = re.compile(
     r"(?:API Error\b|exceeded retry limit|unexpected status \d|stream (?:error|disconnected)"
     r"|You've hit your (?:usage )?limit|\{\"error\": ?\{)"
 )
-"""How the replies begin that are none."""
+"""The beginning of replies that are errors."""
 
 
-def refused(fault: RpcFault, at: Moment) -> Failed:
-    """An error in place of an answer."""
-    words = _words(fault)
+def failure_of_request(fault: RpcError, at: LocalTime) -> Failed:
+    """The failure for an error response."""
+    text = _text_of(fault)
     if fault.code == AUTH_REQUIRED:
-        return Failed(kind=FailureKind.AUTH, message=words)
+        return Failed(kind=FailureKind.AUTH, message=text)
     name = fault.data.get("errorKind") if isinstance(fault.data, dict) else None
-    return failed(words, at, _NAMED.get(str(name)))
+    return failure_of_text(text, at, _NAMED.get(str(name)))
 
 
 def is_error(reply: str) -> bool:
-    """Whether a reply for which no tokens were used is the words of an error."""
+    """Whether a reply that used no tokens is an error message."""
     return len(reply) <= REPLY_CHARS and bool(_ERROR_REPLY.match(reply.lstrip()))
 
 
-def failed(words: str, at: Moment, named: FailureKind | None = None) -> Failed:
-    """By the exact before the vague: what can't be told apart is the agent's own failure."""
-    reset = reset_times.reset(words, at)
-    if reset is not None or reset_times.is_used_up(words) or _USED_UP.search(words):
-        until = reset or reset_times.retry(words, at.now) or retry_at({}, words, at.now)
-        return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(words), retry_at=until)
-    if _TOO_LONG.search(words):
-        return Failed(kind=FailureKind.CONTEXT, message=_shown(words))
-    if (body := _body(words)) is not None:
-        return verdict(told(BAD, {}, body), at.now)
-    found = _STATUS.search(words)
+def failure_of_text(text: str, at: LocalTime, named: FailureKind | None = None) -> Failed:
+    """The failure that a text describes, tried from the most specific pattern to the least."""
+    reset = reset_times.claude_reset(text, at)
+    if reset is not None or reset_times.says_limit_reached(text) or _OUT_OF_QUOTA.search(text):
+        until = reset or reset_times.codex_retry(text, at.now) or retry_at({}, text, at.now)
+        return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(text), retry_at=until)
+    if _TOO_LONG.search(text):
+        return Failed(kind=FailureKind.CONTEXT, message=_shown(text))
+    if (body := _body(text)) is not None:
+        return failure_of(read_fault(BAD_REQUEST_STATUS, {}, body), at.now)
+    found = _STATUS.search(text)
     status = int(found[1] or found[2]) if found and named is None else 0
-    kind = named or (None if status else _vaguely(words))
-    return verdict(Fault(message=_shown(words), status=status, kind=kind), at.now)
+    kind = named or (None if status else _guess_kind(text))
+    return failure_of(Fault(message=_shown(text), status=status, kind=kind), at.now)
 
 
-def _vaguely(words: str) -> FailureKind:
-    if is_limited(words):
-        overloaded = "overloaded" in words.lower()
+def _guess_kind(text: str) -> FailureKind:
+    if is_limited(text):
+        overloaded = "overloaded" in text.lower()
         return FailureKind.OVERLOADED if overloaded else FailureKind.RATE_LIMITED
-    if _NO_LEAVE.search(words):
+    if _UNAUTHORIZED.search(text):
         return FailureKind.AUTH
-    return FailureKind.NETWORK if _BROKEN.search(words) else FailureKind.BAD_REQUEST
+    return FailureKind.NETWORK if _CONNECTION.search(text) else FailureKind.BAD_REQUEST
 
 
-def _words(fault: RpcFault) -> str:
+def _text_of(fault: RpcError) -> str:
     details = fault.data.get("details") if isinstance(fault.data, dict) else fault.data
     more = details if isinstance(details, str) and details not in fault.message else ""
     return " ".join(filter(None, (fault.message, more))) or f"error {fault.code}"
 
 
-def _body(words: str) -> object | None:
-    """A provider's own answer, where the agent passes that on."""
-    start = words.find('{"error"')
+def _body(text: str) -> object | None:
+    """The provider's JSON error, if the agent passes it on."""
+    start = text.find('{"error"')
     if start < 0:
         return None
     try:
-        body: object = msgspec.json.decode(words[start:].strip())
+        body: object = msgspec.json.decode(text[start:].strip())
     except (msgspec.DecodeError, RecursionError):
         return None
     return body
 
 
-def _shown(words: str) -> str:
-    return one_line(words, REASON_CHARS)
+def _shown(text: str) -> str:
+    return one_line(text, REASON_CHARS)

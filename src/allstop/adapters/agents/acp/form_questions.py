@@ -1,4 +1,4 @@
-"""A form that an agent wants filled in: its fields as questions, and their answers in its terms."""
+"""Translates an agent's form into questions for a person, and the answers back."""
 
 from __future__ import annotations
 
@@ -10,93 +10,93 @@ from msgspec.structs import replace
 from allstop.adapters.agents.acp.messages import Choice, Field, Form, ToolCall
 from allstop.adapters.agents.rpc_messages import RequestId
 from allstop.core.asks import Answer, Ask, Option, Question
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 
 TEXT_CHARS = 4000
 LABEL_CHARS = 200
-MOST_OPTIONS = 20
-MOST_FIELDS = 20
-OWN_WORDS = "_custom"
-"""Agents put a field of this name beside a choice, for an answer that is none of it."""
+MAX_OPTIONS = 20
+MAX_FIELDS = 20
+CUSTOM_SUFFIX = "_custom"
+"""The suffix of the text field that agents add beside a choice, for other answers."""
 
 DECLINED = {"action": "decline"}
-"""Nobody answers: the agent goes on without."""
-GIVEN_UP = {"action": "cancel"}
-"""The question is no longer wanted, or the turn is over."""
+"""Nobody answers; the agent continues without an answer."""
+WITHDRAWN = {"action": "cancel"}
+"""The agent withdrew the question, or the turn is over."""
 
-HOW_LONG = "persist"
-"""A field of this name is for how long leave is given."""
+PERSIST = "persist"
+"""The name of the field for how long a permission lasts."""
 
 _YES, _NO = "Yes", "No"
 Value: TypeAlias = str | int | float | bool | list[str]
 
 
-def ask_of(request: RequestId, form: Form) -> Ask | None:
-    """The questions for people; None for what is no form, or none that anybody would fill in."""
-    asked = _asked(form)
-    if form.mode != "form" or not 0 < len(asked) <= MOST_FIELDS:
+def read_ask(request: RequestId, form: Form) -> Ask | None:
+    """The ask for a person; None if it isn't a form or has too many fields."""
+    fields = _asked_fields(form)
+    if form.mode != "form" or not 0 < len(fields) <= MAX_FIELDS:
         return None
-    questions = tuple(_question(form, field, len(asked)) for field in asked.values())
-    text = ending(form.message, TEXT_CHARS)
+    questions = tuple(_question(form, field, len(fields)) for field in fields.values())
+    text = last_chars(form.message, TEXT_CHARS)
     return Ask(id=f"form:{request}", kind="question", text=text, questions=questions)
 
 
-def answer_to(form: Form, told: Answer) -> dict[str, object]:
-    """All that was asked, or a clean no: what does not fit a field is not made to."""
-    asked = _asked(form)
-    if not told.allows or len(told.answers) != len(asked):
+def write_answer(form: Form, answer: Answer) -> dict[str, object]:
+    """The filled-in form; declined if an answer is missing or doesn't fit its field."""
+    fields = _asked_fields(form)
+    if not answer.allows or len(answer.answers) != len(fields):
         return dict(DECLINED)
     content: dict[str, Value] = {}
-    for (name, field), said in zip(asked.items(), told.answers, strict=True):
-        value = _value(field, said)
+    for (name, field), text in zip(fields.items(), answer.answers, strict=True):
+        value = _value(field, text)
         if value is not None:
             content[name] = value
-        elif f"{name}{OWN_WORDS}" in form.fields:
-            content[f"{name}{OWN_WORDS}"] = said
+        elif f"{name}{CUSTOM_SUFFIX}" in form.fields:
+            content[f"{name}{CUSTOM_SUFFIX}"] = text
         else:
             return dict(DECLINED)
     return {"action": "accept", "content": content}
 
 
-def is_leave(form: Form) -> bool:
-    """Whether it asks if a tool may be used, as codex does: that is no question to be answered."""
+def is_permission(form: Form) -> bool:
+    """Whether the form asks for permission to use a tool, as codex does."""
     meta = form.meta if isinstance(form.meta, dict) else {}
     return form.mode == "form" and "codex_approval_kind" in meta
 
 
-def call_in(form: Form, known: ToolCall) -> ToolCall:
-    """What leave is wanted for, by what was told of it before."""
+def requested_call(form: Form, known: ToolCall) -> ToolCall:
+    """The tool call that needs permission, with all that is known about it."""
     return replace(known, tool_call_id=form.tool_call_id, title=form.message or known.title)
 
 
-def leave_to(form: Form, told: Answer) -> dict[str, object]:
-    """For this one time."""
-    if not told.allows:
+def write_permission(form: Form, answer: Answer) -> dict[str, object]:
+    """The answer to a permission form; a permission counts once."""
+    if not answer.allows:
         return dict(DECLINED)
-    return {"action": "accept", "content": {HOW_LONG: "once"} if HOW_LONG in form.fields else {}}
+    return {"action": "accept", "content": {PERSIST: "once"} if PERSIST in form.fields else {}}
 
 
-def _asked(form: Form) -> Mapping[str, Field]:
-    """Without those that are only there for own words: any words do for any question."""
+def _asked_fields(form: Form) -> Mapping[str, Field]:
+    """The fields without the text fields beside choices: any question accepts free text."""
     fields = form.fields
     return {
         name: field
         for name, field in fields.items()
-        if not (name.endswith(OWN_WORDS) and name.removesuffix(OWN_WORDS) in fields)
+        if not (name.endswith(CUSTOM_SUFFIX) and name.removesuffix(CUSTOM_SUFFIX) in fields)
     }
 
 
 def _question(form: Form, field: Field, fields: int) -> Question:
-    named = field.description or field.title or ""
-    text = form.message if fields == 1 else named
+    label = field.description or field.title or ""
+    text = form.message if fields == 1 else label
     options = tuple(
         Option(
             label=one_line(choice.label, LABEL_CHARS),
-            text=ending(choice.description or "", TEXT_CHARS),
+            text=last_chars(choice.description or "", TEXT_CHARS),
         )
-        for choice in _choices(field)[:MOST_OPTIONS]
+        for choice in _choices(field)[:MAX_OPTIONS]
     )
-    return Question(text=ending(text or form.message, TEXT_CHARS), options=options)
+    return Question(text=last_chars(text or form.message, TEXT_CHARS), options=options)
 
 
 def _choices(field: Field) -> tuple[Choice, ...]:
@@ -107,25 +107,25 @@ def _choices(field: Field) -> tuple[Choice, ...]:
     return titled or tuple(Choice(const=each) for each in holder.enum or ())
 
 
-def _value(field: Field, said: str) -> Value | None:
-    """None where the words are no value of this field."""
+def _value(field: Field, text: str) -> Value | None:
+    """The field's value for a text; None if it doesn't fit."""
     by_label = {one_line(choice.label, LABEL_CHARS): choice.const for choice in _choices(field)}
     match field.type:
         case "boolean":
-            return {_YES: True, _NO: False}.get(said)
+            return {_YES: True, _NO: False}.get(text)
         case "integer" | "number":
-            return _number(field.type, said)
+            return _number(field.type, text)
         case "array":
-            chosen = [by_label.get(part.strip()) for part in said.split(",")]
+            chosen = [by_label.get(part.strip()) for part in text.split(",")]
             return [each for each in chosen if each is not None] if all(chosen) else None
         case "string":
-            return by_label.get(said) if by_label else said
+            return by_label.get(text) if by_label else text
         case _:
             return None
 
 
-def _number(kind: str, said: str) -> int | float | None:
+def _number(kind: str, text: str) -> int | float | None:
     try:
-        return int(said) if kind == "integer" else float(said)
+        return int(text) if kind == "integer" else float(text)
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""How an agent is started: its command, its environment, and where it finds itself."""
+"""Builds the launch of an ACP agent: its command and environment."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from allstop.adapters.agents.acp.acp_session import Wishes
-from allstop.adapters.agents.acp.tools import PATIENT
+from allstop.adapters.agents.acp.acp_session import SessionSettings
+from allstop.adapters.agents.acp.tools import TIMEOUT_VARIABLES
 from allstop.ports import Box, Launch
 
-_SAYING_WHERE = 'pwd; exec "$@"'
-"""A conversation is opened in a folder, by its whole path; only the box knows which that is."""
+_PRINT_FOLDER = 'pwd; exec "$@"'
+"""Prints the folder first: ACP needs its absolute path, which only the box knows."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What one agent is started with."""
+    """The settings of one ACP agent."""
 
     argv: tuple[str, ...]
-    room: Box  # for turns without a workspace
-    wishes: Wishes = Wishes()
+    fallback_box: Box  # for turns without a workspace
+    session: SessionSettings = SessionSettings()
     key: str = ""
-    key_name: str = ""  # the variable it is from
+    key_name: str = ""  # the environment variable that holds the key
     env: Mapping[str, str] = {}
-    answer_within_s: float = 60.0  # a request; a turn may take as long as it is given
+    answer_within_s: float = 60.0  # for a request; the drive limits the turn
     flat_rate: bool = False
 
     def __repr__(self) -> str:
         return f"Setup({self.argv[0]})"
 
 
-def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
-    box = place or setup.room
+def build_launch(setup: Setup, turn_box: Box | None, label: str) -> Launch:
+    box = turn_box or setup.fallback_box
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
     return Launch(
-        argv=("sh", "-c", _SAYING_WHERE, "sh", *setup.argv),
+        argv=("sh", "-c", _PRINT_FOLDER, "sh", *setup.argv),
         box=box,
         label=label,
-        env={**box.env, "TZ": "UTC", **PATIENT, **setup.env, **key},
+        env={**box.env, "TZ": "UTC", **TIMEOUT_VARIABLES, **setup.env, **key},
         programs=(setup.argv[0],),
         errors_late=True,
     )

@@ -1,4 +1,4 @@
-"""What an agent says over ACP, as far as it is looked at; everything else in it is passed over."""
+"""The messages of ACP agents; only the fields that this driver reads."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ from msgspec import Struct, field
 from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
 
 
-class _Told(Struct, frozen=True, rename="camel"):
+class _Message(Struct, frozen=True, rename="camel"):
     pass
 
 
-class SessionOffers(_Told, frozen=True):
-    """What is offered is there, whatever is in it."""
+class SessionCapabilities(_Message, frozen=True):
+    """Capabilities; one is offered if its field is present."""
 
     resume: Any = None
     fork: Any = None
 
 
-class Offers(_Told, frozen=True):
+class Capabilities(_Message, frozen=True):
     load_session: bool = False
-    session_capabilities: SessionOffers = SessionOffers()
+    session_capabilities: SessionCapabilities = SessionCapabilities()
 
 
-class AuthMethod(_Told, frozen=True):
+class AuthMethod(_Message, frozen=True):
     name: str = ""
 
 
-class Hello(_Told, frozen=True):
+class AgentInfo(_Message, frozen=True):
     protocol_version: int = 0
-    agent_capabilities: Offers = Offers()
+    agent_capabilities: Capabilities = Capabilities()
     auth_methods: tuple[AuthMethod, ...] = ()
 
 
-class ConfigOption(_Told, frozen=True):
+class ConfigOption(_Message, frozen=True):
     id: str = ""
     category: str | None = None
     current_value: Any = None
-    options: Any = None  # values with their names, some agents in groups
+    options: Any = None  # values with names; some agents group them
 
 
-class Mode(_Told, frozen=True):
+class Mode(_Message, frozen=True):
     id: str = ""
 
 
-class Modes(_Told, frozen=True):
+class Modes(_Message, frozen=True):
     current_mode_id: str = ""
     available_modes: tuple[Mode, ...] = ()
 
 
-class Offered(NamedTuple):
-    """The modes that it has, by their names, and which one it is in."""
+class OfferedModes(NamedTuple):
+    """The agent's modes by id, and the current one."""
 
     current: str
     modes: tuple[str, ...]
 
 
-class Opened(_Told, frozen=True):
+class Session(_Message, frozen=True):
     session_id: str = ""
     modes: Modes | None = None
     config_options: tuple[ConfigOption, ...] | None = None
 
     @property
-    def offered(self) -> Offered:
-        """Some have modes, some have them among their options."""
+    def offered_modes(self) -> OfferedModes:
+        """The modes, which some agents offer as a config option."""
         if self.modes is not None:
             names = tuple(mode.id for mode in self.modes.available_modes)
-            return Offered(self.modes.current_mode_id, names)
+            return OfferedModes(self.modes.current_mode_id, names)
         option = next((o for o in self.config_options or () if o.category == "mode"), None)
         if option is None or not isinstance(option.options, list):
-            return Offered("", ())
+            return OfferedModes("", ())
         values = (each.get("value") for each in option.options if isinstance(each, dict))
-        return Offered(str(option.current_value), tuple(map(str, values)))
+        return OfferedModes(str(option.current_value), tuple(map(str, values)))
 
 
-class Tokens(_Told, frozen=True):
-    """As they came: anything may be missing or no number."""
+class Tokens(_Message, frozen=True):
+    """The raw report: any value may be missing or not a number."""
 
     total_tokens: Any = None
     input_tokens: Any = None
@@ -86,27 +86,27 @@ class Tokens(_Told, frozen=True):
     cached_read_tokens: Any = None
 
 
-class Ended(_Told, frozen=True):
+class Ended(_Message, frozen=True):
     stop_reason: str = ""
     usage: Tokens | None = None
 
 
-class Cost(_Told, frozen=True):
+class Cost(_Message, frozen=True):
     amount: float = 0.0
     currency: str = ""
 
 
-class Location(_Told, frozen=True):
+class Location(_Message, frozen=True):
     path: str = ""
 
 
-class PlanEntry(_Told, frozen=True):
+class PlanEntry(_Message, frozen=True):
     content: str = ""
     status: str = ""
 
 
-class ToolCall(_Told, frozen=True):
-    """Something that is done with a tool. A later word on it has only what has changed."""
+class ToolCall(_Message, frozen=True):
+    """A tool call; later updates contain only the changed fields."""
 
     tool_call_id: str = ""
     title: str | None = None
@@ -120,7 +120,7 @@ class ToolCall(_Told, frozen=True):
 
 
 class Update(ToolCall, frozen=True):
-    """Something said or done, of any kind."""
+    """An update of the session, of any kind."""
 
     session_update: str = ""
     message_id: str | None = None
@@ -128,24 +128,24 @@ class Update(ToolCall, frozen=True):
     cost: Cost | None = None
 
 
-class UpdateNote(_Told, frozen=True):
+class UpdateNote(_Message, frozen=True):
     session_id: str = ""
     update: Update = Update()
 
 
-class Option(_Told, frozen=True):
+class Option(_Message, frozen=True):
     option_id: str = ""
     kind: str = ""
 
 
-class Permission(_Told, frozen=True):
-    """What leave is wanted for, and the answers there are."""
+class Permission(_Message, frozen=True):
+    """A permission request: the tool call and the possible answers."""
 
     tool_call: ToolCall = ToolCall()
     options: tuple[Option, ...] = ()
 
 
-class Choice(_Told, frozen=True):
+class Choice(_Message, frozen=True):
     const: str = ""
     title: str | None = None
     description: str | None = None
@@ -155,8 +155,8 @@ class Choice(_Told, frozen=True):
         return self.title or self.const
 
 
-class Field(_Told, frozen=True):
-    """Of a form: what is wanted, as JSON Schema says it."""
+class Field(_Message, frozen=True):
+    """A field of a form, as JSON Schema describes it."""
 
     type: str = ""
     title: str | None = None
@@ -164,15 +164,15 @@ class Field(_Told, frozen=True):
     enum: tuple[str, ...] | None = None
     one_of: tuple[Choice, ...] | None = None
     any_of: tuple[Choice, ...] | None = None
-    items: Field | None = None  # of an array
+    items: Field | None = None  # for an array
 
 
-class Fields(_Told, frozen=True):
+class Fields(_Message, frozen=True):
     properties: dict[str, Field] = {}
 
 
-class Form(_Told, frozen=True):
-    """What an agent, or a server of tools behind it, wants to know from a person."""
+class Form(_Message, frozen=True):
+    """A form from the agent, or from an MCP server behind it, for a person."""
 
     mode: str = "form"
     message: str = ""
@@ -185,23 +185,23 @@ class Form(_Told, frozen=True):
         return self.requested_schema.properties
 
 
-class TakenBack(_Told, frozen=True):
+class Cancellation(_Message, frozen=True):
     request_id: RequestId = ""
 
 
-def update_in(message: Message) -> Update | None:
+def read_update(message: Message) -> Update | None:
     note = decoded(message.params, UpdateNote)
     return note.update if note else None
 
 
-def permission_in(message: Message) -> Permission | None:
+def read_permission(message: Message) -> Permission | None:
     return decoded(message.params, Permission)
 
 
-def form_in(message: Message) -> Form | None:
+def read_form(message: Message) -> Form | None:
     return decoded(message.params, Form)
 
 
-def taken_back_in(message: Message) -> RequestId:
-    """Which request is no longer to be answered."""
-    return (decoded(message.params, TakenBack) or TakenBack()).request_id
+def read_cancellation(message: Message) -> RequestId:
+    """The id of the request that the agent withdrew."""
+    return (decoded(message.params, Cancellation) or Cancellation()).request_id

@@ -1,31 +1,31 @@
-"""Which session mode an agent is put into, by the names that known agents have for theirs. Pure."""
+"""Chooses an ACP agent's session mode by the mode names of known agents. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 ALWAYS = "ask"
-"""The only one of which it is known that it asks before everything."""
+"""The only mode that is known to ask before everything."""
 
 _ASKING = (ALWAYS, "default", "read-only", "workspace-write", "edit-internal")
-"""Modes that ask, the strictest first: `default` is Claude Code's and Gemini's, the rest are those of
-Codex, behind one adapter or another."""
+"""Modes that ask, the strictest first. Claude Code and Gemini have `default`, Codex's adapters the
+others."""
 
 _STRICTER = ("plan", "dontAsk", "read-only")
-"""In these less is done than in any that asks."""
+"""Modes that allow less than any mode that asks."""
 
 _UNASKED = ("agent", "agent-full-access", "full-access", "bypassPermissions", "yolo")
-"""In these a model answers for people, or nobody is asked at all."""
+"""Modes in which a model answers for people, or nothing is asked."""
 
 _USUAL = ("workspace-write", "edit-internal", "default", "auto", "read-only")
-"""In these a workspace is free, and what leads out of it is asked about. `auto` is Codex's; Claude
-Code has one of that name where a model answers, but has `default` too."""
+"""Modes that allow everything in the workspace and ask about the rest. `auto` is Codex's; Claude
+Code's mode of that name lets a model answer, but it has `default` too."""
 
 
-def wanted(current: str, offered: Collection[str], *, asks_first: bool) -> str | None:
-    """The mode to be set; None where it stays as it is. It is never a laxer one.
+def choose_mode(current: str, offered: Collection[str], *, asks_first: bool) -> str | None:
+    """The mode to set, never a laxer one; None keeps the current mode.
 
-    An agent's own settings may say which one it begins in, and agents can write those themselves.
+    The current mode may come from the agent's settings, which agents can write themselves.
     """
     if asks_first:
         return None if current in _STRICTER else _first(_ASKING, offered)

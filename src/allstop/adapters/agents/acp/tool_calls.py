@@ -1,4 +1,4 @@
-"""What an agent has told of the tools it is using, kept until it tells more. Pure."""
+"""Merges the updates of an agent's tool calls, within memory limits. Pure."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from msgspec.structs import replace
 from allstop.adapters.agents.acp import items
 from allstop.adapters.agents.acp.messages import ToolCall
 
-CALLS_AT_MOST = 200
-BYTES_AT_MOST = 4 * 1024 * 1024
-LITTLE = 1024
-"""Bytes of one call that do not count: there are never many of them."""
-OVER = ("completed", "failed")
+MAX_CALLS = 200
+MAX_BYTES = 4 * 1024 * 1024
+UNCOUNTED_BYTES = 1024
+"""A call this small doesn't count, because the number of calls is limited."""
+FINAL_STATUSES = ("completed", "failed")
 
 
-class Calls:
-    """The latest ones, within bounds; of one that is over, only that it is."""
+class ToolCalls:
+    """The latest calls; finished ones without their content."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, tuple[ToolCall, int]] = {}  # and how much was told of it
+        self._calls: dict[str, tuple[ToolCall, int]] = {}  # with the bytes received for it
         self._bytes = 0
 
     def known(self, call: ToolCall) -> ToolCall:
-        """All that was told of it, with this."""
-        return items.merged(self._of(call)[0], call)
+        """The call with all that is known about it."""
+        return items.merge(self._of(call)[0], call)
 
-    def take(self, call: ToolCall, size: int) -> tuple[ToolCall, ToolCall]:
-        """What was known of it, and what is now that so many bytes more were told."""
+    def update(self, call: ToolCall, size: int) -> tuple[ToolCall, ToolCall]:
+        """The call before and after an update of `size` bytes."""
         known, before = self._of(call)
-        now = items.merged(known, call)
+        now = items.merge(known, call)
         self._drop(call.tool_call_id)
         self._keep(now, before + size)
         return known, now
@@ -40,24 +40,24 @@ class Calls:
     def _keep(self, call: ToolCall, size: int) -> None:
         self._calls[call.tool_call_id] = call, size
         self._bytes += size
-        if call.status in OVER:
-            self._lighten(call.tool_call_id)
-        if len(self._calls) > CALLS_AT_MOST:
+        if call.status in FINAL_STATUSES:
+            self._drop_content(call.tool_call_id)
+        if len(self._calls) > MAX_CALLS:
             self._drop(next(iter(self._calls)))
-        if self._bytes > BYTES_AT_MOST:
+        if self._bytes > MAX_BYTES:
             for name in tuple(self._calls):
-                self._lighten(name)
-        while self._bytes > BYTES_AT_MOST:
+                self._drop_content(name)
+        while self._bytes > MAX_BYTES:
             self._drop(next(iter(self._calls)))
 
-    def _lighten(self, name: str) -> None:
-        """Its name and how it is remain, which may be much as well."""
+    def _drop_content(self, name: str) -> None:
+        """Keep the other fields, which may be large as well."""
         call, size = self._calls[name]
         call = replace(call, content=None, raw_input=None, raw_output=None)
-        left = len(msgspec.json.encode(call)) if size > LITTLE else 0
-        left = left if left > LITTLE else 0
-        self._calls[name] = call, left
-        self._bytes += left - size
+        rest = len(msgspec.json.encode(call)) if size > UNCOUNTED_BYTES else 0
+        rest = rest if rest > UNCOUNTED_BYTES else 0
+        self._calls[name] = call, rest
+        self._bytes += rest - size
 
     def _drop(self, name: str) -> None:
         self._bytes -= self._calls.pop(name, (ToolCall(), 0))[1]

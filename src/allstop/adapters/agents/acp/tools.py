@@ -1,40 +1,40 @@
-"""Our tools as an agent behind ACP knows them: an MCP server that it starts in its box."""
+"""The turn's tools in ACP's format: an MCP server that the agent starts in its box."""
 
 from __future__ import annotations
 
 from allstop.adapters.agents.acp.messages import ToolCall
-from allstop.adapters.agents.turn_socket import WORD
+from allstop.adapters.agents.turn_socket import ADMISSION_VARIABLE
 from allstop.adapters.agents.turn_tools import NAME, TOOLS, WAIT_MS
 from allstop.core.mcp import Message
 
-PATIENT = {"MCP_TOOL_TIMEOUT": str(WAIT_MS)}
-"""Claude Code gives up sooner; it means nothing to others."""
+TIMEOUT_VARIABLES = {"MCP_TOOL_TIMEOUT": str(WAIT_MS)}
+"""For Claude Code, which otherwise gives up sooner; other agents ignore it."""
 
-_OURS = tuple(f"mcp__{NAME}__{tool}" for tool in TOOLS)
+_CLAUDE_NAMES = tuple(f"mcp__{NAME}__{tool}" for tool in TOOLS)
 
 
-def server(program: str, word: str) -> Message:
-    env = [{"name": WORD, "value": word}]
+def server(program: str, token: str) -> Message:
+    env = [{"name": ADMISSION_VARIABLE, "value": token}]
     return {"name": NAME, "command": program, "args": ["mcp"], "env": env}
 
 
-def is_ours(call: ToolCall) -> bool:
-    """By what an adapter says of it in fields of its own; titles can be anything."""
-    return _is_claudes(call) or _is_codexs(call)
+def is_turn_tool(call: ToolCall) -> bool:
+    """Whether the call is to one of the turn's tools; adapters say so in metadata, not titles."""
+    return _is_claude_tool(call) or _is_codex_tool(call)
 
 
-def _is_codexs(call: ToolCall) -> bool:
-    """It says of which server a tool is; of a command it never says that it is a tool."""
-    meta, given = call.meta, call.raw_input
-    if not (isinstance(meta, dict) and isinstance(given, dict)):
+def _is_codex_tool(call: ToolCall) -> bool:
+    """Codex names the tool's server, and marks only tools as such, never commands."""
+    meta, arguments = call.meta, call.raw_input
+    if not (isinstance(meta, dict) and isinstance(arguments, dict)):
         return False
     is_tool = meta.get("is_mcp_tool_call") is True
-    return is_tool and given.get("server") == NAME and given.get("tool") in tuple(TOOLS)
+    return is_tool and arguments.get("server") == NAME and arguments.get("tool") in tuple(TOOLS)
 
 
-def _is_claudes(call: ToolCall) -> bool:
-    """By its whole name; a command can be called anything."""
+def _is_claude_tool(call: ToolCall) -> bool:
+    """By the whole name and the kind, because a command can have any name."""
     named: object = call.meta
     for name in ("claudeCode", "toolName"):
         named = named.get(name) if isinstance(named, dict) else None
-    return named in _OURS and call.kind == "other"
+    return named in _CLAUDE_NAMES and call.kind == "other"

@@ -1,4 +1,4 @@
-"""One turn with one agent's process, from its start to its end."""
+"""Runs one turn in an ACP agent's process."""
 
 from __future__ import annotations
 
@@ -10,228 +10,234 @@ import anyio
 from anyio.abc import TaskGroup
 
 from allstop.adapters.agents.acp import form_questions, messages
-from allstop.adapters.agents.acp.acp_session import Open, Way, Wishes, opened
-from allstop.adapters.agents.acp.approvals import CANCELLED, answer_to, ask_of
+from allstop.adapters.agents.acp.acp_session import (
+    OpenMethod,
+    OpenSession,
+    SessionSettings,
+    open_session,
+)
+from allstop.adapters.agents.acp.approvals import CANCELLED, read_ask, write_answer
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
-from allstop.adapters.agents.acp.tools import is_ours
-from allstop.adapters.agents.acp.turn_fold import Fold
-from allstop.adapters.agents.exception_groups import first_of
-from allstop.adapters.agents.output_lines import TooLong
+from allstop.adapters.agents.acp.tools import is_turn_tool
+from allstop.adapters.agents.acp.turn_fold import TurnFold
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.rpc_messages import Message, RequestId
-from allstop.adapters.agents.turn_tools import Desk
+from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
-from allstop.core.asks import Answer, Ask, Leave, words
+from allstop.core.asks import Answer, Ask, Permission, describe_ask
 from allstop.core.moves import Item
 from allstop.core.text import one_line
 from allstop.ports import Live, Turn, Watch
 
 PERMISSION = "session/request_permission"
 FORM = "elicitation/create"
-TAKEN_BACK = "$/cancel_request"
+CANCEL_REQUEST = "$/cancel_request"
 CANCEL_WITHIN_S = 1.0
 QUIET_S = 0.4
-"""A history that was not told in time is over when nothing came for so long."""
+"""A late history is complete when no message arrives for this long."""
 DRAIN_WITHIN_S = 20.0
-DECIDES = "this agent decides by itself what it asks for"
-_OWN = Answer(leave=Leave.ALLOW, by="allstop")
+AGENT_DECIDES = "this agent decides itself what it asks about"
+_ALLOWED = Answer(leave=Permission.ALLOW, by="allstop")
 _HISTORY = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call"})
 
 
-class Asking(NamedTuple):
-    """Somebody is being asked."""
+class PendingAsk(NamedTuple):
+    """A request of the agent that a person has to answer."""
 
     scope: anyio.CancelScope
-    given_up: Mapping[str, object]  # what the agent is answered when it is not to be
+    withdrawn: Mapping[str, object]  # the answer if the request is cancelled
 
 
-class Exchange:
+class TurnProcess:
+    """The conversation with one agent's process during one turn."""
+
     def __init__(
         self,
         connection: Connection,
         turn: Turn,
         watch: Watch,
-        desk: Desk,
+        tools: TurnTools,
         servers: Sequence[mcp.Message] = (),
     ) -> None:
-        """`servers`: of tools, which the agent starts, one for each time that it opens a session; they
-        lead to the desk.
-        """
-        self.fold = Fold()
-        self.denied = ""  # what was, last
+        """`servers`: MCP servers of `tools`, one for each try to open a session."""
+        self.fold = TurnFold()
+        self.denied = ""  # the last denied request
         self.thread = turn.thread or ""
         self._connection = connection
         self._turn = turn
         self._watch = watch
-        self._desk = desk
+        self._tools = tools
         self._servers = servers
-        self._is_on = False  # between the prompt and its end; all else is history
+        self._is_running = False  # between the prompt and its answer; other updates are history
         self._had_history = False
-        self._stirred = anyio.Event()
-        self._asks: dict[RequestId, Asking] = {}
+        self._message_arrived = anyio.Event()
+        self._asks: dict[RequestId, PendingAsk] = {}
 
-    async def take(self, wishes: Wishes) -> messages.Ended:
+    async def run(self, settings: SessionSettings) -> messages.Ended:
         """
         Raises:
-            RefusedError, GoneError, SilentError: it never came to its end.
+            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
         """
         try:
-            return await self._take(wishes)
+            return await self._run(settings)
         except anyio.get_cancelled_exc_class():
             await self._cancel()
             raise
         except ExceptionGroup as group:
-            raise first_of(group) from group
+            raise first_error(group) from group
 
-    async def _take(self, wishes: Wishes) -> messages.Ended:
+    async def _run(self, settings: SessionSettings) -> messages.Ended:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._connection.pump, partial(self._hear, group))
-            ended = await self._talk(wishes)
+            group.start_soon(self._connection.read_messages, partial(self._receive, group))
+            ended = await self._converse(settings)
             group.cancel_scope.cancel()
         return ended
 
     async def finish(self) -> None:
-        """What it was in the middle of saying, and what it has changed."""
+        """Record the unfinished message and the diff."""
         for item in self.fold.end():
             await self._watch.saw(item)
 
-    async def _talk(self, wishes: Wishes) -> messages.Ended:
+    async def _converse(self, settings: SessionSettings) -> messages.Ended:
         turn = self._turn
-        open_ = await opened(
+        open_ = await open_session(
             self._connection,
             turn.thread,
-            wishes,
+            settings,
             fork=turn.fork,
             asks_first=turn.asks_first,
             servers=self._servers,
         )
-        await self._tell(open_)
-        if open_.way is Way.LOAD and not self._had_history:
+        await self._report_session(open_)
+        if open_.method is OpenMethod.LOAD and not self._had_history:
             await self._drain()
-        text = _as_words(turn.prompt.whole.encode(errors="replace").decode())
-        self._is_on = True
+        text = _not_a_command(turn.prompt.whole.encode(errors="replace").decode())
+        self._is_running = True
         prompt = {"sessionId": self.thread, "prompt": [{"type": "text", "text": text}]}
-        return await self._connection.asked("session/prompt", messages.Ended, prompt)
+        return await self._connection.request_untimed("session/prompt", messages.Ended, prompt)
 
-    async def _tell(self, open_: Open) -> None:
+    async def _report_session(self, open_: OpenSession) -> None:
         self.thread = open_.thread
-        if open_.missed:
-            await self._watch.saw(Item(kind="notice", text=open_.missed))
+        if open_.notice:
+            await self._watch.saw(Item(kind="notice", text=open_.notice))
         if open_.thread != self._turn.thread:
             await self._watch.opened(open_.thread)
-            if open_.decides:
-                await self._watch.saw(Item(kind="notice", text=DECIDES))
+            if open_.agent_decides:
+                await self._watch.saw(Item(kind="notice", text=AGENT_DECIDES))
 
     async def _drain(self) -> None:
-        """Its history should have come before; some tell it only now, and it is no reply."""
+        """Skip the history that some agents send after the session is open."""
         with anyio.move_on_after(DRAIN_WITHIN_S):
             while not self._connection.gone:
-                self._stirred = anyio.Event()
+                self._message_arrived = anyio.Event()
                 with anyio.move_on_after(QUIET_S) as quiet:
-                    await self._stirred.wait()
+                    await self._message_arrived.wait()
                 if quiet.cancelled_caught:
                     return
 
-    async def _hear(self, group: TaskGroup, message: Message | TooLong) -> None:
-        self._stirred.set()
-        if isinstance(message, TooLong):
-            text = f"a line of {message.size:,} bytes was thrown away"
+    async def _receive(self, group: TaskGroup, message: Message | OversizedLine) -> None:
+        self._message_arrived.set()
+        if isinstance(message, OversizedLine):
+            text = f"a line of {message.size:,} bytes was too long to read"
             await self._watch.saw(Item(kind="notice", text=text))
         elif message.method == UPDATE:
             await self._updated(message)
-        elif message.method == TAKEN_BACK:
-            self._let_go(message)
+        elif message.method == CANCEL_REQUEST:
+            self._cancel_ask(message)
         elif message.method and message.id is not None:
             self._requested(group, message, message.id)
         elif self._connection.peer.is_latest(message):
-            self._is_on = False  # the prompt is answered: what comes now is not of this turn
+            self._is_running = False  # later updates don't belong to this turn
 
     async def _updated(self, message: Message) -> None:
-        update = messages.update_in(message)
+        update = messages.read_update(message)
         if update is None:
             return
-        if not self._is_on:
+        if not self._is_running:
             self._had_history = self._had_history or update.session_update in _HISTORY
             return
-        for each in self.fold.take(update, len(memoryview(message.params))):
+        for each in self.fold.add(update, len(memoryview(message.params))):
             if isinstance(each, Live):
                 self._watch.live(each)
             else:
                 await self._watch.saw(each)
 
     def _requested(self, group: TaskGroup, message: Message, request: RequestId) -> None:
-        wanted = messages.permission_in(message) if message.method == PERMISSION else None
-        form = messages.form_in(message) if message.method == FORM else None
+        wanted = messages.read_permission(message) if message.method == PERMISSION else None
+        form = messages.read_form(message) if message.method == FORM else None
         if wanted is not None:
-            group.start_soon(self._asked, request, CANCELLED, partial(self._permit, wanted))
+            group.start_soon(self._answer, request, CANCELLED, partial(self._permit, wanted))
         elif form is not None:
             fill_in = partial(self._fill_in, form)
-            group.start_soon(self._asked, request, form_questions.GIVEN_UP, fill_in)
+            group.start_soon(self._answer, request, form_questions.WITHDRAWN, fill_in)
         else:
             group.start_soon(self._connection.peer.refuse, request, message.method)
 
-    async def _asked(
+    async def _answer(
         self,
         request: RequestId,
-        given_up: Mapping[str, object],
+        withdrawn: Mapping[str, object],
         answer: Callable[[RequestId], Awaitable[Mapping[str, object]]],
     ) -> None:
-        """Whoever is asked is let go when the answer is no longer wanted."""
+        """Answer a request, unless the agent withdraws it."""
         with anyio.CancelScope() as scope:
-            self._asks[request] = Asking(scope, given_up)
+            self._asks[request] = PendingAsk(scope, withdrawn)
             await self._connection.peer.answer(request, await answer(request))
-        self._asks.pop(request, None)  # an agent may give two questions one name
+        self._asks.pop(request, None)  # an agent may use one id for two requests
         if scope.cancelled_caught:
-            await self._connection.peer.answer(request, given_up)
+            await self._connection.peer.answer(request, withdrawn)
 
     async def _permit(
         self, wanted: messages.Permission, request: RequestId
     ) -> Mapping[str, object]:
-        return answer_to(wanted, await self._leave(self.fold.known(wanted.tool_call), request))
+        call = self.fold.known(wanted.tool_call)
+        return write_answer(wanted, await self._ask_permission(call, request))
 
-    async def _leave(self, call: messages.ToolCall, request: RequestId) -> Answer:
-        """A tool of ours needs none, where it is our server that the agent has under this name."""
-        if self._desk.met and is_ours(call):
-            return _OWN
-        ask = ask_of(request, call, self._connection.cwd)
+    async def _ask_permission(self, call: messages.ToolCall, request: RequestId) -> Answer:
+        """Ask a person; a tool of this turn needs no permission if the agent uses its server."""
+        if self._tools.agent_connected and is_turn_tool(call):
+            return _ALLOWED
+        ask = read_ask(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
         self.denied = self.denied if answer.allows else _denial(ask, answer)
         return answer
 
     async def _fill_in(self, form: messages.Form, request: RequestId) -> Mapping[str, object]:
-        """Outside of a turn nobody is asked, nor to follow an address."""
-        if self._is_on and form_questions.is_leave(form):
+        """Ask a person to fill in a form; decline outside of a turn, and any URL."""
+        if self._is_running and form_questions.is_permission(form):
             known = self.fold.known(messages.ToolCall(tool_call_id=form.tool_call_id))
-            leave = await self._leave(form_questions.call_in(form, known), request)
-            return form_questions.leave_to(form, leave)
-        ask = form_questions.ask_of(request, form) if self._is_on else None
+            answer = await self._ask_permission(form_questions.requested_call(form, known), request)
+            return form_questions.write_permission(form, answer)
+        ask = form_questions.read_ask(request, form) if self._is_running else None
         if ask is None:
             return form_questions.DECLINED
-        return form_questions.answer_to(form, await self._watch.ask(ask))
+        return form_questions.write_answer(form, await self._watch.ask(ask))
 
-    def _let_go(self, message: Message) -> None:
-        if (asking := self._asks.get(messages.taken_back_in(message))) is not None:
-            asking.scope.cancel()
+    def _cancel_ask(self, message: Message) -> None:
+        if (pending := self._asks.get(messages.read_cancellation(message))) is not None:
+            pending.scope.cancel()
 
     async def _cancel(self) -> None:
-        """It stops its commands and writes down how far it has come. The box ends the rest."""
-        if not self._is_on or self._connection.gone:
+        """Let the agent stop its commands and save the conversation; the box ends the rest."""
+        if not self._is_running or self._connection.gone:
             return
         with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_WITHIN_S) as within:
 
-            async def hear(message: Message | TooLong) -> None:
+            async def wait_for_end(message: Message | OversizedLine) -> None:
                 if isinstance(message, Message) and self._connection.peer.is_latest(message):
                     within.cancel()
 
             await self._connection.peer.note("session/cancel", {"sessionId": self.thread})
-            for request, asking in tuple(self._asks.items()):
-                await self._connection.peer.answer(request, asking.given_up)
-            await self._connection.pump(hear)
+            for request, pending in tuple(self._asks.items()):
+                await self._connection.peer.answer(request, pending.withdrawn)
+            await self._connection.read_messages(wait_for_end)
 
 
-def _as_words(text: str) -> str:
-    """Agents carry out a prompt that begins as a command does, and their model never sees it."""
+def _not_a_command(text: str) -> str:
+    """Keep the agent from running a prompt that begins with "/" as one of its own commands."""
     return f"\n{text}" if text.lstrip().startswith("/") else text
 
 
 def _denial(ask: Ask, answer: Answer) -> str:
-    return f"{one_line(words(ask))} {answer.message}".strip()
+    return f"{one_line(describe_ask(ask))} {answer.message}".strip()

@@ -1,4 +1,4 @@
-"""From what an agent tells to what happened in one turn. Pure: no I/O, no clock."""
+"""Folds an ACP agent's updates into the items of one turn. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 
@@ -7,49 +7,54 @@ from typing import TypeAlias
 
 from allstop.adapters.agents.acp import items
 from allstop.adapters.agents.acp.messages import Tokens, ToolCall, Update
-from allstop.adapters.agents.acp.tool_calls import OVER, Calls
-from allstop.adapters.agents.acp.tools import is_ours
-from allstop.adapters.agents.api.call_usage import Reported, Spent, counted, spent
+from allstop.adapters.agents.acp.tool_calls import FINAL_STATUSES, ToolCalls
+from allstop.adapters.agents.acp.tools import is_turn_tool
+from allstop.adapters.agents.api.call_usage import (
+    ReportedUsage,
+    TokenCounts,
+    as_count,
+    count_tokens,
+)
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
 from allstop.programs import Tail
 
 TEXT_BYTES = 128 * 1024
 DIFF_CHARS = 64 * 1024
-DIFFS_AT_MOST = 200
+MAX_DIFFS = 200
 
-Told: TypeAlias = Live | Item
+TurnEvent: TypeAlias = Live | Item
 
-_SPEECH = {"agent_message_chunk": "message", "agent_thought_chunk": "reasoning"}
+_TEXT_KINDS = {"agent_message_chunk": "message", "agent_thought_chunk": "reasoning"}
 _LIVE = {"message": "text", "reasoning": "reasoning"}
 
 
-class Fold:
-    """One turn. Words belong to one message until something else is told."""
+class TurnFold:
+    """The state of one turn; text belongs to one message until another update arrives."""
 
     def __init__(self) -> None:
-        self.text = ""  # what it said last
-        self.cost: float | None = None  # in dollars, of the conversation so far
-        self.has_failed = False  # the program behind the agent says that its model did
-        self.has_worked = False  # so that its model must have been asked
-        self._speaks = ("", "")  # which kind, and of which message
-        self._speech = Tail(TEXT_BYTES)
+        self.text = ""  # the last message
+        self.cost: float | None = None  # of the conversation so far, in dollars
+        self.has_failed = False  # the program behind the adapter reports that its model failed
+        self.has_worked = False  # it used a tool, so its model was called
+        self._message = ("", "")  # kind and id of the unfinished message
+        self._message_text = Tail(TEXT_BYTES)
         self._chars = 0
-        self._calls = Calls()
+        self._calls = ToolCalls()
         self._diffs: list[str] = []
 
-    def take(self, update: Update, size: int = 0) -> Iterator[Told]:
-        """What was told in so many bytes."""
+    def add(self, update: Update, size: int = 0) -> Iterator[TurnEvent]:
+        """The events of an update of `size` bytes."""
         kind = update.session_update
-        if kind in _SPEECH:
-            yield from self._said(update, _SPEECH[kind])
+        if kind in _TEXT_KINDS:
+            yield from self._text(update, _TEXT_KINDS[kind])
         elif kind in ("tool_call", "tool_call_update"):
-            yield from self.end_of_speech()
-            yield from self._used(update, size)
+            yield from self.end_message()
+            yield from self._tool_call(update, size)
         elif kind == "plan":
-            yield from self.end_of_speech()
-            yield items.plan_of(update.entries)
+            yield from self.end_message()
+            yield items.plan_item(update.entries)
         elif kind == "usage_update" and update.cost and update.cost.currency == "USD":
             self.cost = update.cost.amount
         elif kind == "session_info_update":
@@ -57,64 +62,65 @@ class Fold:
             self.has_failed = status == "systemError" if status else self.has_failed
 
     def end(self) -> Iterator[Item]:
-        yield from self.end_of_speech()
+        yield from self.end_message()
         if diff := "".join(self._diffs):
-            yield Item(kind="diff", text=ending(diff, DIFF_CHARS))
+            yield Item(kind="diff", text=last_chars(diff, DIFF_CHARS))
 
-    def end_of_speech(self) -> Iterator[Item]:
-        kind, text = self._speaks[0], self._speech.text()
-        self._speaks, self._speech = ("", ""), Tail(TEXT_BYTES)
+    def end_message(self) -> Iterator[Item]:
+        kind, text = self._message[0], self._message_text.text()
+        self._message, self._message_text = ("", ""), Tail(TEXT_BYTES)
         if text.strip():
             self.text = text if kind == "message" else self.text
-            yield Item(kind=kind, text=ending(text, items.ITEM_CHARS))
+            yield Item(kind=kind, text=last_chars(text, items.ITEM_CHARS))
 
     def known(self, call: ToolCall) -> ToolCall:
-        """All that was told of it, with this."""
+        """The call with all that is known about it."""
         return self._calls.known(call)
 
-    def spent(self, tokens: Tokens | None, prompt_chars: int) -> Spent:
-        """By what is reported; where nothing is, by the words that were seen."""
-        return spent(_reported(tokens or Tokens()), prompt_chars, self._chars)
+    def count_tokens(self, tokens: Tokens | None, prompt_chars: int) -> TokenCounts:
+        """The reported tokens, or an estimate from the text."""
+        return count_tokens(_reported(tokens or Tokens()), prompt_chars, self._chars)
 
-    def _said(self, update: Update, kind: str) -> Iterator[Told]:
-        if not (words := items.said_in(update.content)):
+    def _text(self, update: Update, kind: str) -> Iterator[TurnEvent]:
+        if not (text := items.block_text(update.content)):
             return
-        speaks = (kind, update.message_id or "")
-        if speaks != self._speaks:
-            yield from self.end_of_speech()
-            self._speaks = speaks
-        self._speech.add(words.encode(errors="replace"))
-        self._chars += len(words)
-        yield Live(_LIVE[kind], words)
+        message = (kind, update.message_id or "")
+        if message != self._message:
+            yield from self.end_message()
+            self._message = message
+        self._message_text.add(text.encode(errors="replace"))
+        self._chars += len(text)
+        yield Live(_LIVE[kind], text)
 
-    def _used(self, update: Update, size: int) -> Iterator[Told]:
-        """Some agents never tell that one begins, and some tell its end twice."""
+    def _tool_call(self, update: Update, size: int) -> Iterator[TurnEvent]:
+        """Some agents never report the start of a call, and some report its end twice."""
         self.has_worked = True
-        known, call = self._calls.take(update, size)
+        known, call = self._calls.update(update, size)
         if call.title and call.title != known.title:
             yield Live("status", one_line(call.title))
-        if call.status in OVER and call.status != known.status:
+        if call.status in FINAL_STATUSES and call.status != known.status:
             if call.status == "completed" and call.kind in items.EDITS:
-                diff = ending(items.diff_of(call), DIFF_CHARS)
-                self._diffs = [*self._diffs, diff][-DIFFS_AT_MOST:]
-            if not (is_ours(call) and call.status == "completed"):  # else it is an item already
-                yield items.done(call)
+                diff = last_chars(items.call_diff(call), DIFF_CHARS)
+                self._diffs = [*self._diffs, diff][-MAX_DIFFS:]
+            is_recorded = is_turn_tool(call) and call.status == "completed"
+            if not is_recorded:  # the turn's tools record items themselves
+                yield items.tool_item(call)
 
 
-def _reported(tokens: Tokens) -> Reported:
-    """Some count what was cached within the input, and thoughts within the output; some don't."""
-    read, said = counted(tokens.input_tokens), counted(tokens.output_tokens)
-    whole, thought = counted(tokens.total_tokens), counted(tokens.thought_tokens) or 0
-    if read is None or said is None:
-        return Reported()
-    if whole is not None:
-        read = max(read, whole - said - thought)
-        said = max(said, whole - read)
-    return Reported(input=read, cached=tokens.cached_read_tokens, output=said)
+def _reported(tokens: Tokens) -> ReportedUsage:
+    """Normalize: some agents count cached tokens in the input and thoughts in the output."""
+    total_input, output = as_count(tokens.input_tokens), as_count(tokens.output_tokens)
+    total, thoughts = as_count(tokens.total_tokens), as_count(tokens.thought_tokens) or 0
+    if total_input is None or output is None:
+        return ReportedUsage()
+    if total is not None:
+        total_input = max(total_input, total - output - thoughts)
+        output = max(output, total - total_input)
+    return ReportedUsage(input=total_input, cached=tokens.cached_read_tokens, output=output)
 
 
 def _status(meta: object) -> object:
-    """How codex behind an adapter is: the adapter words a failure as an ordinary reply."""
+    """The status of codex behind its adapter, which reports a failure as an ordinary reply."""
     for name in ("codex", "threadStatus", "type"):
         meta = meta.get(name) if isinstance(meta, dict) else None
     return meta

@@ -1,1 +1,1 @@
-"""Agents that are models behind an HTTP API."""
+"""Agents that call a model over a provider's HTTP API."""

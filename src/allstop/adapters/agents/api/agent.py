@@ -1,4 +1,4 @@
-"""An agent that is a model behind an API: a turn is one call, with no tools and no workspace."""
+"""An agent that calls a model's API: one call per turn, without tools or a workspace."""
 
 from __future__ import annotations
 
@@ -10,172 +10,174 @@ from typing import Any, Protocol, TypeVar
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.call_usage import spent
+from allstop.adapters.agents.api.call_usage import count_tokens
 from allstop.adapters.agents.api.error_kinds import (
     CallError,
     Fault,
-    broken,
-    is_no_such_place,
-    rejects,
-    verdict,
-    without_key,
+    failure_of,
+    invalid_reply,
+    is_unknown_path,
+    redact_key,
+    rejects_parameters,
 )
-from allstop.adapters.agents.api.http_client import Bounds, Endpoint
+from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
 from allstop.adapters.agents.api.json_schemas import without_nulls
 from allstop.adapters.agents.api.reply_stream import Reply
-from allstop.adapters.agents.api.request import Question, ask
-from allstop.adapters.agents.api.token_prices import Tariff
-from allstop.adapters.agents.no_conversations import NO_COPY
+from allstop.adapters.agents.api.request import ModelRequest, build_request
+from allstop.adapters.agents.api.token_prices import TokenPrice
+from allstop.adapters.agents.no_conversations import CANNOT_FORK
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
-"""What a provider has, after the reply, to end its stream so that the connection can be kept."""
+"""How long a provider may take to end its stream after the reply, to keep the connection."""
 
 _INSTRUCTION = "Reply with one JSON object that fits this schema, and with nothing else:"
 
 E = TypeVar("E")
 
 
-class Way(Protocol):
-    """One way to ask a model."""
+class ApiVariant(Protocol):
+    """One API and one method to get structured replies from it."""
 
     @property
     def api(self) -> str: ...
 
     @property
-    def shaped_by(self) -> tuple[str, ...]:
-        """The parameters that give the reply its shape; none where only words ask for it."""
+    def schema_parameters(self) -> tuple[str, ...]:
+        """Request parameters that carry the reply's schema; empty if only the text does."""
         ...
 
-    async def ask(self, question: Question, reply: Reply) -> None:
-        """Return once the reply is complete; raise CallError if it never will be."""
+    async def send(self, request: ModelRequest, reply: Reply) -> None:
+        """Return when the reply is complete; raise CallError if the call fails."""
         ...
 
 
 class ModelAgent:
-    """Knows several ways, the best first. One that its server does not know is never tried again."""
+    """Tries the variants of the API in order; drops one for good if the server doesn't support it."""
 
     abilities = Abilities(usage=True, structured=True, token_cap=TokenCap.EXACT)
 
     def __init__(
         self,
-        ways: tuple[Way, ...],
+        variants: tuple[ApiVariant, ...],
         *,
         name: str,
         endpoint: Endpoint,
-        tariff: Tariff,
+        price: TokenPrice,
         clock: Clock,
-        bounds: Bounds,
+        limits: CallLimits,
         close: Callable[[], Awaitable[None]],
     ) -> None:
-        self._ways = ways
+        self._variants = variants
         self._name = name
         self._endpoint = endpoint
-        self._tariff = tariff
+        self._price = price
         self._clock = clock
-        self._bounds = bounds
+        self._limits = limits
         self._close = close
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         if turn.fork:
-            return NO_COPY
-        question = ask(turn, self._name)
-        if isinstance(question, Failed):
-            return question
-        reply = Reply(watch.live, is_envelope=question.schema is not None)
-        failed = await self._call(question, reply)
-        usage = self._usage(question, reply)
+            return CANNOT_FORK
+        request = build_request(turn, self._name)
+        if isinstance(request, Failed):
+            return request
+        reply = Reply(watch.live, is_envelope=request.schema is not None)
+        failed = await self._call(request, reply)
+        usage = self._usage(request, reply)
         if failed is not None:
             return replace(failed, message=self._explained(failed), usage=usage)
         text = reply.text()
         return TurnDone(
-            text=without_nulls(text, question.schema) if question.schema else text, usage=usage
+            text=without_nulls(text, request.schema) if request.schema else text, usage=usage
         )
 
     async def close(self) -> None:
         await self._close()
 
-    async def _call(self, question: Question, reply: Reply) -> Failed | None:
+    async def _call(self, request: ModelRequest, reply: Reply) -> Failed | None:
         try:
-            with anyio.fail_after(self._bounds.total_s):
-                await self._ask(question, reply)
+            with anyio.fail_after(self._limits.total_s):
+                await self._send(request, reply)
             if not reply.text().strip():
-                raise broken("the model said nothing")
+                raise invalid_reply("the model's reply is empty")
         except TimeoutError:
-            message = f"no complete answer within {self._bounds.total_s:g} s"
+            message = f"no complete answer within {self._limits.total_s:g} s"
             return Failed(kind=FailureKind.TIMED_OUT, message=message)
         except CallError as error:
-            return verdict(error.fault, self._clock.now())
+            return failure_of(error.fault, self._clock.now())
         return None
 
-    async def _ask(self, question: Question, reply: Reply) -> None:
+    async def _send(self, request: ModelRequest, reply: Reply) -> None:
         while True:
-            way = self._ways[0]
+            variant = self._variants[0]
             try:
-                await way.ask(question, reply)
+                await variant.send(request, reply)
             except CallError as error:
-                left = tuple(w for w in self._ways if not _is_closed(w, way, error.fault))
-                if not left or (left == self._ways and way in left):
+                left = tuple(
+                    each for each in self._variants if not _is_ruled_out(each, variant, error.fault)
+                )
+                if not left or (left == self._variants and variant in left):
                     raise
-                self._ways = left
+                self._variants = left
             else:
                 return
 
-    def _usage(self, question: Question, reply: Reply) -> Usage:
-        if not reply.begun:
+    def _usage(self, request: ModelRequest, reply: Reply) -> Usage:
+        if not reply.started:
             return Usage()
-        for_hour = question.lifetime is Lifetime.HOUR
-        used = spent(reply.reported, question.chars, reply.chars, for_hour=for_hour)
+        for_hour = request.lifetime is CacheLifetime.HOUR
+        used = count_tokens(reply.reported, request.chars, reply.chars, for_hour=for_hour)
         return Usage(
             input=used.input,
             cached=used.cached,
             output=used.output,
-            cost_microusd=self._tariff.microusd(used, self._clock.now()),
+            cost_microusd=self._price.microusd(used, self._clock.now()),
             model=self._endpoint.model,
         )
 
     def _explained(self, failed: Failed) -> str:
-        message = without_key(failed.message, self._endpoint.key)
+        message = redact_key(failed.message, self._endpoint.key)
         if failed.kind is FailureKind.AUTH and self._endpoint.key_name:
-            message += f"; the key is the one in {self._endpoint.key_name}"
+            message += f"; check the key in {self._endpoint.key_name}"
         return f"{self._endpoint.model}: {message}"
 
 
-def _is_closed(way: Way, tried: Way, fault: Fault) -> bool:
-    """Whether the answer to the way that was tried says that this one leads nowhere."""
-    if is_no_such_place(fault):
-        return way.api == tried.api
-    return way is tried and rejects(fault, tried.shaped_by)
+def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: Fault) -> bool:
+    """Whether the error from the variant that was tried shows that this one can't work."""
+    if is_unknown_path(fault):
+        return variant.api == tried.api
+    return variant is tried and rejects_parameters(fault, tried.schema_parameters)
 
 
-async def read(
+async def read_stream(
     stream: AbstractAsyncContextManager[AsyncIterator[E]],
     take: Callable[[E, Reply], None],
     reply: Reply,
 ) -> None:
-    """Every event, until the provider has said that the reply is complete."""
-    reply.begun = True
-    with anyio.CancelScope() as rest:
+    """Read every event until the provider reports that the reply is complete."""
+    reply.started = True
+    with anyio.CancelScope() as scope:
         async with stream as events:
             async for event in events:
                 take(event, reply)
                 if reply.complete:
-                    rest.deadline = anyio.current_time() + LINGER_S
+                    scope.deadline = anyio.current_time() + LINGER_S
     if not reply.complete:
-        raise broken("the stream ended before the reply did")
+        raise invalid_reply("the stream ended before the reply did")
 
 
-def told_in_words(question: Question, way: Way) -> str:
-    """The system text; with the schema in it where no parameter carries it."""
-    if question.schema is None or way.shaped_by:
-        return question.system
-    return "\n\n".join(filter(None, (question.system, _INSTRUCTION, json.dumps(question.schema))))
+def system_text(request: ModelRequest, variant: ApiVariant) -> str:
+    """The system text, with the schema appended if no parameter carries it."""
+    if request.schema is None or variant.schema_parameters:
+        return request.system
+    return "\n\n".join(filter(None, (request.system, _INSTRUCTION, json.dumps(request.schema))))
 
 
-def field(value: object, *names: str) -> Any:
-    """What is at the end of a path; None where it is not there."""
+def get(value: object, *names: str) -> Any:
+    """The value at a path of nested objects, or None."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API."""
+"""Calls models over Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -9,46 +9,56 @@ import anthropic
 from anthropic import AsyncAnthropic
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.agent import ModelAgent, field, read, told_in_words
-from allstop.adapters.agents.api.call_usage import Reported, total
-from allstop.adapters.agents.api.error_kinds import CallError, Fault, broken, refused
-from allstop.adapters.agents.api.http_client import Bounds, Endpoint, http_client, translated
-from allstop.adapters.agents.api.json_schemas import closed
+from allstop.adapters.agents.api.agent import ModelAgent, get, read_stream, system_text
+from allstop.adapters.agents.api.call_usage import ReportedUsage, total
+from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, rejected_reply
+from allstop.adapters.agents.api.http_client import (
+    CallLimits,
+    Endpoint,
+    http_client,
+    translate_errors,
+)
+from allstop.adapters.agents.api.json_schemas import close_objects
 from allstop.adapters.agents.api.reply_stream import Reply
-from allstop.adapters.agents.api.request import Question
-from allstop.adapters.agents.api.token_prices import Tariff
+from allstop.adapters.agents.api.request import ModelRequest
+from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.core.moves import FailureKind
-from allstop.core.prompt import Lifetime
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
-MARKS = 4
-"""Breakpoints that one request can have."""
+MAX_BREAKPOINTS = 4
+"""Cache breakpoints that one request can have."""
 
 MAX_OUTPUT = 32_000
-"""The API wants a number; what a model thinks before it speaks counts too."""
+"""The API requires a maximum; the model's thinking counts too."""
 
 TOOL = "reply"
 
 
 class Shape(StrEnum):
-    """How the reply is given its shape."""
+    """How the request asks for a structured reply."""
 
     FORMAT = "output_config"
-    TOOL = "tool_choice"  # for models that have no such format; newer ones can't be forced
+    TOOL = "tool_choice"  # for older models without the format; newer ones can't be forced to use a tool
     WORDS = ""
 
 
 def anthropic_agent(
-    endpoint: Endpoint, *, name: str, tariff: Tariff, clock: Clock, bounds: Bounds | None = None
+    endpoint: Endpoint,
+    *,
+    name: str,
+    price: TokenPrice,
+    clock: Clock,
+    limits: CallLimits | None = None,
 ) -> ModelAgent:
-    bounds = bounds or Bounds()
-    older_header = {} if endpoint.is_vendors else {"x-api-key": endpoint.key}
+    limits = limits or CallLimits()
+    compatible_header = {} if endpoint.is_vendors else {"x-api-key": endpoint.key}
     client = AsyncAnthropic(
         api_key=endpoint.key,
         base_url=endpoint.base_url,
-        default_headers=older_header,
+        default_headers=compatible_header,
         max_retries=0,
-        http_client=http_client(endpoint, bounds),
+        http_client=http_client(endpoint, limits),
         timeout=None,
         open_telemetry=False,
     )
@@ -56,9 +66,9 @@ def anthropic_agent(
         tuple(Messages(client, endpoint, shape) for shape in Shape),
         name=name,
         endpoint=endpoint,
-        tariff=tariff,
+        price=price,
         clock=clock,
-        bounds=bounds,
+        limits=limits,
         close=client.close,
     )
 
@@ -70,34 +80,34 @@ class Messages:
         self._client = client
         self._model = endpoint.model
         self._shape = shape
-        self.shaped_by = {
+        self.schema_parameters = {
             Shape.FORMAT: ("output_config", "output_format", "structured output"),
             Shape.TOOL: ("tool_choice", "tools", "tool use"),
             Shape.WORDS: (),
         }[shape]
 
-    async def ask(self, question: Question, reply: Reply) -> None:
-        with translated(anthropic):
+    async def send(self, request: ModelRequest, reply: Reply) -> None:
+        with translate_errors(anthropic):
             stream = await self._client.post(
                 "/v1/messages",
-                body={**self._body(question), "stream": True},
-                cast_to=object,  # as it came: the SDK's models take several times as long
+                body={**self._body(request), "stream": True},
+                cast_to=object,  # raw events: the SDK's models take several times as long
                 stream=True,
                 stream_cls=anthropic.AsyncStream[object],
             )
-            await read(stream, _Events().take, reply)
+            await read_stream(stream, _Events().take, reply)
 
-    def _body(self, question: Question) -> dict[str, Any]:
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "max_tokens": min(question.max_output or MAX_OUTPUT, MAX_OUTPUT),
-            **prompted(question, told_in_words(question, self)),
+            "max_tokens": min(request.max_output or MAX_OUTPUT, MAX_OUTPUT),
+            **prompt_body(request, system_text(request, self)),
         }
-        if question.schema is not None:
-            body |= self._shaped(closed(question.schema))
+        if request.schema is not None:
+            body |= self._schema_body(close_objects(request.schema))
         return body
 
-    def _shaped(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _schema_body(self, schema: dict[str, Any]) -> dict[str, Any]:
         match self._shape:
             case Shape.FORMAT:
                 return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
@@ -108,46 +118,46 @@ class Messages:
                 return {}
 
 
-def prompted(question: Question, system: str) -> dict[str, Any]:
-    """The prompt, marked at the end of what will be the same next time."""
-    remembered = question.lifetime is not Lifetime.NONE
-    marks = question.marked(MARKS - 1 if system else MARKS)
+def prompt_body(request: ModelRequest, system: str) -> dict[str, Any]:
+    """The prompt, with cache breakpoints after the parts that later calls repeat."""
+    is_cached = request.lifetime is not CacheLifetime.NONE
+    marked = request.breakpoints(MAX_BREAKPOINTS - 1 if system else MAX_BREAKPOINTS)
     content = [
-        _block(part.text, question.lifetime if place in marks else Lifetime.NONE)
-        for place, part in enumerate(question.parts)
+        _block(part.text, request.lifetime if index in marked else CacheLifetime.NONE)
+        for index, part in enumerate(request.parts)
     ]
     prompt: dict[str, Any] = {"messages": [{"role": "user", "content": content}]}
     if system:
-        lifetime = question.lifetime if remembered else Lifetime.NONE
+        lifetime = request.lifetime if is_cached else CacheLifetime.NONE
         prompt["system"] = [_block(system, lifetime)]
     return prompt
 
 
-def _block(text: str, lifetime: Lifetime) -> dict[str, Any]:
+def _block(text: str, lifetime: CacheLifetime) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    if lifetime is Lifetime.NONE:
+    if lifetime is CacheLifetime.NONE:
         return block
     return {**block, "cache_control": {"type": "ephemeral", "ttl": lifetime.value}}
 
 
 class _Events:
-    """A stream says first why it stops, and only then that it is over."""
+    """Reads the events of a stream, which reports the stop reason before the end."""
 
     def __init__(self) -> None:
         self._stop: object = None
         self._explanation = ""
 
     def take(self, event: object, reply: Reply) -> None:
-        match field(event, "type"):
+        match get(event, "type"):
             case "message_start":
-                begun = _reported(field(event, "message", "usage"), Reported())
+                begun = _reported(get(event, "message", "usage"), ReportedUsage())
                 reply.reported = replace(begun, output=None)
             case "content_block_delta":
-                _add(field(event, "delta"), reply)
+                _add(get(event, "delta"), reply)
             case "message_delta":
-                reply.reported = _reported(field(event, "usage"), reply.reported)
-                self._stop = field(event, "delta", "stop_reason") or self._stop
-                why = field(event, "delta", "stop_details", "explanation")
+                reply.reported = _reported(get(event, "usage"), reply.reported)
+                self._stop = get(event, "delta", "stop_reason") or self._stop
+                why = get(event, "delta", "stop_details", "explanation")
                 self._explanation = why or self._explanation
             case "message_stop":
                 _finish(self._stop, self._explanation, reply)
@@ -156,11 +166,11 @@ class _Events:
 
 
 def _add(delta: object, reply: Reply) -> None:
-    match field(delta, "type"):
+    match get(delta, "type"):
         case "text_delta":
-            reply.add(field(delta, "text"))
+            reply.add(get(delta, "text"))
         case "input_json_delta":
-            reply.add(field(delta, "partial_json"))
+            reply.add(get(delta, "partial_json"))
         case _:
             pass
 
@@ -170,28 +180,28 @@ def _finish(reason: object, explanation: str, reply: Reply) -> None:
         case "end_turn" | "stop_sequence" | "tool_use":
             reply.complete = True
         case "max_tokens":
-            raise refused("the reply was cut off: it used up all the tokens it may have")
+            raise rejected_reply("the reply was cut off at its token limit")
         case "refusal":
-            raise refused(f"the model refused: {explanation or 'it gave no reason'}")
+            raise rejected_reply(f"the model refused: {explanation or 'it gave no reason'}")
         case "model_context_window_exceeded":
-            why = "the conversation no longer fits the model"
+            why = "the conversation is longer than the model's context window"
             raise CallError(Fault(message=why, kind=FailureKind.CONTEXT))
         case _:
-            raise broken(f"the reply ended for a reason that was not expected: {reason}")
+            raise invalid_reply(f"the reply ended for an unknown reason: {reason}")
 
 
-def _reported(usage: object, before: Reported) -> Reported:
-    """The counts of a stream are of all of it so far; a later one stands for an earlier one."""
+def _reported(usage: object, before: ReportedUsage) -> ReportedUsage:
+    """The usage so far; counts in a stream are cumulative, so later ones replace earlier ones."""
     read, written = (
-        field(usage, "cache_read_input_tokens"),
-        field(usage, "cache_creation_input_tokens"),
+        get(usage, "cache_read_input_tokens"),
+        get(usage, "cache_creation_input_tokens"),
     )
-    fresh = field(usage, "input_tokens")
-    later = Reported(
+    fresh = get(usage, "input_tokens")
+    later = ReportedUsage(
         input=total((fresh, read or 0, written or 0)),
         cached=read,
         written=written,
-        output=field(usage, "output_tokens"),
+        output=get(usage, "output_tokens"),
     )
     if fresh is None:
         return replace(before, output=later.output)

@@ -1,4 +1,4 @@
-"""What a call has used, by what the provider says, or by an estimate where it says nonsense."""
+"""The tokens of a call: as the provider reports them, or estimated if the report is invalid."""
 
 from __future__ import annotations
 
@@ -6,55 +6,58 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Failed, FailureKind, Usage
 
-ABSURD = 10**9
+MAX_COUNT = 10**9
 
 
-class Reported(Struct, frozen=True, kw_only=True):
-    """As it came: anything may be missing, negative or no number."""
+class ReportedUsage(Struct, frozen=True, kw_only=True):
+    """The provider's raw report: any value may be missing, negative or not a number."""
 
-    input: object = None  # with the cached and the written ones
+    input: object = None  # includes `cached` and `written`
     cached: object = None
     written: object = None
     output: object = None
 
 
-class Spent(Struct, frozen=True, kw_only=True):
-    input: int = 0  # with the cached and the written ones
+class TokenCounts(Struct, frozen=True, kw_only=True):
+    input: int = 0  # includes `cached` and `written`
     cached: int = 0
     written: int = 0
     output: int = 0
-    for_hour: bool = False  # the written ones are to be remembered that long
+    for_hour: bool = False  # `written` tokens stay in the cache for an hour
 
 
-def spent(reported: Reported, chars_in: int, chars_out: int, *, for_hour: bool = False) -> Spent:
-    read = counted(reported.input) or estimate(chars_in, CHARS_A_TOKEN)
-    cached = min(counted(reported.cached) or 0, read)
-    return Spent(
-        input=read,
+def count_tokens(
+    reported: ReportedUsage, chars_in: int, chars_out: int, *, for_hour: bool = False
+) -> TokenCounts:
+    total_input = as_count(reported.input) or estimate(chars_in, CHARS_PER_TOKEN)
+    cached = min(as_count(reported.cached) or 0, total_input)
+    return TokenCounts(
+        input=total_input,
         cached=cached,
-        written=min(counted(reported.written) or 0, read - cached),
-        output=counted(reported.output) or estimate(chars_out, CHARS_A_TOKEN),
+        written=min(as_count(reported.written) or 0, total_input - cached),
+        output=as_count(reported.output) or estimate(chars_out, CHARS_PER_TOKEN),
         for_hour=for_hour,
     )
 
 
-def capped(usage: Usage, max_tokens: int) -> Failed:
-    """The end of a turn that came to its cap; the words are the same each time."""
-    message = f"it used all of the {max_tokens:,} tokens of its turn"
+def capped_turn(usage: Usage, max_tokens: int) -> Failed:
+    """The failure of a turn that reached its token cap."""
+    message = f"the turn used all of its {max_tokens:,} tokens"
     return Failed(kind=FailureKind.CAPPED, message=message, usage=usage)
 
 
-def counted(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= ABSURD:
+def as_count(value: object) -> int | None:
+    """The value if it is a plausible token count, else None."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
         return None
     return value
 
 
 def total(values: Iterable[object]) -> int | None:
-    """The sum, if every one of them is a count."""
-    counts = [counted(value) for value in values]
+    """The sum, or None if a value is not a count."""
+    counts = [as_count(value) for value in values]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

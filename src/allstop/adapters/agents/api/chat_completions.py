@@ -1,4 +1,4 @@
-"""Chat completions: OpenAI's older API, and that of Ollama and everybody else."""
+"""Calls models over the chat completions API of OpenAI, Ollama and other servers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import openai
 
-from allstop.adapters.agents.api.agent import field, read, told_in_words
-from allstop.adapters.agents.api.call_usage import Reported
-from allstop.adapters.agents.api.error_kinds import broken, refused
-from allstop.adapters.agents.api.http_client import Endpoint, translated
-from allstop.adapters.agents.api.json_schemas import strict
+from allstop.adapters.agents.api.agent import get, read_stream, system_text
+from allstop.adapters.agents.api.call_usage import ReportedUsage
+from allstop.adapters.agents.api.error_kinds import invalid_reply, rejected_reply
+from allstop.adapters.agents.api.http_client import Endpoint, translate_errors
+from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
-from allstop.adapters.agents.api.request import Question
+from allstop.adapters.agents.api.request import ModelRequest
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def events(
     client: AsyncOpenAI, path: str, body: dict[str, Any]
 ) -> openai.AsyncStream[object]:
-    """The events as they came: to make the SDK's models of them takes ten times as long."""
+    """The raw events of a stream: the SDK's models take ten times as long."""
     return await client.post(
         path,
         body={**body, "stream": True},
@@ -35,22 +35,22 @@ class Chat:
     api = "chat"
 
     def __init__(
-        self, client: AsyncOpenAI, endpoint: Endpoint, shaped_by: tuple[str, ...] = ()
+        self, client: AsyncOpenAI, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
     ) -> None:
         self._client = client
         self._model = endpoint.model
-        self.shaped_by = shaped_by
+        self.schema_parameters = schema_parameters
 
-    async def ask(self, question: Question, reply: Reply) -> None:
-        with translated(openai):
-            stream = await events(self._client, "/chat/completions", self._body(question))
-            await read(stream, _take, reply)
+    async def send(self, request: ModelRequest, reply: Reply) -> None:
+        with translate_errors(openai):
+            stream = await events(self._client, "/chat/completions", self._body(request))
+            await read_stream(stream, _take, reply)
             if reply.refusal:
-                raise refused(f"the model refused: {reply.refusal}")
+                raise rejected_reply(f"the model refused: {reply.refusal}")
 
-    def _body(self, question: Question) -> dict[str, Any]:
-        system = told_in_words(question, self)
-        content = [{"type": "text", "text": part.text} for part in question.parts]
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        system = system_text(request, self)
+        content = [{"type": "text", "text": part.text} for part in request.parts]
         messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
         if system:
             messages.insert(0, {"role": "system", "content": system})
@@ -59,23 +59,23 @@ class Chat:
             "messages": messages,
             "stream_options": {"include_usage": True},
         }
-        if question.schema is not None and self.shaped_by:
-            shape = {"name": "reply", "strict": True, "schema": strict(question.schema)}
+        if request.schema is not None and self.schema_parameters:
+            shape = {"name": "reply", "strict": True, "schema": require_all(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
-        if question.max_output is not None:
-            body["max_tokens"] = question.max_output
+        if request.max_output is not None:
+            body["max_tokens"] = request.max_output
         return body
 
 
 def _take(chunk: object, reply: Reply) -> None:
-    if (usage := field(chunk, "usage")) is not None:
+    if (usage := get(chunk, "usage")) is not None:
         reply.reported = _reported(usage)
-    choices = field(chunk, "choices")
+    choices = get(chunk, "choices")
     for choice in choices if isinstance(choices, list) else ():
-        if (content := field(choice, "delta", "content")) is not None:
+        if (content := get(choice, "delta", "content")) is not None:
             reply.add(content)
-        reply.refuse(field(choice, "delta", "refusal"))
-        if (finish := field(choice, "finish_reason")) is not None:
+        reply.refuse(get(choice, "delta", "refusal"))
+        if (finish := get(choice, "finish_reason")) is not None:
             _finish(finish, reply)
 
 
@@ -84,17 +84,17 @@ def _finish(reason: object, reply: Reply) -> None:
         case "stop":
             reply.complete = True
         case "length":
-            raise refused("the reply was cut off: it used up all the tokens it may have")
+            raise rejected_reply("the reply was cut off at its token limit")
         case "content_filter":
-            raise refused("the provider's content filter stopped the reply")
+            raise rejected_reply("the provider's content filter stopped the reply")
         case _:
-            raise broken(f"the reply ended for a reason that was not expected: {reason}")
+            raise invalid_reply(f"the reply ended for an unknown reason: {reason}")
 
 
-def _reported(usage: object) -> Reported:
-    return Reported(
-        input=field(usage, "prompt_tokens"),
-        cached=field(usage, "prompt_tokens_details", "cached_tokens"),
-        written=field(usage, "prompt_tokens_details", "cache_write_tokens"),
-        output=field(usage, "completion_tokens"),
+def _reported(usage: object) -> ReportedUsage:
+    return ReportedUsage(
+        input=get(usage, "prompt_tokens"),
+        cached=get(usage, "prompt_tokens_details", "cached_tokens"),
+        written=get(usage, "prompt_tokens_details", "cache_write_tokens"),
+        output=get(usage, "completion_tokens"),
     )

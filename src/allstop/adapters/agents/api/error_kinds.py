@@ -1,4 +1,4 @@
-"""What a provider's error means for the turn."""
+"""Maps a provider's errors to failures of the turn."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ MESSAGE_CHARS = 600
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """An error as it was told."""
+    """An error as the provider reports it."""
 
     message: str
-    status: int = 0  # 0: within a stream, or without an answer
-    codes: tuple[str, ...] = ()  # the more exact ones first
-    kind: FailureKind | None = None  # where it is known already
+    status: int = 0  # 0: the error came within a stream, or there was no response
+    codes: tuple[str, ...] = ()  # the most specific first
+    kind: FailureKind | None = None  # if already known
     headers: Mapping[str, str] = {}
 
 
 class CallError(Exception):
-    """A call that did not come to its proper end."""
+    """A call failed."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
 
 
-def broken(why: str) -> CallError:
-    """What came makes no sense as an answer."""
+def invalid_reply(why: str) -> CallError:
+    """The provider's response is incomplete or not valid."""
     return CallError(Fault(message=why, kind=FailureKind.NETWORK))
 
 
-def refused(why: str) -> CallError:
-    """The model answered, and the answer is no reply."""
+def rejected_reply(why: str) -> CallError:
+    """The model responded, but not with a usable reply."""
     return CallError(Fault(message=why, kind=FailureKind.BAD_REQUEST))
 
 
@@ -73,7 +73,7 @@ _CODES = {
     "timeout_error": FailureKind.TIMED_OUT,
 }
 
-_USED_UP = re.compile(
+_OUT_OF_QUOTA = re.compile(
     r"insufficient[_ ]quota|current quota|usage limit|credit balance|out of credits"
     r"|billing[_ ](?:hard[_ ])?limit|spend(?:ing)?[_ ]limit",
     re.IGNORECASE,
@@ -84,10 +84,10 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _REFUSING = frozenset({400, 402, 403, 413, 422, 429})
-"""The only answers whose words say more than their number."""
+"""Statuses whose text says more than the number."""
 
 
-def verdict(fault: Fault, now: datetime) -> Failed:
+def failure_of(fault: Fault, now: datetime) -> Failed:
     kind = fault.kind or _kind(fault)
     return Failed(
         kind=kind,
@@ -97,13 +97,13 @@ def verdict(fault: Fault, now: datetime) -> Failed:
 
 
 def _kind(fault: Fault) -> FailureKind:
-    told = " ".join((*fault.codes, fault.message))
+    text = " ".join((*fault.codes, fault.message))
     if fault.status < 300:
         known = (_CODES[code] for code in fault.codes if code in _CODES)
         return next(known, FailureKind.NETWORK)
-    if fault.status in _REFUSING and _USED_UP.search(told):
+    if fault.status in _REFUSING and _OUT_OF_QUOTA.search(text):
         return FailureKind.USAGE_LIMITED
-    if fault.status in _REFUSING and fault.status != 429 and _TOO_LONG.search(told):
+    if fault.status in _REFUSING and fault.status != 429 and _TOO_LONG.search(text):
         return FailureKind.CONTEXT
     if fault.status >= 500:
         return FailureKind.OVERLOADED
@@ -111,18 +111,18 @@ def _kind(fault: Fault) -> FailureKind:
 
 
 def _readable(fault: Fault) -> str:
-    whole = fault.message.encode("utf-8", "replace").decode()  # no halves of characters
+    whole = fault.message.encode("utf-8", "replace").decode()  # without lone surrogates
     text = one_line(whole, MESSAGE_CHARS) or "the provider gave no reason"
     return f"{text} (HTTP {fault.status})" if fault.status >= 300 else text
 
 
-def told(status: int, headers: Mapping[str, str], body: object) -> Fault:
-    """An error from a provider's answer, or from an event of its stream."""
+def read_fault(status: int, headers: Mapping[str, str], body: object) -> Fault:
+    """Read an error from a provider's response, or from an event of its stream."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if 300 <= status < 400:
         where = headers.get("location", "another address")
         return Fault(
-            message=f"the server redirects to {where}; nothing is sent there", status=status
+            message=f"the server redirects to {where}, which is not followed", status=status
         )
     if isinstance(error, Mapping):
         details = error.get("details")
@@ -135,23 +135,23 @@ def told(status: int, headers: Mapping[str, str], body: object) -> Fault:
         return Fault(message=message, status=status, codes=named, headers=headers)
     message = one_line(str(error or ""), 200)
     if message.startswith("<"):
-        message = "a page came back, not an answer of the API"
+        message = "the server sent a web page instead of an API response"
     return Fault(message=message, status=status, headers=headers)
 
 
-def without_key(message: str, key: str) -> str:
-    """As it may be shown. What is as short as a word is no key."""
+def redact_key(message: str, key: str) -> str:
+    """The message without the key. A very short key is kept: it may be an ordinary word."""
     return message.replace(key, "[the key]") if len(key) > 8 else message
 
 
-def rejects(fault: Fault, words: tuple[str, ...]) -> bool:
-    """Whether it says that one of these parameters is what it does not take."""
-    named = any(word in fault.message for word in words)
+def rejects_parameters(fault: Fault, names: tuple[str, ...]) -> bool:
+    """Whether the server says that it doesn't accept one of these parameters."""
+    named = any(name in fault.message for name in names)
     return fault.status in (400, 422) and named and not _TOO_LONG.search(fault.message)
 
 
-def is_no_such_place(fault: Fault) -> bool:
-    """Whether the address itself is unknown; a missing model is another matter."""
+def is_unknown_path(fault: Fault) -> bool:
+    """Whether the server doesn't know the URL; a missing model doesn't count."""
     return fault.status in (404, 405, 501) and not any(
         "model" in words for words in (*fault.codes, fault.message)
     )

@@ -1,7 +1,7 @@
-"""How large the events of a stream are.
+"""Checks the size of a stream's events.
 
-The SDKs take an event of any size, and one of them copies all of it again for every line and
-every piece in which it comes: a few megabytes of nonsense would stand still for minutes.
+The SDKs accept events of any size, and one of them copies the whole event again for every line and
+chunk of it: an event of a few megabytes would block the program for minutes.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ EVENT_BYTES = 8 * 1024 * 1024
 EVENT_LINES = 400
 
 
-class EventGauge:
+class EventSizeCheck:
     def __init__(self) -> None:
         self._bytes = 0
         self._lines = 0
         self._after_return = False
         self._after_line = b""
 
-    def is_sane(self, chunk: bytes) -> bool:
-        """Whether every event is of a sensible size, up to the end of this piece."""
+    def accepts(self, chunk: bytes) -> bool:
+        """Whether every event up to the end of this chunk is small enough."""
         return all(size <= EVENT_BYTES and lines <= EVENT_LINES for size, lines in self._add(chunk))
 
     def _add(self, chunk: bytes) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The HTTP of a model call: a client that takes no more than it should, and what its errors mean."""
+"""The HTTP client of model calls: limits the size of responses and translates the SDKs' errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
-from allstop.adapters.agents.api.error_kinds import CallError, Fault, broken, told
-from allstop.adapters.agents.api.event_sizes import EventGauge
+from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, read_fault
+from allstop.adapters.agents.api.event_sizes import EventSizeCheck
 from allstop.core.moves import FailureKind
 
 ERROR_BYTES = 64 * 1024
@@ -21,49 +21,49 @@ NO_KEY = "none"
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """Where a model is served. The SDKs look for keys themselves where they are given none."""
+    """Where a model is served. A key is always given: without one, the SDKs look for it themselves."""
 
     base_url: str
     model: str
     key: str = NO_KEY
-    key_name: str = ""  # the variable it is from
-    is_vendors: bool = True  # the provider's own, not merely a compatible one
+    key_name: str = ""  # the environment variable that holds the key
+    is_vendors: bool = True  # False: a compatible server
 
     def __repr__(self) -> str:
         return f"Endpoint({self.model} at {self.base_url})"
 
 
-class Bounds(Struct, frozen=True, kw_only=True):
-    """Of one call."""
+class CallLimits(Struct, frozen=True, kw_only=True):
+    """Limits of one call."""
 
     connect_s: float = 15.0
     total_s: float = 600.0
     bytes: int = 32 * 1024 * 1024
 
 
-class _Capped(httpx2.AsyncByteStream):
-    """At most so many bytes of an answer, in events of a sensible size."""
+class _LimitedBody(httpx2.AsyncByteStream):
+    """A response body that fails if it, or one of its events, is too large."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
         self._stream = stream
-        self._most = most
+        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        seen, gauge = 0, EventGauge()
+        seen, sizes = 0, EventSizeCheck()
         async for chunk in self._stream:
             seen += len(chunk)
-            if seen > self._most:
-                raise httpx2.ReadError(f"the answer is larger than {self._most:,} bytes")
-            if not gauge.is_sane(chunk):
-                raise httpx2.ReadError("the answer has an event that is far too large")
+            if seen > self._max_bytes:
+                raise httpx2.ReadError(f"the response is larger than {self._max_bytes:,} bytes")
+            if not sizes.accepts(chunk):
+                raise httpx2.ReadError("the response has an event that is too large")
             yield chunk
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-class _Beginning(httpx2.AsyncByteStream):
-    """Of an error only so much as people may want to read."""
+class _ErrorBody(httpx2.AsyncByteStream):
+    """The beginning of an error's body, as much as people may want to read."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
@@ -80,21 +80,21 @@ class _Beginning(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def http_client(endpoint: Endpoint, bounds: Bounds) -> httpx2.AsyncClient:
-    """Follows no redirect: a key goes to the address that was configured, and nowhere else."""
+def http_client(endpoint: Endpoint, limits: CallLimits) -> httpx2.AsyncClient:
+    """A client that follows no redirect, so that the key goes only to the configured address."""
 
     async def cap(response: httpx2.Response) -> None:
         stream = response.stream
         assert isinstance(stream, httpx2.AsyncByteStream)
         if response.is_success:
             _must_be_events(response)
-            response.stream = _Capped(stream, bounds.bytes)
+            response.stream = _LimitedBody(stream, limits.bytes)
         else:
-            response.stream = _Beginning(stream)
+            response.stream = _ErrorBody(stream)
 
     return httpx2.AsyncClient(
         verify=_trusted(),
-        timeout=httpx2.Timeout(None, connect=bounds.connect_s),
+        timeout=httpx2.Timeout(None, connect=limits.connect_s),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=False,
         headers={"accept-encoding": "identity"},
@@ -105,16 +105,16 @@ def http_client(endpoint: Endpoint, bounds: Bounds) -> httpx2.AsyncClient:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """Reading this machine's certificates takes longer than all the rest."""
+    """Cached, because reading the certificates takes longer than the rest of the setup."""
     return httpx2.create_ssl_context()
 
 
 def _must_be_events(response: httpx2.Response) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/html":
-        raise httpx2.ReadError("a page came back, not an answer of the API")
+        raise httpx2.ReadError("the server sent a web page instead of an API response")
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise httpx2.ReadError("the answer is compressed, which it was asked not to be")
+        raise httpx2.ReadError("the server compressed the response, although it was asked not to")
 
 
 def _is_loopback(url: str) -> bool:
@@ -126,26 +126,26 @@ def _is_loopback(url: str) -> bool:
 
 
 @contextmanager
-def translated(sdk: Any) -> Iterator[None]:
-    """The errors of an SDK as ours. Both have the same classes, as they are generated alike."""
+def translate_errors(sdk: Any) -> Iterator[None]:
+    """Raise an SDK's errors as CallError; both SDKs are generated alike, with the same classes."""
     try:
         yield
     except sdk.APIStatusError as error:
         headers = dict(error.response.headers)
-        raise CallError(told(error.status_code, headers, error.body)) from error
+        raise CallError(read_fault(error.status_code, headers, error.body)) from error
     except (sdk.APITimeoutError, httpx2.TimeoutException) as error:
-        why = "the provider could not be reached in time"
+        why = "the connection to the provider timed out"
         raise CallError(Fault(message=why, kind=FailureKind.TIMED_OUT)) from error
     except (sdk.APIConnectionError, httpx2.HTTPError) as error:
-        raise broken(f"the connection failed: {_reason(error)}") from error
+        raise invalid_reply(f"the connection failed: {_reason(error)}") from error
     except sdk.APIError as error:
-        raise CallError(told(0, {}, error.body)) from error
-    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, nested without end
-        raise broken(f"the answer makes no sense: {error}") from error
+        raise CallError(read_fault(0, {}, error.body)) from error
+    except (ValueError, RecursionError) as error:  # invalid JSON or UTF-8, or nested too deeply
+        raise invalid_reply(f"the response is not valid: {error}") from error
 
 
 def _reason(error: BaseException) -> str:
-    """The words of the innermost error that has any."""
+    """The text of the innermost error that has one."""
     words = ""
     cause: BaseException | None = error
     while cause is not None:

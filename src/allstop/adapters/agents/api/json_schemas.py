@@ -1,4 +1,4 @@
-"""JSON schemas in the dialects that providers enforce, and replies brought back from them."""
+"""Adapts JSON schemas to the dialects that providers enforce, and converts the replies back."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _UNENFORCED = frozenset({
     "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "default", "examples",
     "$schema", "$id",
 })  # fmt: skip
-"""What at least one of the providers refuses; the receiver checks it in any case."""
+"""Keywords that at least one provider rejects; the receiver of the reply checks them anyway."""
 
 
-def closed(schema: Schema) -> dict[str, Any]:
-    """For providers that want every object closed, and leave out what is optional."""
+def close_objects(schema: Schema) -> dict[str, Any]:
+    """For providers that require `additionalProperties: false` in every object."""
     return _walk(schema, _close)
 
 
-def strict(schema: Schema) -> dict[str, Any]:
-    """For providers where every property is required: what is optional may be null instead."""
+def require_all(schema: Schema) -> dict[str, Any]:
+    """For providers that require every property: optional ones may be null instead."""
     return _walk(schema, _require)
 
 
 def without_nulls(text: str, schema: Schema) -> str:
-    """A reply to the strict schema as one to the schema itself."""
+    """Convert a reply to the schema of `require_all` into one to the original schema."""
     try:
         value = json.loads(text)
-        plain = _plain(value, schema, schema)
-        return text if plain == value else json.dumps(plain, ensure_ascii=False)
+        original = _drop_nulls(value, schema, schema)
+        return text if original == value else json.dumps(original, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
 
@@ -75,22 +75,22 @@ def _may_be_null(schema: Schema) -> bool:
     )
 
 
-def _plain(value: object, schema: Schema, root: Schema) -> object:
-    schema = _meant(schema, root)
+def _drop_nulls(value: object, schema: Schema, root: Schema) -> object:
+    schema = _resolve(schema, root)
     if isinstance(value, list):
-        return [_plain(each, schema.get("items", {}), root) for each in value]
+        return [_drop_nulls(each, schema.get("items", {}), root) for each in value]
     if not isinstance(value, dict):
         return value
     properties, needed = schema.get("properties", {}), schema.get("required", ())
     return {
-        name: _plain(each, properties.get(name, {}), root)
+        name: _drop_nulls(each, properties.get(name, {}), root)
         for name, each in value.items()
         if each is not None or name in needed or name not in properties
     }
 
 
-def _meant(schema: Schema, root: Schema) -> Schema:
-    """What is behind a reference, and the one alternative to null."""
+def _resolve(schema: Schema, root: Schema) -> Schema:
+    """The schema behind a reference, or the only alternative to null."""
     for _ in range(32):
         others = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
         if "$ref" in schema:

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, and where a server has only chat completions, those."""
+"""Calls models over OpenAI's Responses API, or chat completions if the server has only those."""
 
 from __future__ import annotations
 
@@ -8,78 +8,98 @@ from typing import Any
 import openai
 from openai import AsyncOpenAI
 
-from allstop.adapters.agents.api.agent import ModelAgent, Way, field, read, told_in_words
-from allstop.adapters.agents.api.call_usage import Reported
+from allstop.adapters.agents.api.agent import ApiVariant, ModelAgent, get, read_stream, system_text
+from allstop.adapters.agents.api.call_usage import ReportedUsage
 from allstop.adapters.agents.api.chat_completions import Chat, events
-from allstop.adapters.agents.api.error_kinds import CallError, broken, refused, told
-from allstop.adapters.agents.api.http_client import Bounds, Endpoint, http_client, translated
-from allstop.adapters.agents.api.json_schemas import strict
+from allstop.adapters.agents.api.error_kinds import (
+    CallError,
+    invalid_reply,
+    read_fault,
+    rejected_reply,
+)
+from allstop.adapters.agents.api.http_client import (
+    CallLimits,
+    Endpoint,
+    http_client,
+    translate_errors,
+)
+from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
-from allstop.adapters.agents.api.request import Question
-from allstop.adapters.agents.api.token_prices import Tariff
-from allstop.core.prompt import Lifetime
+from allstop.adapters.agents.api.request import ModelRequest
+from allstop.adapters.agents.api.token_prices import TokenPrice
+from allstop.core.prompt import CacheLifetime
 from allstop.ports import Clock
 
-MARKS = 4
-"""Breakpoints that one request can write."""
+MAX_BREAKPOINTS = 4
+"""Cache breakpoints that one request can write."""
 
 
 def openai_agent(
-    endpoint: Endpoint, *, name: str, tariff: Tariff, clock: Clock, bounds: Bounds | None = None
+    endpoint: Endpoint,
+    *,
+    name: str,
+    price: TokenPrice,
+    clock: Clock,
+    limits: CallLimits | None = None,
 ) -> ModelAgent:
-    bounds = bounds or Bounds()
-    client = _client(endpoint, bounds)
-    ways: tuple[Way, ...] = (
-        Responses(client, endpoint, shaped_by=("text.format", "json_schema")),
+    limits = limits or CallLimits()
+    client = _client(endpoint, limits)
+    variants: tuple[ApiVariant, ...] = (
+        Responses(client, endpoint, schema_parameters=("text.format", "json_schema")),
         Responses(client, endpoint),
     )
     if not endpoint.is_vendors:
-        ways = (*ways, *_chat_ways(client, endpoint))
-    return _agent(ways, client, endpoint, name=name, tariff=tariff, clock=clock, bounds=bounds)
+        variants = (*variants, *_chat_variants(client, endpoint))
+    return _agent(variants, client, endpoint, name=name, price=price, clock=clock, limits=limits)
 
 
 def ollama_agent(
-    endpoint: Endpoint, *, name: str, tariff: Tariff, clock: Clock, bounds: Bounds | None = None
+    endpoint: Endpoint,
+    *,
+    name: str,
+    price: TokenPrice,
+    clock: Clock,
+    limits: CallLimits | None = None,
 ) -> ModelAgent:
-    """Any server that has chat completions."""
-    bounds = bounds or Bounds()
-    client = _client(endpoint, bounds)
-    ways = _chat_ways(client, endpoint)
-    return _agent(ways, client, endpoint, name=name, tariff=tariff, clock=clock, bounds=bounds)
+    """An agent for any server with the chat completions API."""
+    limits = limits or CallLimits()
+    client = _client(endpoint, limits)
+    variants = _chat_variants(client, endpoint)
+    return _agent(variants, client, endpoint, name=name, price=price, clock=clock, limits=limits)
 
 
-def _client(endpoint: Endpoint, bounds: Bounds) -> AsyncOpenAI:
+def _client(endpoint: Endpoint, limits: CallLimits) -> AsyncOpenAI:
     return AsyncOpenAI(
         api_key=endpoint.key,
         base_url=endpoint.base_url,
         max_retries=0,
-        http_client=http_client(endpoint, bounds),
+        http_client=http_client(endpoint, limits),
         timeout=None,
     )
 
 
-def _chat_ways(client: AsyncOpenAI, endpoint: Endpoint) -> tuple[Way, ...]:
-    shaped = Chat(client, endpoint, shaped_by=("response_format", "json_schema"))
+def _chat_variants(client: AsyncOpenAI, endpoint: Endpoint) -> tuple[ApiVariant, ...]:
+    shaped = Chat(client, endpoint, schema_parameters=("response_format", "json_schema"))
     return shaped, Chat(client, endpoint)
 
 
 def _agent(
-    ways: tuple[Way, ...],
+    variants: tuple[ApiVariant, ...],
     client: AsyncOpenAI,
     endpoint: Endpoint,
     *,
     name: str,
-    tariff: Tariff,
+    price: TokenPrice,
     clock: Clock,
-    bounds: Bounds,
+    limits: CallLimits,
 ) -> ModelAgent:
     return ModelAgent(
-        ways,
+        variants,
         name=name,
         endpoint=endpoint,
-        tariff=tariff,
+        price=price,
         clock=clock,
-        bounds=bounds,
+        limits=limits,
         close=client.close,
     )
 
@@ -88,100 +108,104 @@ class Responses:
     api = "responses"
 
     def __init__(
-        self, client: AsyncOpenAI, endpoint: Endpoint, shaped_by: tuple[str, ...] = ()
+        self, client: AsyncOpenAI, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
     ) -> None:
         self._client = client
         self._model = endpoint.model
-        self._takes_marks = endpoint.is_vendors and takes_marks(endpoint.model)
-        self.shaped_by = shaped_by
+        self._takes_breakpoints = endpoint.is_vendors and takes_breakpoints(endpoint.model)
+        self.schema_parameters = schema_parameters
 
-    async def ask(self, question: Question, reply: Reply) -> None:
-        with translated(openai):
-            await read(await events(self._client, "/responses", self._body(question)), _take, reply)
+    async def send(self, request: ModelRequest, reply: Reply) -> None:
+        with translate_errors(openai):
+            await read_stream(
+                await events(self._client, "/responses", self._body(request)), _take, reply
+            )
             if reply.refusal:
-                raise refused(f"the model refused: {reply.refusal}")
+                raise rejected_reply(f"the model refused: {reply.refusal}")
 
-    def _body(self, question: Question) -> dict[str, Any]:
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
             "store": False,
-            "prompt_cache_key": question.cache_key,
+            "prompt_cache_key": request.cache_key,
         }
-        system = told_in_words(question, self)
-        if self._takes_marks:
-            body |= marked(question, system)
+        system = system_text(request, self)
+        if self._takes_breakpoints:
+            body |= prompt_body(request, system)
         else:
-            content = [{"type": "input_text", "text": part.text} for part in question.parts]
+            content = [{"type": "input_text", "text": part.text} for part in request.parts]
             body["input"] = [{"role": "user", "content": content}]
             if system:
                 body["instructions"] = system
-        if question.schema is not None and self.shaped_by:
+        if request.schema is not None and self.schema_parameters:
             shape = {"type": "json_schema", "name": "reply", "strict": True}
-            body["text"] = {"format": {**shape, "schema": strict(question.schema)}}
-        if question.max_output is not None:
-            body["max_output_tokens"] = question.max_output
+            body["text"] = {"format": {**shape, "schema": require_all(request.schema)}}
+        if request.max_output is not None:
+            body["max_output_tokens"] = request.max_output
         return body
 
 
-def takes_marks(model: str) -> bool:
-    """GPT-5.6 and later remember the front of a prompt only up to a mark, and charge for it."""
+def takes_breakpoints(model: str) -> bool:
+    """GPT-5.6 and later cache a prompt only up to a breakpoint, and charge for it."""
     version = re.match(r"gpt-(\d+)(?:\.(\d+))?", model)
     return version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 6)
 
 
-def marked(question: Question, system: str) -> dict[str, Any]:
-    """The prompt with our own marks only: without one, nothing is remembered or charged for."""
-    remembered = question.lifetime is not Lifetime.NONE
-    marks = question.marked(MARKS - 1 if system else MARKS)
-    said = [_block(part.text, mark=place in marks) for place, part in enumerate(question.parts)]
-    asked: list[dict[str, Any]] = [{"role": "user", "content": said}]
+def prompt_body(request: ModelRequest, system: str) -> dict[str, Any]:
+    """The prompt with explicit breakpoints only; without one, nothing is cached or charged for."""
+    is_cached = request.lifetime is not CacheLifetime.NONE
+    marked = request.breakpoints(MAX_BREAKPOINTS - 1 if system else MAX_BREAKPOINTS)
+    content = [_block(p.text, is_breakpoint=i in marked) for i, p in enumerate(request.parts)]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
     if system:
-        asked.insert(0, {"role": "developer", "content": [_block(system, mark=remembered)]})
-    return {"input": asked, "prompt_cache_options": {"mode": "explicit"}}
+        messages.insert(
+            0, {"role": "developer", "content": [_block(system, is_breakpoint=is_cached)]}
+        )
+    return {"input": messages, "prompt_cache_options": {"mode": "explicit"}}
 
 
-def _block(text: str, *, mark: bool) -> dict[str, Any]:
+def _block(text: str, *, is_breakpoint: bool) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "input_text", "text": text}
-    return {**block, "prompt_cache_breakpoint": {"mode": "explicit"}} if mark else block
+    return {**block, "prompt_cache_breakpoint": {"mode": "explicit"}} if is_breakpoint else block
 
 
 def _take(event: object, reply: Reply) -> None:
-    match field(event, "type"):
+    match get(event, "type"):
         case "response.output_text.delta":
-            reply.add(field(event, "delta"))
+            reply.add(get(event, "delta"))
         case "response.refusal.delta":
-            reply.refuse(field(event, "delta"))
+            reply.refuse(get(event, "delta"))
         case "response.completed":
-            reply.reported = _reported(field(event, "response", "usage"))
+            reply.reported = _reported(get(event, "response", "usage"))
             reply.complete = True
         case "response.incomplete":
-            reply.reported = _reported(field(event, "response", "usage"))
-            raise _incomplete(field(event, "response", "incomplete_details", "reason"))
+            reply.reported = _reported(get(event, "response", "usage"))
+            raise _incomplete(get(event, "response", "incomplete_details", "reason"))
         case "response.failed":
-            error = field(event, "response", "error")
-            raise CallError(told(0, {}, _error(error)))
+            error = get(event, "response", "error")
+            raise CallError(read_fault(0, {}, _error(error)))
         case "error":
-            raise CallError(told(0, {}, _error(event)))
+            raise CallError(read_fault(0, {}, _error(event)))
         case _:
             pass
 
 
 def _incomplete(reason: object) -> CallError:
     if reason == "max_output_tokens":
-        return refused("the reply was cut off: it used up all the tokens it may have")
+        return rejected_reply("the reply was cut off at its token limit")
     if reason == "content_filter":
-        return refused("the provider's content filter stopped the reply")
-    return broken(f"the reply is incomplete: {reason or 'no reason given'}")
+        return rejected_reply("the provider's content filter stopped the reply")
+    return invalid_reply(f"the reply is incomplete: {reason or 'no reason given'}")
 
 
 def _error(error: object) -> dict[str, object]:
-    return {"code": field(error, "code"), "message": field(error, "message")}
+    return {"code": get(error, "code"), "message": get(error, "message")}
 
 
-def _reported(usage: object) -> Reported:
-    return Reported(
-        input=field(usage, "input_tokens"),
-        cached=field(usage, "input_tokens_details", "cached_tokens"),
-        written=field(usage, "input_tokens_details", "cache_write_tokens"),
-        output=field(usage, "output_tokens"),
+def _reported(usage: object) -> ReportedUsage:
+    return ReportedUsage(
+        input=get(usage, "input_tokens"),
+        cached=get(usage, "input_tokens_details", "cached_tokens"),
+        written=get(usage, "input_tokens_details", "cache_write_tokens"),
+        output=get(usage, "output_tokens"),
     )

@@ -1,4 +1,4 @@
-"""A turn as one question to a model, and how many tokens it may take."""
+"""Builds the request to a model from a turn, within the turn's token limit."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import hashlib
 from msgspec import Struct
 
 from allstop.core.moves import Failed, FailureKind
-from allstop.core.prompt import Lifetime, Part
+from allstop.core.prompt import CacheLifetime, Part
 from allstop.ports import Turn
 
 LEAST_OUTPUT = 16
-"""Fewer tokens make no reply, and providers refuse them."""
+"""Providers reject a lower limit."""
 
-_FRAME = 64  # what a provider adds around the text
+_FRAME = 64  # tokens that a provider adds around the text
 _BYTES_A_TOKEN = 3
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class ModelRequest(Struct, frozen=True, kw_only=True):
     system: str
     parts: tuple[Part, ...]
-    lifetime: Lifetime = Lifetime.NONE
+    lifetime: CacheLifetime = CacheLifetime.NONE
     schema: dict[str, object] | None = None
     cache_key: str = ""
     max_output: int | None = None
@@ -29,21 +29,20 @@ class Question(Struct, frozen=True, kw_only=True):
     def chars(self) -> int:
         return len(self.system) + sum(len(part.text) for part in self.parts)
 
-    def marked(self, most: int) -> frozenset[int]:
-        """The parts at whose end the provider is to remember the front: the last ones count."""
-        if self.lifetime is Lifetime.NONE:
+    def breakpoints(self, most: int) -> frozenset[int]:
+        """The indexes of the parts after which the provider should cache: the last `most` ones."""
+        if self.lifetime is CacheLifetime.NONE:
             return frozenset()
-        kept = [place for place, part in enumerate(self.parts) if part.keep]
+        kept = [index for index, part in enumerate(self.parts) if part.keep]
         return frozenset(kept[-most:] if most > 0 else ())
 
 
-def ask(turn: Turn, agent: str) -> Question | Failed:
-    """The question of a turn.
+def build_request(turn: Turn, agent: str) -> ModelRequest | Failed:
+    """The request of a turn, or its failure if the prompt leaves no tokens for a reply.
 
-    `max_tokens` is for prompt and reply together. What the prompt takes is not known before the
-    call, so it is taken for more than it is: one token for 3 bytes and some for the frame, where
-    prose has about 4 and code a little more than 3. The rest is what the reply may have. A prompt
-    that leaves nothing for a reply is not sent.
+    `max_tokens` covers prompt and reply. The prompt's tokens are unknown before the call, so they
+    are overestimated: one token per 3 bytes plus a frame, where prose has about 4 bytes per token
+    and code a little more than 3. The reply gets the rest.
     """
     talk = turn.prompt.talk
     system = sendable(talk.system) if talk else ""
@@ -51,37 +50,37 @@ def ask(turn: Turn, agent: str) -> Question | Failed:
     sent = tuple(Part(text=sendable(p.text), keep=p.keep) for p in parts if p.text.strip())
     if not sent:
         return Failed(kind=FailureKind.BAD_REQUEST, message="the prompt is empty")
-    question = Question(
+    request = ModelRequest(
         system=system,
         parts=sent,
-        lifetime=talk.lifetime if talk else Lifetime.NONE,
+        lifetime=talk.lifetime if talk else CacheLifetime.NONE,
         schema=talk.reply_schema if talk else None,
         cache_key=_cache_key(turn.run, agent),
     )
-    return question if turn.max_tokens is None else _limited(question, turn.max_tokens)
+    return request if turn.max_tokens is None else _limited(request, turn.max_tokens)
 
 
 def sendable(text: str) -> str:
-    """Without halves of characters, which no provider takes."""
+    """The text without lone surrogates, which providers reject."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _limited(question: Question, max_tokens: int) -> Question | Failed:
-    texts = (question.system, *(part.text for part in question.parts), str(question.schema or ""))
+def _limited(request: ModelRequest, max_tokens: int) -> ModelRequest | Failed:
+    texts = (request.system, *(part.text for part in request.parts), str(request.schema or ""))
     prompt = _FRAME + sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
     if max_tokens - prompt < LEAST_OUTPUT:
-        message = f"the prompt takes up to {prompt:,} of the {max_tokens:,} tokens of this turn"
+        message = f"the prompt needs up to {prompt:,} of this turn's {max_tokens:,} tokens"
         return Failed(kind=FailureKind.BAD_REQUEST, message=message)
-    return Question(
-        system=question.system,
-        parts=question.parts,
-        lifetime=question.lifetime,
-        schema=question.schema,
-        cache_key=question.cache_key,
+    return ModelRequest(
+        system=request.system,
+        parts=request.parts,
+        lifetime=request.lifetime,
+        schema=request.schema,
+        cache_key=request.cache_key,
         max_output=max_tokens - prompt,
     )
 
 
 def _cache_key(run: str, agent: str) -> str:
-    """The calls of one agent in one run should meet the same cache."""
+    """Lets all calls of one agent in one run use the same cache."""
     return hashlib.blake2b(f"{run}/{agent}".encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""When a provider says that it will serve again."""
+"""Parses when a provider's rate limit ends, from response headers or the error message."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-MOST = timedelta(days=31)
-"""Whatever is further away is a mistake of the provider's."""
+MAX_DELAY = timedelta(days=31)
+"""A reset further away is taken as the provider's mistake."""
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LIMITS = re.compile(r"^(?:x|anthropic)-ratelimit-(?:reset-(.+)|(.+)-reset)$")
 
 
-_IN_WORDS = re.compile(
+_IN_MESSAGE = re.compile(
     r"(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)"
     r"|regain access on (\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC",
     re.IGNORECASE,
@@ -23,40 +23,40 @@ _IN_WORDS = re.compile(
 
 
 def retry_at(headers: Mapping[str, str], message: str, now: datetime) -> datetime | None:
-    """From what it says of this very call, else of the limits that are used up, else in words."""
+    """From the retry headers, else the resets of used-up limits, else the message."""
     headers = {name.lower(): value.strip() for name, value in headers.items()}
     for name, read in (("retry-after-ms", _milliseconds), ("retry-after", _after)):
-        if name in headers and (at := _sane(read, headers[name], now)) is not None:
+        if name in headers and (at := _plausible(read, headers[name], now)) is not None:
             return at
     resets = {
         name: at
         for name, value in headers.items()
-        if _LIMITS.match(name) and (at := _sane(_reset, value, now)) is not None
+        if _LIMITS.match(name) and (at := _plausible(_reset, value, now)) is not None
     }
     used_up = [at for name, at in resets.items() if headers.get(_remaining(name)) == "0"]
-    return max(used_up or resets.values(), default=_in_words(message, now))
+    return max(used_up or resets.values(), default=_from_message(message, now))
 
 
-def _in_words(message: str, now: datetime) -> datetime | None:
-    if (words := _IN_WORDS.search(message)) is None:
+def _from_message(message: str, now: datetime) -> datetime | None:
+    if (found := _IN_MESSAGE.search(message)) is None:
         return None
-    span, day, time = words.groups()
-    return _sane(_reset, span or f"{day}T{time}:00+00:00", now)
+    span, day, time = found.groups()
+    return _plausible(_reset, span or f"{day}T{time}:00+00:00", now)
 
 
 def _remaining(name: str) -> str:
-    """The header that says how much is left of the limit which this one resets."""
+    """The name of the header that says how much of the limit is left."""
     return name.replace("reset", "remaining")
 
 
-def _sane(
+def _plausible(
     read: Callable[[str, datetime], datetime | None], value: str, now: datetime
 ) -> datetime | None:
     try:
         at = read(value, now)
     except (ValueError, OverflowError, OSError, TypeError):
         return None
-    return at if at is not None and now <= at <= now + MOST else None
+    return at if at is not None and now <= at <= now + MAX_DELAY else None
 
 
 def _milliseconds(value: str, now: datetime) -> datetime:
@@ -71,8 +71,8 @@ def _after(value: str, now: datetime) -> datetime:
 
 
 def _reset(value: str, now: datetime) -> datetime | None:
-    """A span such as 6m0s, an instant, or seconds since 1970."""
-    if spans := _SPAN.findall(value):
+    """A duration such as 6m0s, an ISO time, or Unix seconds."""
+    if spans := _DURATION.findall(value):
         if "".join(number + unit for number, unit in spans) == value:
             seconds = sum(float(number) * _SECONDS[unit] for number, unit in spans)
             return now + timedelta(seconds=seconds)

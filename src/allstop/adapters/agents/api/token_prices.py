@@ -1,4 +1,4 @@
-"""What tokens cost, by the list of `genai-prices` as it was installed; nothing is downloaded."""
+"""Prices of tokens, from the installed `genai-prices` list; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from allstop.adapters.agents.api.call_usage import Spent
+from allstop.adapters.agents.api.call_usage import TokenCounts
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice as ListPrice
 
 
-MANY = 100_000_000
-"""Tokens, so that every tier of a price is passed and no rounding counts."""
+MANY_TOKENS = 100_000_000
+"""Enough to reach every price tier and to make rounding irrelevant."""
 
 
-class OwnPrice(Struct, frozen=True, kw_only=True):
-    """US dollars for a million tokens; None means the list's."""
+class PriceOverride(Struct, frozen=True, kw_only=True):
+    """US dollars per million tokens; None uses the listed price."""
 
     input_mtok: float | None = None
     output_mtok: float | None = None
@@ -27,13 +27,18 @@ class OwnPrice(Struct, frozen=True, kw_only=True):
     cache_write_mtok: float | None = None
 
 
-class Tariff:
-    """The price of one agent's model. A model that nobody has a price for costs nothing."""
+class TokenPrice:
+    """The price of one agent's model; a model without a known price costs nothing."""
 
     def __init__(
-        self, model: str, *, provider: str = "", own: OwnPrice | None = None, free: bool = False
+        self,
+        model: str,
+        *,
+        provider: str = "",
+        own: PriceOverride | None = None,
+        free: bool = False,
     ) -> None:
-        """`free`: a subscription, whose tokens are only counted."""
+        """`free`: a subscription; its tokens are counted but cost nothing."""
         from genai_prices import Usage, types
 
         self._usage, self._price = Usage, types.ModelPrice
@@ -42,33 +47,33 @@ class Tariff:
         self._own = own
         self._free = free
 
-    def microusd(self, spent: Spent, at: datetime) -> int:
+    def microusd(self, counts: TokenCounts, at: datetime) -> int:
         if self._free:
             return 0
         price = self._with_own(self._listed(at))
         if price is None:
             return 0
         usage = self._usage(
-            input_tokens=spent.input,
-            cache_read_tokens=spent.cached,
-            cache_write_tokens=spent.written,
-            cache_write_1h_tokens=spent.written if spent.for_hour else None,
-            output_tokens=spent.output,
+            input_tokens=counts.input,
+            cache_read_tokens=counts.cached,
+            cache_write_tokens=counts.written,
+            cache_write_1h_tokens=counts.written if counts.for_hour else None,
+            output_tokens=counts.output,
         )
         return round(price.calc_price(usage)["total_price"] * 1_000_000)
 
-    def dearest(self, at: datetime) -> float:
-        """Micro-dollars for one token of the dearest kind, in the dearest tier of the list."""
-        full = Spent(input=MANY)
+    def highest_price(self, at: datetime) -> float:
+        """Micro-dollars per token of the most expensive kind, in the most expensive tier."""
+        full = TokenCounts(input=MANY_TOKENS)
         kinds = (
-            (Spent(), full),
-            (Spent(), Spent(input=MANY, written=MANY)),
-            (Spent(), Spent(input=MANY, written=MANY, for_hour=True)),
-            (Spent(), Spent(output=MANY)),
-            (full, Spent(input=MANY, output=MANY)),
+            (TokenCounts(), full),
+            (TokenCounts(), TokenCounts(input=MANY_TOKENS, written=MANY_TOKENS)),
+            (TokenCounts(), TokenCounts(input=MANY_TOKENS, written=MANY_TOKENS, for_hour=True)),
+            (TokenCounts(), TokenCounts(output=MANY_TOKENS)),
+            (full, TokenCounts(input=MANY_TOKENS, output=MANY_TOKENS)),
         )
         costs = [self.microusd(more, at) - self.microusd(less, at) for less, more in kinds]
-        return max(0, *costs) / MANY
+        return max(0, *costs) / MANY_TOKENS
 
     def _listed(self, at: datetime) -> ListPrice | None:
         from genai_prices.data_snapshot import get_snapshot

@@ -1,4 +1,4 @@
-"""Claude Code as an agent: each turn is a process of its own, in the turn's box."""
+"""The Claude Code agent: runs one process per turn, in the turn's box."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.error_kinds import without_key
+from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.claude_code import items
-from allstop.adapters.agents.claude_code.launch import Leave, Opening, Program, launch_of
+from allstop.adapters.agents.claude_code.launch import (
+    PermissionMode,
+    Program,
+    TurnThread,
+    build_launch,
+)
 from allstop.adapters.agents.claude_code.todo_list import Plan
-from allstop.adapters.agents.claude_code.turn import Exchange
-from allstop.adapters.agents.claude_code.turn_fold import Telling
-from allstop.adapters.agents.launch_failure import unstarted
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.claude_code.turn import TurnProcess
+from allstop.adapters.agents.claude_code.turn_fold import TurnFold
+from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, TurnDone
 from allstop.ports import (
     Abilities,
@@ -29,7 +34,8 @@ from allstop.ports import (
     Watch,
 )
 
-MOST_PLANS = 100
+MAX_PLANS = 100
+STARTED_OVER = "Claude Code did not find the conversation and started a new one"
 
 
 def _new_thread() -> str:
@@ -37,7 +43,7 @@ def _new_thread() -> str:
 
 
 class ClaudeCodeAgent:
-    """A conversation is a file in the home of its box; between turns only plans are kept, to show."""
+    """Keeps only plans between turns, to show them; Claude Code stores conversations in its home."""
 
     abilities = Abilities(
         resume=True,
@@ -57,71 +63,73 @@ class ClaudeCodeAgent:
         *,
         launcher: Launcher,
         clock: Clock,
-        room: Box,
+        fallback_box: Box,
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
-        """`room` is for turns without a workspace; its home is for all, where there is a login."""
+        """`fallback_box` is for turns without a workspace; with a login, all turns use its home."""
         self._program = program
         self._launcher = launcher
         self._clock = clock
-        self._room = room
+        self._fallback_box = fallback_box
         self._flat_rate = flat_rate
         self._new_thread = new_thread
         self._plans: dict[str, Plan] = {}
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
-        opening = self._opening(turn)
-        if opening.is_new:
-            await watch.opened(opening.thread)
+        thread = self._thread_of(turn)
+        if thread.is_new:
+            await watch.opened(thread.id)
         try:
-            end, is_lost = await self._once(turn, opening, watch)
-            if is_lost:  # it died before anything was said in it, or somebody has removed it
-                await watch.saw(items.notice("its conversation was not there: it begins again"))
-                end, _ = await self._once(turn, Opening(thread=opening.thread), watch)
+            end, is_lost = await self._run(turn, thread, watch)
+            if (
+                is_lost
+            ):  # Claude Code died before the first message, or the conversation was removed
+                await watch.saw(items.notice(STARTED_OVER))
+                end, _ = await self._run(turn, TurnThread(id=thread.id), watch)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
-        return self._settled(end)
+            return failed_launch(error)
+        return self._finish(end)
 
     async def close(self) -> None:
         pass
 
-    def _opening(self, turn: Turn) -> Opening:
+    def _thread_of(self, turn: Turn) -> TurnThread:
         if turn.thread is not None and not turn.fork:
-            return Opening(thread=turn.thread, resumed=turn.thread)
-        return Opening(thread=self._new_thread(), resumed=turn.thread)
+            return TurnThread(id=turn.thread, resumed=turn.thread)
+        return TurnThread(id=self._new_thread(), resumed=turn.thread)
 
-    async def _once(
-        self, turn: Turn, opening: Opening, watch: Watch
+    async def _run(
+        self, turn: Turn, thread: TurnThread, watch: Watch
     ) -> tuple[TurnDone | Failed, bool]:
-        telling = Telling(opening.thread, turn.max_tokens, self._plan(opening.thread))
-        box = turn.place or self._room
+        fold = TurnFold(thread.id, turn.max_tokens, self._plan(thread.id))
+        box = turn.place or self._fallback_box
         if self._program.login:
-            box = replace(box, home=self._room.home)
-        launch = launch_of(self._program, turn, box, opening)
+            box = replace(box, home=self._fallback_box.home)
+        launch = build_launch(self._program, turn, box, thread)
         async with self._launcher.launch(launch) as child:
             is_ruled = self._program.ruled and not turn.asks_first
-            leave = Leave.ASK if turn.asks_first else self._program.leave
-            exchange = Exchange(child, telling, watch, self._moment, leave, is_ruled=is_ruled)
-            is_going_on = opening.resumed is not None
-            end = await exchange.take(turn.prompt.whole, is_going_on=is_going_on)
+            mode = PermissionMode.ASK if turn.asks_first else self._program.permissions
+            process = TurnProcess(child, fold, watch, self._local_time, mode, is_ruled=is_ruled)
+            is_resumed = thread.resumed is not None
+            end = await process.run(turn.prompt.whole, is_resumed=is_resumed)
         if isinstance(end, TurnDone):
-            end = replace(end, signals=exchange.desk.signals)
-        return end, telling.is_lost and is_going_on
+            end = replace(end, signals=process.tools.signals)
+        return end, fold.is_lost and is_resumed
 
     def _plan(self, thread: str) -> Plan:
-        """The latest conversations count; of one that was forgotten, what changes is told."""
+        """The plan of a conversation; a forgotten one starts empty and shows only changes."""
         plan = self._plans[thread] = self._plans.pop(thread, Plan())
-        if len(self._plans) > MOST_PLANS:
+        if len(self._plans) > MAX_PLANS:
             del self._plans[next(iter(self._plans))]
         return plan
 
-    def _moment(self) -> Moment:
+    def _local_time(self) -> LocalTime:
         now = self._clock.now()
-        return Moment(now=now, local=now.astimezone().tzinfo or UTC)
+        return LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
 
-    def _settled(self, end: TurnDone | Failed) -> TurnDone | Failed:
+    def _finish(self, end: TurnDone | Failed) -> TurnDone | Failed:
         usage = replace(end.usage, cost_microusd=0) if self._flat_rate else end.usage
         if isinstance(end, TurnDone):
             return replace(end, usage=usage)
-        return replace(end, usage=usage, message=without_key(end.message, self._program.key))
+        return replace(end, usage=usage, message=redact_key(end.message, self._program.key))

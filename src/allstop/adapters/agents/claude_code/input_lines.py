@@ -1,4 +1,4 @@
-"""The lines that are written to Claude Code."""
+"""Encodes the lines that are written to Claude Code's standard input."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 Json = Mapping[str, Any]
 
 
-def say(text: str, name: str) -> bytes:
-    """A prompt. Its first character must not make it one of the program's own commands.
+def user_message(text: str, message_id: str) -> bytes:
+    """A prompt, kept from being one of Claude Code's own commands by a prefix.
 
-    What becomes of it is told under its name.
+    Claude Code reports under `message_id` whether it took the message up.
     """
     text = text.encode(errors="replace").decode()
     if text.lstrip().startswith("/"):
         text = f"The task:\n{text}"
-    return _line({"type": "user", "uuid": name, "message": {"role": "user", "content": text}})
+    return _line({"type": "user", "uuid": message_id, "message": {"role": "user", "content": text}})
 
 
-def order(request_id: str, subtype: str, more: Json) -> bytes:
+def control_request(request_id: str, subtype: str, more: Json) -> bytes:
     request = {"subtype": subtype, **more}
     return _line({"type": "control_request", "request_id": request_id, "request": request})
 
 
 def interrupt() -> bytes:
-    """What it was told and has not taken up is dropped too, else that would be its next turn."""
+    """Interrupt the turn and drop queued messages, which would start another turn."""
     request = {"subtype": "interrupt", "cancel_queued": True}
     return _line({"type": "control_request", "request_id": "allstop-interrupt", "request": request})
 
 
-def permit(request_id: str, answer: Json) -> bytes:
+def success(request_id: str, answer: Json) -> bytes:
     return _answer({"subtype": "success", "request_id": request_id, "response": answer})
 
 
-def refuse(request_id: str, why: str) -> bytes:
-    """For a request that is not known: never a yes."""
+def error(request_id: str, why: str) -> bytes:
+    """The answer to an unknown request."""
     return _answer({"subtype": "error", "request_id": request_id, "error": why})
 
 

@@ -1,4 +1,4 @@
-"""How Claude Code is started: its arguments and its environment, all of it."""
+"""Builds the launch of Claude Code: its arguments and its whole environment."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.claude_code import tools
-from allstop.adapters.agents.turn_tools import WAIT_MS, is_open
+from allstop.adapters.agents.turn_tools import WAIT_MS, has_turn_tools
 from allstop.ports import Box, Launch, Turn
 
 
-class Leave(StrEnum):
-    """Who answers when it asks whether it may do something."""
+class PermissionMode(StrEnum):
+    """Who answers Claude Code's permission requests."""
 
-    ASK = "ask"  # the watch, whatever it is
-    EDITS = "edits"  # the watch, but files in its workspace are its own to change
-    ALL = "all"  # nobody: the box decides what is possible; only questions reach the watch
+    ASK = "ask"  # the watch answers all
+    EDITS = "edits"  # Claude Code may edit files in its workspace; the watch answers the rest
+    ALL = "all"  # all are allowed within the box; only questions reach the watch
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """Which one, and for whom it works."""
+    """The settings of one Claude Code agent."""
 
     path: str
     key: str
-    login: bool = False  # its home holds one, in place of a key
-    base_url: str | None = None  # None: the vendor's own
-    model: str | None = None  # None: its own choice
-    env: Mapping[str, str] = {}  # wins over what is set here
-    leave: Leave = Leave.ASK
-    ruled: bool = False  # every command is shown to the rules
+    login: bool = False  # its home holds a login instead of a key
+    base_url: str | None = None  # None: Anthropic's
+    model: str | None = None  # None: Claude Code's default
+    env: Mapping[str, str] = {}  # overrides the variables set here
+    permissions: PermissionMode = PermissionMode.ASK
+    ruled: bool = False  # the rules see every command
 
     def __repr__(self) -> str:
         return f"Program({self.path})"
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class TurnThread(Struct, frozen=True, kw_only=True):
     """The conversation of a turn."""
 
-    thread: str
-    resumed: str | None = None  # the one it goes on with, or is a copy of
+    id: str
+    resumed: str | None = None  # the conversation that it resumes or forks
 
     @property
     def is_new(self) -> bool:
-        return self.resumed != self.thread
+        return self.resumed != self.id
 
 
-USUAL_OUTPUT = 32_000
-"""Tokens that it lets one reply have, if nobody says otherwise."""
+DEFAULT_MAX_OUTPUT = 32_000
+"""Claude Code's own limit of tokens per reply."""
 
 RETRIES = 2
-"""Of one call to the model. More are for those who write them down."""
+"""Of one call to the model; the drive makes and records further ones."""
 
 _FIXED = (
     *("-p", "--output-format", "stream-json", "--input-format", "stream-json"),
@@ -61,9 +61,9 @@ _FIXED = (
     *("--setting-sources=", "--strict-mcp-config", "--disable-slash-commands"),
 )
 
-_QUIET = {
-    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1",  # its words are still read
-    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a turn's end is the end of all in it
+_VARIABLES = {
+    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1",  # read CLAUDE.md in added folders
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # so that the turn's end ends everything in it
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
     "DISABLE_AUTOUPDATER": "1",
@@ -73,58 +73,58 @@ _QUIET = {
 }
 
 
-def launch_of(program: Program, turn: Turn, box: Box, opening: Opening) -> Launch:
-    """It keeps its things in its home, which is the box's: never the user's own."""
+def build_launch(program: Program, turn: Turn, box: Box, thread: TurnThread) -> Launch:
+    """The launch of one turn. Claude Code's home is the box's home, never the user's."""
     return Launch(
-        argv=(program.path, *_arguments(program, turn, opening)),
+        argv=(program.path, *_arguments(program, turn, thread)),
         box=box,
         label=turn.run,
         env={
             **box.env,
             **_cap(turn.max_tokens),
-            **_where(program, turn),
+            **_working_directory(program, turn),
             **_environment(program),
         },
     )
 
 
-def _arguments(program: Program, turn: Turn, opening: Opening) -> tuple[str, ...]:
-    words = list(_FIXED)
-    if opening.resumed is not None:
-        words += ("--resume", opening.resumed)
-    if opening.resumed is not None and opening.is_new:
-        words.append("--fork-session")
-    if opening.is_new:
-        words += ("--session-id", opening.thread)
+def _arguments(program: Program, turn: Turn, thread: TurnThread) -> tuple[str, ...]:
+    arguments = list(_FIXED)
+    if thread.resumed is not None:
+        arguments += ("--resume", thread.resumed)
+    if thread.resumed is not None and thread.is_new:
+        arguments.append("--fork-session")
+    if thread.is_new:
+        arguments += ("--session-id", thread.id)
     if turn.place is not None and turn.place.workspace:
-        words += ("--add-dir", ".")
-    words += _manners(program.leave, turn)
+        arguments += ("--add-dir", ".")
+    arguments += _permission_arguments(program.permissions, turn)
     if program.model is not None:
-        words += ("--model", program.model)
-    if is_open(turn):
-        words += tools.arguments()
+        arguments += ("--model", program.model)
+    if has_turn_tools(turn):
+        arguments += tools.arguments()
     talk = turn.prompt.talk
     if talk is not None and talk.reply_schema is not None:
-        words += ("--json-schema", json.dumps(talk.reply_schema))
-    return tuple(words)
+        arguments += ("--json-schema", json.dumps(talk.reply_schema))
+    return tuple(arguments)
 
 
-def _manners(leave: Leave, turn: Turn) -> tuple[str, ...]:
-    """What it asks for. Of its own accord it asks for no command that it takes to be harmless."""
+def _permission_arguments(mode: PermissionMode, turn: Turn) -> tuple[str, ...]:
+    """Arguments that make Claude Code ask: by default it runs harmless commands unasked."""
     if turn.asks_first:
         return ("--settings", json.dumps({"permissions": {"ask": ["Bash"]}}))
-    return ("--permission-mode", "acceptEdits") if leave is Leave.EDITS else ()
+    return ("--permission-mode", "acceptEdits") if mode is PermissionMode.EDITS else ()
 
 
 def _cap(max_tokens: int | None) -> dict[str, str]:
-    """One reply alone can't pass the cap of the turn."""
-    if max_tokens is None or max_tokens >= USUAL_OUTPUT:
+    """Keep a single reply within the turn's token cap."""
+    if max_tokens is None or max_tokens >= DEFAULT_MAX_OUTPUT:
         return {}
     return {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
 
 
-def _where(program: Program, turn: Turn) -> dict[str, str]:
-    """A command is judged by where it runs, so none of them moves those that follow."""
+def _working_directory(program: Program, turn: Turn) -> dict[str, str]:
+    """Keep the working directory fixed, because rules judge a command by where it runs."""
     is_judged = turn.asks_first or program.ruled
     return {"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1"} if is_judged else {}
 
@@ -132,4 +132,4 @@ def _where(program: Program, turn: Turn) -> dict[str, str]:
 def _environment(program: Program) -> dict[str, str]:
     url = {"ANTHROPIC_BASE_URL": program.base_url} if program.base_url else {}
     key = {} if program.login else {"ANTHROPIC_API_KEY": program.key}
-    return {**_QUIET, **url, **key, **program.env}
+    return {**_VARIABLES, **url, **key, **program.env}

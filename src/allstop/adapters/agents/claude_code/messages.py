@@ -1,4 +1,4 @@
-"""The messages that Claude Code writes, as values. What a version adds is ignored."""
+"""The messages that Claude Code writes; unknown types and fields are ignored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Message(Struct, frozen=True, kw_only=True):
 
 
 class Block(_Message, frozen=True):
-    """A part of what was said: text, a tool that is used, or what came of it."""
+    """A part of a message: text, a tool call or a tool's result."""
 
     type: str = ""
     text: str | None = None
@@ -27,7 +27,7 @@ class Block(_Message, frozen=True):
     is_error: bool | None = None
 
 
-class Spoken(_Message, frozen=True):
+class MessageContent(_Message, frozen=True):
     content: str | list[Block] | None = None
 
     @property
@@ -38,15 +38,15 @@ class Spoken(_Message, frozen=True):
 
 
 class Assistant(_Message, frozen=True):
-    message: Spoken
-    parent_tool_use_id: str | None = None  # somebody it has sent says this
-    error: str | None = None  # the words are Claude Code's own, about a failure
+    message: MessageContent
+    parent_tool_use_id: str | None = None  # set if a subagent wrote this
+    error: str | None = None  # set if Claude Code itself reports a failure
     api_error: str | None = None
     api_error_type: str | None = None
 
 
 class User(_Message, frozen=True):
-    message: Spoken
+    message: MessageContent
     parent_tool_use_id: str | None = None
 
 
@@ -66,7 +66,7 @@ class Delta(_Message, frozen=True):
 
 
 class Event(_Message, frozen=True):
-    """As the API sends it while a reply is written."""
+    """An event of the API's stream."""
 
     type: str = ""
     content_block: Block | None = None
@@ -92,7 +92,7 @@ class System(_Message, frozen=True):
 
 
 class ToolProgress(_Message, frozen=True):
-    """A tool is at work for so long now."""
+    """How long a tool has been running."""
 
     tool_name: str = ""
     elapsed_time_seconds: float = 0.0
@@ -106,7 +106,7 @@ class ModelUsage(_Message, frozen=True, rename="camel"):
 
 
 class Result(_Message, frozen=True):
-    """The end of a turn. A failure of the API calls itself a success."""
+    """The end of a turn. After an API failure, its subtype is still "success"."""
 
     subtype: str = ""
     is_error: bool = False
@@ -123,7 +123,7 @@ class Permission(_Message, frozen=True):
     subtype: str = ""
     tool_name: str = ""
     input: dict[str, Any] = {}
-    server_name: str = ""  # of a message for one of our tools
+    server_name: str = ""  # for a message to the turn's tools
     message: Any = None
 
 
@@ -157,7 +157,7 @@ class RateLimitEvent(_Message, frozen=True):
 
 
 class Lifecycle(_Message, frozen=True):
-    """What becomes of something it was told."""
+    """The state of a message that was sent to Claude Code."""
 
     command_uuid: str = ""
     state: str = ""
@@ -175,7 +175,7 @@ class UsageSoFar(_Message, frozen=True):
 
 
 class Unreadable(_Message, frozen=True):
-    """A line that makes no sense."""
+    """A line that is not a valid message."""
 
     line: str
 
@@ -214,32 +214,32 @@ class _Kind(_Message, frozen=True):
     type: str = ""
 
 
-BROKEN = (msgspec.DecodeError, ValueError, RecursionError)
-"""What reading a line that makes no sense can raise."""
+DECODE_ERRORS = (msgspec.DecodeError, ValueError, RecursionError)
+"""The exceptions that decoding an invalid line can raise."""
 
 _kind = msgspec.json.Decoder(_Kind)
 _decoders = {name: msgspec.json.Decoder(type_) for name, type_ in _TYPES.items()}
 
 
 def read(line: bytes) -> Message | None:
-    """The message of a line; None for one of a kind that says nothing to us."""
+    """The message of a line; None for a type that this driver ignores."""
     try:
-        return _decoded(line)
-    except BROKEN:
+        return _decode(line)
+    except DECODE_ERRORS:
         pass
     try:
-        return _decoded(_mended(line))
-    except BROKEN as error:
+        return _decode(_repair(line))
+    except DECODE_ERRORS as error:
         return Unreadable(line=f"{error}: {line[:200].decode(errors='replace')}")
 
 
-def _decoded(line: bytes) -> Message | None:
+def _decode(line: bytes) -> Message | None:
     decoder = _decoders.get(_kind.decode(line).type)
     message: Message | None = decoder.decode(line) if decoder else None
     return message
 
 
-def _mended(line: bytes) -> bytes:
-    """Without bytes that are no UTF-8, and without halves of characters."""
+def _repair(line: bytes) -> bytes:
+    """Replace invalid UTF-8 and lone surrogates."""
     value = json.loads(line.decode(errors="replace"))
     return json.dumps(value, ensure_ascii=False).encode(errors="replace")

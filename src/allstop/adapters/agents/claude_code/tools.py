@@ -1,4 +1,4 @@
-"""Our tools as Claude Code knows them: an MCP server behind its own connection."""
+"""The turn's tools in Claude Code's format: an MCP server on its own connection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 from allstop.adapters.agents.claude_code.messages import Permission
 from allstop.adapters.agents.turn_tools import NAME, SERVER, TOOLS
-from allstop.core.mcp import Call, Message, heard
+from allstop.core.mcp import Message, ToolCall, respond
 
 PREFIX = f"mcp__{NAME}__"
 
@@ -17,6 +17,6 @@ def arguments() -> tuple[str, ...]:
     return ("--mcp-config", json.dumps(servers), "--allowedTools", allowed)
 
 
-def said_to(request: Permission) -> Message | Call:
-    """What is said to one message, or what must be done first; a note gets an empty answer."""
-    return heard(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}
+def read_request(request: Permission) -> Message | ToolCall:
+    """The tool call to run, or the answer; a notification gets an empty answer."""
+    return respond(SERVER, request.message) or {"jsonrpc": "2.0", "result": {}}

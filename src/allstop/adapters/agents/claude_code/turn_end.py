@@ -1,4 +1,4 @@
-"""What the end of a turn means: done, failed or limited, and what it has used."""
+"""Reads the end of a turn: its reply or failure, and its usage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, verdict
+from allstop.adapters.agents.api.error_kinds import Fault, failure_of
 from allstop.adapters.agents.claude_code.messages import (
     Assistant,
     ModelUsage,
@@ -15,17 +15,17 @@ from allstop.adapters.agents.claude_code.messages import (
     Result,
     Session,
 )
-from allstop.adapters.agents.reset_times import Moment
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, Usage
 from allstop.core.text import one_line
 from allstop.programs import Tail
 
 KEPT_BYTES = 128 * 1024
 REASON_CHARS = 1000
-PATIENCE_S = 5.0
-"""Claude Code may wait that long for its provider; a longer wait holds the account."""
+MAX_WAIT_S = 5.0
+"""Claude Code may wait this long for its provider; a longer wait pauses the account."""
 
-_LOST = "No conversation found"
+_NOT_FOUND = "No conversation found"
 
 _ERRORS: Mapping[str, FailureKind] = {
     "authentication_failed": FailureKind.AUTH,
@@ -45,26 +45,26 @@ _SUBTYPES: Mapping[str, FailureKind] = {
 
 
 def usage(result: Result, before: Session) -> Usage:
-    """Of this turn. What a process counts goes on from the conversation's earlier ones."""
+    """The usage of this turn; a process counts from the start of the conversation."""
     then, now = _sums(before.model_usage.values()), _sums(result.model_usage.values())
-    read, cached, said = (max(0, n - t) for n, t in zip(now, then, strict=True))
+    total_input, cached, output = (max(0, n - t) for n, t in zip(now, then, strict=True))
     cost = max(0.0, result.total_cost_usd - before.total_cost_usd)
     return Usage(
-        input=read,
+        input=total_input,
         cached=cached,
-        output=said,
+        output=output,
         cost_microusd=round(cost * 1_000_000),
         model=_most_used(result.model_usage, before.model_usage),
     )
 
 
 def _most_used(now: Mapping[str, ModelUsage], then: Mapping[str, ModelUsage]) -> str:
-    """It has small models for small things."""
+    """The model with the most tokens; Claude Code uses small models for side tasks."""
 
     def used(name: str) -> int:
         before = _sums([then[name]]) if name in then else (0, 0, 0)
-        read, _, said = (n - t for n, t in zip(_sums([now[name]]), before, strict=True))
-        return read + said
+        total_input, _, output = (n - t for n, t in zip(_sums([now[name]]), before, strict=True))
+        return total_input + output
 
     return max(now, key=used, default="")
 
@@ -76,7 +76,7 @@ def _sums(used: Collection[ModelUsage]) -> tuple[int, int, int]:
 
 
 def reply(result: Result) -> str:
-    """What it said last, or the structured reply it was asked for."""
+    """The final message, or the structured reply."""
     if result.structured_output is not None:
         return json.dumps(result.structured_output, ensure_ascii=False)
     kept = Tail(KEPT_BYTES)
@@ -85,57 +85,63 @@ def reply(result: Result) -> str:
 
 
 def is_lost(result: Result) -> bool:
-    """Whether the conversation that was to go on isn't there."""
-    return any(_LOST in error for error in result.errors or ())
+    """Whether Claude Code didn't find the conversation to resume."""
+    return any(_NOT_FOUND in error for error in result.errors or ())
 
 
 def failure(
-    result: Result, told: Assistant | None, limit: RateLimit | None, why: str, at: Moment
+    result: Result,
+    error_message: Assistant | None,
+    limit: RateLimit | None,
+    why: str,
+    at: LocalTime,
 ) -> Failed | None:
-    """Why the turn failed; None if it did not."""
+    """The failure of the turn, or None."""
     if not result.is_error and result.subtype == "success":
         return None
-    words = " ".join(filter(None, (result.result, *(result.errors or ()), why)))
+    text = " ".join(filter(None, (result.result, *(result.errors or ()), why)))
     if result.subtype != "success":
         kind = _SUBTYPES.get(result.subtype, FailureKind.CRASHED)
-        return Failed(kind=kind, message=_shown(words or result.subtype))
+        return Failed(kind=kind, message=_shown(text or result.subtype))
     if result.terminal_reason == "prompt_too_long":
-        return Failed(kind=FailureKind.CONTEXT, message=_shown(words))
-    until = _until(limit, words, at)
-    if until is not None or reset_times.is_used_up(words):
-        return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(words), retry_at=until)
-    codes = (told.api_error_type or "",) if told else ()
+        return Failed(kind=FailureKind.CONTEXT, message=_shown(text))
+    until = _until(limit, text, at)
+    if until is not None or reset_times.says_limit_reached(text):
+        return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(text), retry_at=until)
+    codes = (error_message.api_error_type or "",) if error_message else ()
     status = result.api_error_status or 0
-    by_name = not status or (told is not None and told.error == "billing_error")
-    kind_or_none = _kind(told) if by_name else None
-    return verdict(Fault(message=words, status=status, codes=codes, kind=kind_or_none), at.now)
+    by_name = not status or (error_message is not None and error_message.error == "billing_error")
+    kind_or_none = _kind(error_message) if by_name else None
+    return failure_of(Fault(message=text, status=status, codes=codes, kind=kind_or_none), at.now)
 
 
-def limited(status: int | None, error: object, delay_ms: float, at: Moment) -> Failed | None:
-    """Whether a wait before it tries again is one for the whole account."""
-    if status != 429 or delay_ms <= PATIENCE_S * 1000:
+def account_limit(
+    status: int | None, error: object, delay_ms: float, at: LocalTime
+) -> Failed | None:
+    """The failure if the wait before a retry is long enough to pause the account."""
+    if status != 429 or delay_ms <= MAX_WAIT_S * 1000:
         return None
     until = at.now + timedelta(milliseconds=delay_ms)
-    message = f"the provider wants to be left alone for {delay_ms / 1000:g} s: {error} (HTTP 429)"
+    message = f"the provider asks to wait {delay_ms / 1000:g} s: {error} (HTTP 429)"
     return Failed(kind=FailureKind.RATE_LIMITED, message=message, retry_at=until)
 
 
-def crashed(code: int, last_words: str) -> Failed:
+def crash(code: int, stderr: str) -> Failed:
     how = f"Claude Code ended without a result, with exit code {code}"
-    return Failed(kind=FailureKind.CRASHED, message=f"{how}\n{last_words[-4000:]}".strip())
+    return Failed(kind=FailureKind.CRASHED, message=f"{how}\n{stderr[-4000:]}".strip())
 
 
-def _until(limit: RateLimit | None, words: str, at: Moment) -> datetime | None:
+def _until(limit: RateLimit | None, text: str, at: LocalTime) -> datetime | None:
     if limit is not None and limit.resets_at is not None:
         return datetime.fromtimestamp(limit.resets_at, UTC)
-    return reset_times.reset(words, at)
+    return reset_times.claude_reset(text, at)
 
 
-def _kind(told: Assistant | None) -> FailureKind:
-    if told is None or told.api_error == "connection_failed":
+def _kind(error_message: Assistant | None) -> FailureKind:
+    if error_message is None or error_message.api_error == "connection_failed":
         return FailureKind.NETWORK
-    return _ERRORS.get(told.error or "", FailureKind.NETWORK)
+    return _ERRORS.get(error_message.error or "", FailureKind.NETWORK)
 
 
-def _shown(words: str) -> str:
-    return one_line(words, REASON_CHARS)
+def _shown(text: str) -> str:
+    return one_line(text, REASON_CHARS)

@@ -1,4 +1,4 @@
-"""From the messages of one turn to what happens in it. Knows no process and no clock."""
+"""Folds Claude Code's messages into the events of one turn. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.call_usage import capped
+from allstop.adapters.agents.api.call_usage import capped_turn
 from allstop.adapters.agents.claude_code import items, todo_list, turn_end
 from allstop.adapters.agents.claude_code.messages import (
     Answer,
@@ -32,97 +32,108 @@ from allstop.adapters.agents.claude_code.messages import (
     read,
 )
 from allstop.adapters.agents.claude_code.todo_list import Plan
-from allstop.adapters.agents.output_lines import Line, TooLong
-from allstop.adapters.agents.reset_times import Moment
-from allstop.core.json_stream import MessageWords
+from allstop.adapters.agents.output_lines import Line, OversizedLine
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.core.json_stream import MessageExtractor
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
-TOOLS_AT_MOST = 1000
+MAX_TOOLS = 1000
 MCP = "mcp_message"
 HOOK = "hook_callback"
-_UNHEARD = ("cancelled", "discarded", "refused")
-_NEEDED = (b'"type":"result"', b'"type":"control_request"')
+_REJECTED_STATES = ("cancelled", "discarded", "refused")
+_REQUIRED_TYPES = (b'"type":"result"', b'"type":"control_request"')
 
 
-class Dropped(NamedTuple):
-    """It no longer waits for this answer."""
+class Withdrawn(NamedTuple):
+    """Claude Code doesn't need this answer any more."""
 
     request_id: str
 
 
-class Unknown(NamedTuple):
-    """It asks for something nobody here knows."""
+class UnknownRequest(NamedTuple):
+    """A control request that this driver doesn't know."""
 
     request_id: str
     what: str
 
 
-class TakenUp(NamedTuple):
-    """What it was told under this name is part of the conversation from now on."""
+class Accepted(NamedTuple):
+    """Claude Code took the message up into the conversation."""
 
     name: str
 
 
-class Untold(NamedTuple):
-    """It will not hear what it was told under this name."""
+class Rejected(NamedTuple):
+    """Claude Code dropped the message."""
 
     name: str
 
 
-class GivenUp(NamedTuple):
-    """It would go on, but must not; what it used is not yet known."""
+class Aborted(NamedTuple):
+    """The driver must end the turn early; its final usage is not yet known."""
 
     failed: Failed
 
 
-When: TypeAlias = Callable[[], Moment]
-"""Asked only where it matters: few messages tell of a time."""
+ClockReader: TypeAlias = Callable[[], LocalTime]
+"""Called only if needed: few messages contain a time."""
 
 End: TypeAlias = TurnDone | Failed
-Happening: TypeAlias = (
-    Live | Item | ControlRequest | Dropped | Unknown | Answer | TakenUp | Untold | GivenUp | End
+TurnEvent: TypeAlias = (
+    Live
+    | Item
+    | ControlRequest
+    | Withdrawn
+    | UnknownRequest
+    | Answer
+    | Accepted
+    | Rejected
+    | Aborted
+    | End
 )
 
 
-class Telling:
-    """One turn. `before` is what the conversation had used when it began."""
+class TurnFold:
+    """The state of one turn; `before` is the conversation's usage at its start."""
 
     def __init__(
         self, thread: str, max_tokens: int | None = None, plan: Plan | None = None
     ) -> None:
-        """`plan`: as far as it is known from turns before."""
+        """`plan`: as known from earlier turns."""
         self.before = Session()
-        self.is_lost = False  # the conversation it was to go on with isn't there
-        self.used = Usage()  # as far as that is known
-        self.told: set[str] = set()  # in the middle of the turn, and not yet taken up
+        self.is_lost = False  # Claude Code didn't find the conversation to resume
+        self.used = Usage()  # as far as known
+        self.unconfirmed: set[str] = set()  # messages sent during the turn, not yet accepted
         self._thread = thread
         self._max_tokens = max_tokens
         self._tools: dict[str, Block] = {}
         self._plan = plan or Plan()
-        self._words: MessageWords | None = None
-        self._told: Assistant | None = None
+        self._reply_words: MessageExtractor | None = None
+        self._error_message: Assistant | None = None
         self._limit: RateLimit | None = None
         self._refusal = ""
-        self._nonsense = 0
-        self._early: TurnDone | None = None  # an end, but something it was told is still to come
+        self._unreadable_lines = 0
+        self._provisional_end: TurnDone | None = (
+            None  # an end that counts only if no message is accepted after it
+        )
 
-    def feed(self, line: Line, at: When) -> Iterator[Happening]:
-        if isinstance(line, TooLong):
+    def feed(self, line: Line, at: ClockReader) -> Iterator[TurnEvent]:
+        if isinstance(line, OversizedLine):
             yield from self._too_long(line)
         elif (message := read(line)) is not None:
             yield from self._message(message, at)
 
     def _message(  # noqa: C901 - one case for each kind
-        self, message: Message, at: When
-    ) -> Iterator[Happening]:
+        self, message: Message, at: ClockReader
+    ) -> Iterator[TurnEvent]:
         match message:
             case StreamEvent():
                 yield from self._event(message)
             case Assistant():
-                yield from self._said(message)
+                yield from self._assistant(message)
             case User():
-                yield from self._came(message)
+                yield from self._tool_results(message)
             case System():
                 yield from self._system(message, at)
             case ToolProgress(tool_name=name, elapsed_time_seconds=seconds):
@@ -130,45 +141,45 @@ class Telling:
             case Result():
                 yield from self._result(message, at)
             case Lifecycle(command_uuid=name, state=state):
-                yield from self._became(name, state)
+                yield from self._message_state(name, state)
             case ControlRequest(request_id=id_, request=request):
                 known = request.subtype in ("can_use_tool", MCP, HOOK)
-                yield message if known else Unknown(id_, request.subtype)
+                yield message if known else UnknownRequest(id_, request.subtype)
             case ControlCancel(request_id=id_):
-                yield Dropped(id_)
+                yield Withdrawn(id_)
             case ControlResponse(response=answer):
                 yield answer
             case RateLimitEvent(rate_limit_info=limit):
                 yield from self._rate(limit)
             case Unreadable(line=words):
-                yield from self._makes_no_sense(words)
+                yield from self._unreadable(words)
 
-    def _event(self, message: StreamEvent) -> Iterator[Happening]:
+    def _event(self, message: StreamEvent) -> Iterator[TurnEvent]:
         event = message.event
         self._count(event)
         if self._is_capped(message):
-            yield GivenUp(capped(self.used, self._max_tokens or 0))
+            yield Aborted(capped_turn(self.used, self._max_tokens or 0))
         if message.parent_tool_use_id is not None:
             return
         if event.content_block is not None:
             is_reply = event.content_block.name == items.REPLY_TOOL
-            self._words = MessageWords() if is_reply else None
+            self._reply_words = MessageExtractor() if is_reply else None
         if event.delta is not None:
             yield from self._delta(event.delta)
 
-    def _delta(self, delta: Delta) -> Iterator[Happening]:
-        """Whatever it is, it is a sign of life."""
+    def _delta(self, delta: Delta) -> Iterator[TurnEvent]:
+        """Show every delta, as a sign of life."""
         if delta.text:
             yield Live("text", delta.text)
         elif delta.thinking:
             yield Live("reasoning", delta.thinking)
-        elif delta.partial_json and self._words is None:
+        elif delta.partial_json and self._reply_words is None:
             yield Live("input", delta.partial_json)
-        elif self._words and (shown := self._words.feed(delta.partial_json)):
+        elif self._reply_words and (shown := self._reply_words.feed(delta.partial_json)):
             yield Live("text", shown)
 
     def _count(self, event: Event) -> None:
-        """Each call tells at its end what it used; the result tells it better."""
+        """Add a call's usage, until the result reports it more exactly."""
         if event.type != "message_delta" or (tokens := event.usage) is None:
             return
         cached = tokens.cache_read_input_tokens or 0
@@ -180,51 +191,53 @@ class Telling:
         )
 
     def _is_capped(self, message: StreamEvent) -> bool:
-        """Whether it would call its model again, and must not."""
+        """Whether the turn is at its token cap and would call the model again."""
         event = message.event
         if event.type != "message_delta" or self._max_tokens is None:
             return False
         stops = event.delta is not None and event.delta.stop_reason == "end_turn"
-        is_last = stops and message.parent_tool_use_id is None and not self.told
+        is_last = stops and message.parent_tool_use_id is None and not self.unconfirmed
         return self.used.tokens >= self._max_tokens and not is_last
 
-    def _said(self, message: Assistant) -> Iterator[Happening]:
+    def _assistant(self, message: Assistant) -> Iterator[TurnEvent]:
         if message.error:
-            self._told = message
+            self._error_message = message
             return
         for block in message.message.blocks:
             if block.type == "tool_use":
-                yield from self._uses(block)
+                yield from self._tool_started(block)
             if block.type == "text" and block.text and message.parent_tool_use_id is None:
                 yield items.message(block.text)
 
-    def _uses(self, block: Block) -> Iterator[Happening]:
-        if len(self._tools) < TOOLS_AT_MOST:
+    def _tool_started(self, block: Block) -> Iterator[TurnEvent]:
+        if len(self._tools) < MAX_TOOLS:
             self._tools[block.id] = block
         if block.name != items.REPLY_TOOL:
-            yield Live("status", items.begun(block))
+            yield Live("status", items.describe_call(block))
 
-    def _came(self, message: User) -> Iterator[Happening]:
+    def _tool_results(self, message: User) -> Iterator[TurnEvent]:
         for block in message.message.blocks:
-            used = self._tools.pop(block.tool_use_id, None)
-            if block.type == "tool_result" and used and (item := self._done(used, block)):
+            call = self._tools.pop(block.tool_use_id, None)
+            if block.type == "tool_result" and call and (item := self._tool_item(call, block)):
                 yield item
 
-    def _done(self, used: Block, came: Block) -> Item | None:
-        if used.name in todo_list.TOOLS and not came.is_error:
-            return Item(kind="plan", text=self._plan.take(used, items.words(came.content)))
-        return items.done(used, came)
+    def _tool_item(self, call: Block, result: Block) -> Item | None:
+        if call.name in todo_list.TOOLS and not result.is_error:
+            return Item(
+                kind="plan", text=self._plan.apply(call, items.content_text(result.content))
+            )
+        return items.tool_item(call, result)
 
-    def _system(self, message: System, at: When) -> Iterator[Happening]:
+    def _system(self, message: System, at: ClockReader) -> Iterator[TurnEvent]:
         match message.subtype:
             case "api_retry":
                 delay_ms = message.retry_delay_ms or 0.0
                 status, error = message.error_status, message.error
-                if failed := turn_end.limited(status, error, delay_ms, at()):
-                    yield GivenUp(failed)
+                if failed := turn_end.account_limit(status, error, delay_ms, at()):
+                    yield Aborted(failed)
                 else:
                     why = f"{status or 'no answer'} {error}"
-                    yield items.notice(f"asks again in {delay_ms / 1000:.1f} s: {why}")
+                    yield items.notice(f"Claude Code retries in {delay_ms / 1000:.1f} s: {why}")
             case "task_started" | "task_progress":
                 yield Live("status", message.description or "")
             case "permission_denied":
@@ -239,48 +252,48 @@ class Telling:
             case _:
                 pass
 
-    def _rate(self, limit: RateLimit) -> Iterator[Happening]:
+    def _rate(self, limit: RateLimit) -> Iterator[TurnEvent]:
         if limit.status == "rejected":
             self._limit = limit
         if limit.status not in ("", "allowed"):
             yield items.notice(f"limit {limit.rate_limit_type or ''}: {limit.status}")
 
-    def _result(self, result: Result, at: When) -> Iterator[Happening]:
-        """What it is told too late for what it does, it takes up right after that."""
+    def _result(self, result: Result, at: ClockReader) -> Iterator[TurnEvent]:
+        """A message that arrives after the last call is taken up after this result."""
         end = self._end(result, at)
-        if self.told and isinstance(end, TurnDone):
-            self._early = end
+        if self.unconfirmed and isinstance(end, TurnDone):
+            self._provisional_end = end
         else:
             yield end
 
-    def _became(self, name: str, state: str) -> Iterator[Happening]:
+    def _message_state(self, name: str, state: str) -> Iterator[TurnEvent]:
         if state == "started":
-            self.told.discard(name)
-            self._early = None
-            yield TakenUp(name)
-        elif state in _UNHEARD and name in self.told:
-            self.told.discard(name)
-            yield Untold(name)
-            if self._early is not None and not self.told:
-                yield self._early
+            self.unconfirmed.discard(name)
+            self._provisional_end = None
+            yield Accepted(name)
+        elif state in _REJECTED_STATES and name in self.unconfirmed:
+            self.unconfirmed.discard(name)
+            yield Rejected(name)
+            if self._provisional_end is not None and not self.unconfirmed:
+                yield self._provisional_end
 
-    def _end(self, result: Result, at: When) -> End:
+    def _end(self, result: Result, at: ClockReader) -> End:
         self.used = turn_end.usage(result, self.before)
         self.is_lost = turn_end.is_lost(result)
-        failed = turn_end.failure(result, self._told, self._limit, self._refusal, at())
+        failed = turn_end.failure(result, self._error_message, self._limit, self._refusal, at())
         if failed is not None:
             return replace(failed, usage=self.used)
         return TurnDone(text=turn_end.reply(result), thread=self._thread, usage=self.used)
 
-    def _too_long(self, line: TooLong) -> Iterator[Happening]:
-        """Whether it matters can still be seen: what others wrote stands there escaped."""
-        told = f"a line of {line.size:,} bytes was thrown away"
-        if any(mark in line.head or mark in line.tail for mark in _NEEDED):
-            yield Failed(kind=FailureKind.CRASHED, message=told, usage=self.used)
+    def _too_long(self, line: OversizedLine) -> Iterator[TurnEvent]:
+        """Fail if the line was a required message; quoted text is escaped, so it can't match."""
+        message = f"a line of {line.size:,} bytes was too long to read"
+        if any(mark in line.head or mark in line.tail for mark in _REQUIRED_TYPES):
+            yield Failed(kind=FailureKind.CRASHED, message=message, usage=self.used)
         else:
-            yield items.notice(told)
+            yield items.notice(message)
 
-    def _makes_no_sense(self, words: str) -> Iterator[Happening]:
-        self._nonsense += 1
-        if self._nonsense <= 10:
-            yield items.notice(f"a line that makes no sense: {words}")
+    def _unreadable(self, words: str) -> Iterator[TurnEvent]:
+        self._unreadable_lines += 1
+        if self._unreadable_lines <= 10:
+            yield items.notice(f"unreadable line: {words}")

@@ -1,4 +1,4 @@
-"""An agent that is codex, behind its app-server."""
+"""The codex agent: takes turns through codex's app-server."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.call_usage import capped
-from allstop.adapters.agents.api.error_kinds import without_key
-from allstop.adapters.agents.api.token_prices import Tariff
+from allstop.adapters.agents.api.call_usage import capped_turn
+from allstop.adapters.agents.api.error_kinds import redact_key
+from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.agents.codex.app_server import AppServer
-from allstop.adapters.agents.codex.error_kinds import failed
-from allstop.adapters.agents.codex.launch import Approvals, Setup, launch_of
+from allstop.adapters.agents.codex.error_kinds import failure_of_turn
+from allstop.adapters.agents.codex.launch import Approvals, Setup, build_launch
 from allstop.adapters.agents.codex.shared_server import SharedServer
 from allstop.adapters.agents.codex.turn import Conversation, Params
 from allstop.adapters.agents.codex.turn_fold import Ended
-from allstop.adapters.agents.launch_failure import unstarted
-from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
+from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import (
     Abilities,
@@ -35,7 +35,7 @@ IN_USE = "already has an active writer"
 
 
 class CodexAgent:
-    """With a workspace each turn has a server of its own; without, all share one."""
+    """Starts an app-server per turn in a workspace; turns without a workspace share one."""
 
     abilities = Abilities(
         resume=True,
@@ -58,23 +58,23 @@ class CodexAgent:
         name: str,
         launcher: Launcher,
         clock: Clock,
-        tariff: Callable[[str], Tariff] | None = None,
+        price_of: Callable[[str], TokenPrice] | None = None,
     ) -> None:
-        """`tariff`: what a model costs, by its name; which one it is, codex tells."""
+        """`price_of`: the price of a model by its name, which codex reports."""
         self._setup = setup
         self._launcher = launcher
         self._clock = clock
-        self._tariff = tariff
+        self._price_of = price_of
         self._shared = SharedServer(
-            launcher, launch_of(setup, None, f"agent-{name}"), setup.answer_within_s
+            launcher, build_launch(setup, None, f"agent-{name}"), setup.answer_within_s
         )
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         try:
-            async with self._server(turn) as server, server.pumped() as group:
-                return await self._talk(server, turn, watch, group)
+            async with self._server(turn) as server, server.reading() as group:
+                return await self._converse(server, turn, watch, group)
         except (LaunchError, UnsafeError) as error:
-            return unstarted(error)
+            return failed_launch(error)
 
     async def close(self) -> None:
         await self._shared.close()
@@ -82,44 +82,46 @@ class CodexAgent:
     @asynccontextmanager
     async def _server(self, turn: Turn) -> AsyncIterator[AppServer]:
         if turn.place is None:
-            async with self._shared.lent() as server:
+            async with self._shared.borrow() as server:
                 yield server
             return
-        launch = launch_of(self._setup, turn.place, turn.run)
+        launch = build_launch(self._setup, turn.place, turn.run)
         async with self._launcher.launch(launch) as child:
             yield AppServer(child, self._setup.answer_within_s)
 
-    async def _talk(
+    async def _converse(
         self, server: AppServer, turn: Turn, watch: Watch, group: TaskGroup
     ) -> TurnDone | Failed:
-        is_free = self._setup.ruled and self._launcher.isolation.boxed and not turn.asks_first
-        conversation = Conversation(server, turn, watch, is_free=is_free)
+        is_unrestricted = (
+            self._setup.ruled and self._launcher.isolation.boxed and not turn.asks_first
+        )
+        conversation = Conversation(server, turn, watch, is_unrestricted=is_unrestricted)
         try:
-            await server.greet()
+            await server.initialize()
             await conversation.open(self._policy(turn))
-            ended = await conversation.take(group)
-        except GoneError as error:
+            ended = await conversation.run(group)
+        except PeerGoneError as error:
             result = Failed(kind=FailureKind.CRASHED, message=error.message)
-        except SilentError as error:
+        except NoAnswerError as error:
             server.give_up(error.message)
             result = Failed(kind=FailureKind.STALLED, message=error.message)
-        except RefusedError as error:
+        except RequestFailedError as error:
             in_use = IN_USE in error.message
             kind = FailureKind.NETWORK if in_use else FailureKind.BAD_REQUEST
             result = Failed(kind=kind, message=error.message)
         else:
-            await self._leave(conversation, server, turn)
+            await self._clean_up(conversation, server, turn)
             return self._result(conversation, ended, server)
         return replace(result, usage=self._usage(conversation))
 
-    async def _leave(self, conversation: Conversation, server: AppServer, turn: Turn) -> None:
-        """Nothing that the turn started goes on after it."""
+    async def _clean_up(self, conversation: Conversation, server: AppServer, turn: Turn) -> None:
+        """End everything that the turn started."""
         if turn.place is not None:
-            await server.say_goodbye()
+            await server.close()
             return
         try:
-            await conversation.clean()
-        except (RefusedError, GoneError, SilentError) as error:
+            await conversation.end_commands()
+        except (RequestFailedError, PeerGoneError, NoAnswerError) as error:
             server.give_up(error.message)
 
     def _result(
@@ -131,37 +133,37 @@ class CodexAgent:
                 text=conversation.fold.text,
                 thread=conversation.thread,
                 usage=usage,
-                signals=conversation.desk.signals,
+                signals=conversation.tools.signals,
             )
         if ended.status == "interrupted" and conversation.is_capped:
-            return capped(usage, conversation.max_tokens)
+            return capped_turn(usage, conversation.max_tokens)
         if ended.status == "interrupted":
-            message = "codex interrupted the turn by itself"
+            message = "codex interrupted the turn on its own"
             return Failed(kind=FailureKind.CRASHED, message=message, usage=usage)
-        why = failed(ended.error, server.limits, self._clock.now())
-        return replace(why, message=without_key(why.message, self._setup.key), usage=usage)
+        failure = failure_of_turn(ended.error, server.limits, self._clock.now())
+        return replace(failure, message=redact_key(failure.message, self._setup.key), usage=usage)
 
     def _policy(self, turn: Turn) -> Params:
-        """Our box is the sandbox; where there is none, codex's own must do."""
+        """The policy of the conversation; codex's own sandbox is used only without a box."""
         boxed = self._launcher.isolation.boxed
-        own = "workspace-write" if turn.place else "read-only"
+        own_sandbox = "workspace-write" if turn.place else "read-only"
         asks_first = turn.asks_first or self._setup.ruled
         asks = Approvals.UNTRUSTED if asks_first else self._setup.approvals
         policy: Params = {
             "approvalPolicy": asks.value,
             "approvalsReviewer": "user",
-            "sandbox": "danger-full-access" if boxed else own,
+            "sandbox": "danger-full-access" if boxed else own_sandbox,
             "modelProvider": self._setup.provider,
         }
         return {**policy, "model": self._setup.model} if self._setup.model else policy
 
     def _usage(self, conversation: Conversation) -> Usage:
-        spent, model = conversation.fold.spent, conversation.opened.model
-        tariff = self._tariff(model) if self._tariff else None
+        used, model = conversation.fold.used, conversation.opened.model
+        price = self._price_of(model) if self._price_of else None
         return Usage(
-            input=spent.input,
-            cached=spent.cached,
-            output=spent.output,
-            cost_microusd=tariff.microusd(spent, self._clock.now()) if tariff else 0,
-            model=model if spent.input else "",
+            input=used.input,
+            cached=used.cached,
+            output=used.output,
+            cost_microusd=price.microusd(used, self._clock.now()) if price else 0,
+            model=model if used.input else "",
         )

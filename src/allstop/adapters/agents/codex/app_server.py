@@ -1,4 +1,4 @@
-"""One running app-server: requests and their answers, and who is told of what it notes."""
+"""A running codex app-server: sends requests and passes notifications to conversations."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from allstop.adapters.agents.codex import messages
-from allstop.adapters.agents.codex.turn_fold import END, LIMITS, NOWHERE, USAGE
-from allstop.adapters.agents.output_lines import GATHER_S, GATHERED_BYTES, Lines, LineTooLongError
+from allstop.adapters.agents.codex.turn_fold import END, LIMITS, NO_LOCATION, USAGE
+from allstop.adapters.agents.output_lines import (
+    BATCH_BYTES,
+    BATCH_S,
+    LineSplitter,
+    LineTooLongError,
+)
 from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded, read
-from allstop.adapters.agents.rpc_peer import GoneError, Peer, SilentError
+from allstop.adapters.agents.rpc_peer import NoAnswerError, Peer, PeerGoneError
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 
@@ -31,42 +36,42 @@ UNWANTED = (
     "thread/started",
     "thread/status/changed",
 )
-"""What these tell is nothing to us; a server that does not know how to leave them out tells them."""
+"""Notifications to leave out; servers that don't know the option send them anyway."""
 
-Ear = Callable[[Message | None, messages.Where], bool]
-"""Hears what is noted in one conversation, None when nothing more will come; whether it counts."""
+Listener = Callable[[Message | None, messages.Location], bool]
+"""Gets the messages of one conversation, then None at the end; returns whether it used one."""
 
 
 class AppServer:
-    """Nothing is read but while somebody is in `pumped`; any number may be, in any order."""
+    """Reads messages only while at least one caller is in `reading`; several may be at once."""
 
     def __init__(self, child: Child, answer_within_s: float) -> None:
         self._child = child
         self._answer_within_s = answer_within_s
-        self._lines = Lines()
-        self._last_words = Tail(4096)
-        self._ears: dict[str, Ear] = {}
+        self._lines = LineSplitter()
+        self._stderr = Tail(4096)
+        self._listeners: dict[str, Listener] = {}
         self._sending = anyio.Lock(fast_acquire=True)
-        self._pumping = anyio.Lock(fast_acquire=True)
-        self._greeting = anyio.Lock(fast_acquire=True)
-        self._greeted = False
-        self._is_idle_talk = False  # all that was read last: nobody waits for it
+        self._reading = anyio.Lock(fast_acquire=True)
+        self._initializing = anyio.Lock(fast_acquire=True)
+        self._is_initialized = False
+        self._is_unawaited = False  # nothing waits for the last data that was read
         self.limits: messages.RateLimits | None = None
-        self.threads: dict[str, messages.Opened] = {}  # those it has open
-        self.totals: dict[str, messages.Tokens] = {}  # what each has used, as it was last told
+        self.threads: dict[str, messages.OpenThread] = {}  # open in this server
+        self.totals: dict[str, messages.Tokens] = {}  # tokens per conversation, as last reported
         self.peer = Peer(self._send)
 
     @property
     def gone(self) -> str:
-        """Why it is, if it is."""
+        """Why the server can't be used any more, or "" if it can."""
         return self.peer.gone
 
     @asynccontextmanager
-    async def pumped(self) -> AsyncIterator[TaskGroup]:
-        """While this is open, answers and notes arrive. What is started in it ends with it."""
+    async def reading(self) -> AsyncIterator[TaskGroup]:
+        """Read messages while the block runs; tasks started in the group end with it."""
         failure: Exception | None = None
         async with anyio.create_task_group() as group:
-            group.start_soon(self._pump, group)
+            group.start_soon(self._read, group)
             try:
                 yield group
             except Exception as error:  # noqa: BLE001 - raised below, not in a group of one
@@ -75,116 +80,116 @@ class AppServer:
         if failure is not None:
             raise failure
 
-    async def greet(self) -> None:
-        """Say hello, once."""
-        if self._greeted:
+    async def initialize(self) -> None:
+        """Send `initialize` once."""
+        if self._is_initialized:
             return
-        async with self._greeting:
-            if not self._greeted:
+        async with self._initializing:
+            if not self._is_initialized:
                 client = {"name": "allstop", "title": "Allstop", "version": "1"}
-                abilities = {"experimentalApi": True, "optOutNotificationMethods": UNWANTED}
-                hello = {"clientInfo": client, "capabilities": abilities}
-                await self.request("initialize", hello)
+                capabilities = {"experimentalApi": True, "optOutNotificationMethods": UNWANTED}
+                params = {"clientInfo": client, "capabilities": capabilities}
+                await self.request("initialize", params)
                 await self.peer.note("initialized")
-                self._greeted = True
+                self._is_initialized = True
 
     async def request(
         self, method: str, params: dict[str, object], within_s: float | None = None
     ) -> Raw:
         """
         Raises:
-            RefusedError: the answer is an error.
-            GoneError: the server ended before it answered.
-            SilentError: there is no answer in time.
+            RequestFailedError: the answer is an error.
+            PeerGoneError: the server ended before it answered.
+            NoAnswerError: the server didn't answer in time.
         """
         within_s = within_s or self._answer_within_s
         with anyio.move_on_after(within_s):
             return await self.peer.request(method, params)
         if self.gone:
-            raise GoneError(self.gone)
-        raise SilentError(f"codex did not answer {method} within {within_s:g} s")
+            raise PeerGoneError(self.gone)
+        raise NoAnswerError(f"codex did not answer {method} within {within_s:g} s")
 
     @contextmanager
-    def heard_by(self, thread: str, ear: Ear) -> Iterator[None]:
-        """While this is open, what is noted in that conversation is told."""
-        self._ears[thread] = ear
+    def listening(self, thread: str, listener: Listener) -> Iterator[None]:
+        """Pass the messages of a conversation to the listener while the block runs."""
+        self._listeners[thread] = listener
         try:
             if self.gone:
-                ear(None, NOWHERE)
+                listener(None, NO_LOCATION)
             yield
         finally:
-            del self._ears[thread]
+            del self._listeners[thread]
 
-    async def say_goodbye(self) -> None:
-        """Let it end by itself, so that it can put down its records."""
+    async def close(self) -> None:
+        """Close its input and let it end by itself, so that it can save its records."""
         with anyio.move_on_after(CLOSE_WITHIN_S):
             await self._child.close_input()
             await self._child.wait()
 
     def give_up(self, why: str) -> None:
-        """It is of no more use; whoever holds it ends it."""
+        """Mark it as unusable; its owner ends the process."""
         self._lose(why)
 
     async def _send(self, line: bytes) -> None:
-        """All of it: half a line would spoil it for everybody."""
+        """Send a whole line: half a line would corrupt the stream for every conversation."""
         with anyio.move_on_after(SEND_WITHIN_S, shield=True) as scope:
             async with self._sending:
                 await self._child.send(line)
         if scope.cancelled_caught:
-            self._lose("codex no longer reads what it is sent")
+            self._lose("codex does not read its input")
 
-    async def _pump(self, refusals: TaskGroup) -> None:
-        async with self._pumping:
+    async def _read(self, group: TaskGroup) -> None:
+        async with self._reading:
             while not self.gone:
                 try:
                     chunk = await self._child.receive()
                     code = None if chunk else (await self._child.wait()).code
                 except (OSError, ValueError, anyio.ClosedResourceError):
-                    self._lose("codex was ended")  # by whoever else holds it
+                    self._lose("codex was ended")  # by its owner
                     break
                 if chunk is None:
                     self._lose(f"codex ended with code {code}")
                 elif chunk.stream is Stream.ERR:
-                    self._last_words.add(chunk.data)
+                    self._stderr.add(chunk.data)
                 else:
-                    for foreign in self._take(chunk.data):
-                        refusals.start_soon(self.peer.refuse, *foreign)
-                    if self._is_idle_talk and len(chunk.data) < GATHERED_BYTES:
-                        await anyio.sleep(GATHER_S)
+                    for unknown in self._take(chunk.data):
+                        group.start_soon(self.peer.refuse, *unknown)
+                    if self._is_unawaited and len(chunk.data) < BATCH_BYTES:
+                        await anyio.sleep(BATCH_S)
 
     def _take(self, data: bytes) -> Iterator[tuple[RequestId, str]]:
-        """Tell everybody; what nobody is there to answer is left over."""
-        self._is_idle_talk = True
+        """Pass on the messages; yield the requests that no conversation answers."""
+        self._is_unawaited = True
         try:
-            for line in self._lines.whole(data):
+            for line in self._lines.feed_strict(data):
                 message = read(line)
                 if message is None:
                     continue
                 if message.id is not None or message.method == END:
-                    self._is_idle_talk = False
-                if not self._told(message) and message.id is not None:
+                    self._is_unawaited = False
+                if not self._dispatch(message) and message.id is not None:
                     yield message.id, message.method
         except LineTooLongError as error:
             self._lose(f"codex: {error.message}")
 
-    def _told(self, message: Message) -> bool:
+    def _dispatch(self, message: Message) -> bool:
         if not message.method:
             self.peer.answered(message)
             return True
         if message.method == LIMITS:
             note = decoded(message.params, messages.LimitsNote)
             self.limits = note.rate_limits if note else self.limits
-            if len(self._ears) == 1:  # of several it would be a sign of life of none
-                next(iter(self._ears.values()))(message, NOWHERE)
+            if len(self._listeners) == 1:  # with several, it is no sign of life of any of them
+                next(iter(self._listeners.values()))(message, NO_LOCATION)
             return True
-        where = decoded(message.params, messages.Where) or NOWHERE
+        where = decoded(message.params, messages.Location) or NO_LOCATION
         if message.method == USAGE:
             usage = decoded(message.params, messages.UsageNote) or messages.UsageNote()
             self.totals[where.thread_id] = usage.token_usage.total
-        ear = self._ears.get(where.thread_id)
-        return ear is not None and ear(message, where)
+        listener = self._listeners.get(where.thread_id)
+        return listener is not None and listener(message, where)
 
     def _lose(self, why: str) -> None:
-        self.peer.lose(f"{why}\n{self._last_words.text().strip()}".strip())
-        for ear in tuple(self._ears.values()):
-            ear(None, NOWHERE)
+        self.peer.lose(f"{why}\n{self._stderr.text().strip()}".strip())
+        for listener in tuple(self._listeners.values()):
+            listener(None, NO_LOCATION)

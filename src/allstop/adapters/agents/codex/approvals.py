@@ -1,4 +1,4 @@
-"""What an app-server asks of people, and how it is answered."""
+"""Translates codex's approval requests into asks, and the answers back."""
 
 from __future__ import annotations
 
@@ -6,52 +6,56 @@ import shlex
 
 import msgspec
 
-from allstop.adapters.agents.codex.items import changes
+from allstop.adapters.agents.codex.items import show_changes
 from allstop.adapters.agents.codex.messages import Approval, FileChange, Question, ThreadItem
-from allstop.adapters.agents.codex.shell_wrapper import argv_of, line_of
-from allstop.adapters.agents.codex.turn_fold import Asked
+from allstop.adapters.agents.codex.shell_wrapper import unwrap, unwrap_argv
+from allstop.adapters.agents.codex.turn_fold import ServerRequest
 from allstop.adapters.agents.rpc_messages import decoded
 from allstop.core import asks
-from allstop.core.asks import Answer, Ask, Leave, Option
-from allstop.core.text import ending, one_line
+from allstop.core.asks import Answer, Ask, Option, Permission
+from allstop.core.text import last_chars, one_line
 
 QUESTION = "item/tool/requestUserInput"
 
 ASK_CHARS = 16_000
 LABEL_CHARS = 200
-MOST_OPTIONS = 20
-ALONE = "Decide for yourself, carefully, and say what you decided."
+MAX_OPTIONS = 20
+NO_ANSWER = "Decide for yourself, carefully, and say what you decided."
 
-_DECISIONS = {Leave.ALLOW: "accept", Leave.SESSION: "acceptForSession", Leave.DENY: "decline"}
+_DECISIONS = {
+    Permission.ALLOW: "accept",
+    Permission.SESSION: "acceptForSession",
+    Permission.DENY: "decline",
+}
 
 
-def ask_of(asked: Asked, begun: ThreadItem | None, cwd: str) -> Ask | None:
-    """The question for people; None where this driver can't put it to anybody.
+def read_ask(request: ServerRequest, started: ThreadItem | None, cwd: str) -> Ask | None:
+    """The ask for a person; None if this driver doesn't support the request.
 
-    `cwd` is where the conversation is at home.
+    `cwd` is the folder of the conversation.
     """
-    approval = decoded(asked.params, Approval)
+    approval = decoded(request.params, Approval)
     if approval is None:
         return None
     name = approval.approval_id or approval.item_id
-    match asked.method:
+    match request.method:
         case "item/commandExecution/requestApproval":
             return _command(name, approval, cwd)
         case "item/fileChange/requestApproval":
-            return _edit(name, approval, begun.changes if begun else ())
+            return _edit(name, approval, started.changes if started else ())
         case "item/tool/requestUserInput":
             return _question(name, approval.questions)
         case _:
             return None
 
 
-def answer_to(asked: Asked, answer: Answer) -> dict[str, object]:
-    if asked.method != QUESTION:
+def write_answer(request: ServerRequest, answer: Answer) -> dict[str, object]:
+    if request.method != QUESTION:
         return {"decision": _DECISIONS[answer.leave]}
-    questions = msgspec.json.decode(asked.params, type=Approval).questions
-    told = answer.to(len(questions), ALONE)
-    pairs = zip(questions, told, strict=True)
-    return {"answers": {question.id: {"answers": [words]} for question, words in pairs}}
+    questions = msgspec.json.decode(request.params, type=Approval).questions
+    texts = answer.answers_to(len(questions), NO_ANSWER)
+    pairs = zip(questions, texts, strict=True)
+    return {"answers": {question.id: {"answers": [text]} for question, text in pairs}}
 
 
 def _command(name: str, approval: Approval, cwd: str) -> Ask:
@@ -59,36 +63,40 @@ def _command(name: str, approval: Approval, cwd: str) -> Ask:
     widens = approval.network_approval_context or approval.additional_permissions
     is_plain = approval.kind == "command" and 0 < len(command) <= ASK_CHARS
     if widens or not is_plain:
-        # no rule for a command covers more than the command, and none sees but a part of it
-        more = f"it wants more than it has: {widens or approval.kind}"
+        # a rule for commands covers neither extra permissions nor a part of a command
+        more = f"codex requests more permissions: {widens or approval.kind}"
         return Ask(id=name, kind="question", text=_text(command, more, approval.reason))
     if approval.cwd and approval.cwd != cwd:
-        line = f"cd {shlex.quote(approval.cwd)} && {line_of(command)}"
+        line = f"cd {shlex.quote(approval.cwd)} && {unwrap(command)}"
         return Ask(id=name, kind="command", text=line)
-    return Ask(id=name, kind="command", argv=argv_of(command), text=line_of(command))
+    return Ask(id=name, kind="command", argv=unwrap_argv(command), text=unwrap(command))
 
 
 def _edit(name: str, approval: Approval, changed: tuple[FileChange, ...]) -> Ask:
     root = approval.grant_root
     if root or not changed:
-        more = f"it wants to write in {root}" if root else "it wants to change files"
-        return Ask(id=name, kind="question", text=_text(more, approval.reason, changes(changed)))
+        more = f"codex requests to write in {root}" if root else "codex requests to change files"
+        return Ask(
+            id=name, kind="question", text=_text(more, approval.reason, show_changes(changed))
+        )
     paths = tuple(change.path for change in changed)
-    return Ask(id=name, kind="edit", paths=paths, text=_text(changes(changed), approval.reason))
+    return Ask(
+        id=name, kind="edit", paths=paths, text=_text(show_changes(changed), approval.reason)
+    )
 
 
 def _question(name: str, questions: tuple[Question, ...]) -> Ask:
     text = _text(*(question.question for question in questions))
-    return Ask(id=name, kind="question", text=text, questions=tuple(map(_put, questions)))
+    return Ask(id=name, kind="question", text=text, questions=tuple(map(_question_of, questions)))
 
 
-def _put(question: Question) -> asks.Question:
+def _question_of(question: Question) -> asks.Question:
     options = tuple(
         Option(label=one_line(option.label, LABEL_CHARS), text=_text(option.description))
-        for option in (question.options or ())[:MOST_OPTIONS]
+        for option in (question.options or ())[:MAX_OPTIONS]
     )
     return asks.Question(text=_text(question.question), options=options)
 
 
 def _text(*parts: str | None) -> str:
-    return ending("\n".join(filter(None, parts)), ASK_CHARS)
+    return last_chars("\n".join(filter(None, parts)), ASK_CHARS)

@@ -1,20 +1,20 @@
-"""Finished items in the words of the record."""
+"""Converts codex's finished items to items of the journal."""
 
 from __future__ import annotations
 
 from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
-from allstop.adapters.agents.codex.shell_wrapper import line_of
+from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.codex.tools import PREFIX
 from allstop.core.moves import Item
-from allstop.core.text import ending
+from allstop.core.text import last_chars
 
 ITEM_CHARS = 16_000
 
 _MARKS = {"completed": "x", "inProgress": ">"}
 
 
-def item_of(item: ThreadItem) -> Item | None:
-    """None for what is only an echo of the prompt, or nothing that people would miss."""
+def to_item(item: ThreadItem) -> Item | None:
+    """The journal's item; None for an echo of the prompt and other irrelevant types."""
     match item.type:
         case "agentMessage":
             kind, text = "message", item.text or ""
@@ -23,7 +23,7 @@ def item_of(item: ThreadItem) -> Item | None:
         case "commandExecution":
             kind, text = "command", _command(item)
         case "fileChange":
-            kind, text = "file", f"{changes(item.changes)}\n[{item.status}]"
+            kind, text = "file", f"{show_changes(item.changes)}\n[{item.status}]"
         case "plan":
             kind, text = "plan", item.text or ""
         case "mcpToolCall" | "dynamicToolCall":
@@ -34,20 +34,20 @@ def item_of(item: ThreadItem) -> Item | None:
             kind, text = "review", item.review or ""
         case _:
             return None
-    return Item(kind=kind, text=ending(text, ITEM_CHARS)) if text.strip() else None
+    return Item(kind=kind, text=last_chars(text, ITEM_CHARS)) if text.strip() else None
 
 
-def plan_of(plan: Plan) -> Item:
+def plan_item(plan: Plan) -> Item:
     lines = (f"[{_MARKS.get(step.status, ' ')}] {step.step}" for step in plan.plan)
-    return Item(kind="plan", text=ending("\n".join(lines), ITEM_CHARS))
+    return Item(kind="plan", text=last_chars("\n".join(lines), ITEM_CHARS))
 
 
-def changes(changed: tuple[FileChange, ...]) -> str:
-    return "\n".join(f"{change.path}\n{change.diff}".rstrip() for change in changed)
+def show_changes(file_changes: tuple[FileChange, ...]) -> str:
+    return "\n".join(f"{change.path}\n{change.diff}".rstrip() for change in file_changes)
 
 
 def _tool(item: ThreadItem) -> str:
-    """What is said by a tool of ours is an item already."""
+    """The tool's name; "" for the turn's own tools, which record items themselves."""
     if item.type == "dynamicToolCall" and (item.tool or "").startswith(PREFIX):
         return ""
     return ".".join(filter(None, (item.server, item.tool)))
@@ -59,7 +59,7 @@ def _command(item: ThreadItem) -> str:
         filter(
             None,
             (
-                f"$ {line_of(item.command or '')}",
+                f"$ {unwrap(item.command or '')}",
                 (item.aggregated_output or "").rstrip(),
                 f"[{how}]",
             ),

@@ -1,6 +1,6 @@
-"""How codex is started: its settings as arguments, its environment, what it must be able to read.
+"""Builds the launch of codex: its settings as arguments, its environment, its readable folders.
 
-Nothing is written into its home: that is the agent's, and the host never writes where an agent can.
+It writes nothing into codex's home, because the host never writes where an agent can.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ VENDOR_URL = "https://api.openai.com/v1"
 VENDOR = "openai"
 PROVIDER = "allstop"
 
-OFF = (
+DISABLED_FEATURES = (
     "apps",
     "plugins",
-    "remote_plugin",  # these look for the network when it starts, and when it ends
+    "remote_plugin",  # these use the network at start and exit
     "daemon_auto_start",
-    "goals",  # it would take turns nobody asked for
-    "multi_agent",  # … in conversations nobody watches
-    "unbounded_connection_retries",  # retries are decided where they are recorded
+    "goals",  # takes turns on its own
+    "multi_agent",  # works in conversations that nothing watches
+    "unbounded_connection_retries",  # the drive decides about retries and records them
 )
 
 
 class Approvals(StrEnum):
-    """Which commands it asks about. In a box the first asks about hardly any, the second about all."""
+    """Which commands codex asks about; in a box, hardly any, all, or none."""
 
     ON_REQUEST = "on-request"
     UNTRUSTED = "untrusted"
@@ -41,19 +41,19 @@ class Approvals(StrEnum):
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What one agent is started with."""
+    """The settings of one codex agent."""
 
-    program: str  # its whole path
-    room: Box  # for conversations without a workspace; its home is for all, where there is a login
+    program: str  # absolute path
+    fallback_box: Box  # for turns without a workspace; with a login, all turns use its home
     model: str | None = None
     base_url: str | None = None
     key: str = ""
-    key_name: str = ""  # the variable it is from
-    login: bool = False  # its home holds one, in place of a key
+    key_name: str = ""  # the environment variable that holds the key
+    login: bool = False  # its home holds a login instead of a key
     approvals: Approvals = Approvals.ON_REQUEST
-    ruled: bool = False  # every command is shown to the rules
-    retries: int = 2  # of a broken connection, within a turn
-    answer_within_s: float = 60.0  # a request; a turn may take as long as it is given
+    ruled: bool = False  # the rules see every command
+    retries: int = 2  # after a broken connection, within a turn
+    answer_within_s: float = 60.0  # for a request; the drive limits the turn
     env: Mapping[str, str] = {}
 
     @property
@@ -64,11 +64,11 @@ class Setup(Struct, frozen=True, kw_only=True):
         return f"Setup({self.program})"
 
 
-def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
-    box = place or setup.room
+def build_launch(setup: Setup, turn_box: Box | None, label: str) -> Launch:
+    box = turn_box or setup.fallback_box
     if setup.login:
-        box = replace(box, home=setup.room.home)
-    box = replace(box, read=tuple(dict.fromkeys((*box.read, *beside(setup.program)))))
+        box = replace(box, home=setup.fallback_box.home)
+    box = replace(box, read=tuple(dict.fromkeys((*box.read, *package_folder(setup.program)))))
     return Launch(
         argv=(setup.program, "app-server", *arguments(setup)),
         box=box,
@@ -78,7 +78,7 @@ def launch_of(setup: Setup, place: Box | None, label: str) -> Launch:
 
 
 def environment(setup: Setup) -> dict[str, str]:
-    """`CODEX_HOME` is not among them: it is `.codex` in the home, never the user's own.
+    """The variables of codex, without `CODEX_HOME`: it is `.codex` in the home of the box.
 
     Codex refuses a home within the temporary folder; the launcher gives it one elsewhere.
     """
@@ -90,18 +90,18 @@ def arguments(setup: Setup) -> tuple[str, ...]:
     return tuple(word for setting in _settings(setup) for word in ("-c", setting))
 
 
-def beside(program: str) -> tuple[str, ...]:
-    """The folder of the package that a program belongs to: it starts others that are in it."""
+def package_folder(program: str) -> tuple[str, ...]:
+    """The folder of codex's package, because codex starts other programs in it."""
     try:
-        about = os.stat(program)  # noqa: PTH116 - asked for each turn, and it hardly ever changes
+        about = os.stat(program)  # noqa: PTH116 - faster, and called in each turn
     except OSError:
         return ()
-    return _beside(program, about.st_dev, about.st_ino, about.st_ctime_ns)
+    return _package_folder(program, about.st_dev, about.st_ino, about.st_ctime_ns)
 
 
 @lru_cache(maxsize=16)
-def _beside(program: str, device: int, inode: int, changed_ns: int) -> tuple[str, ...]:
-    """The numbers say which file it was: another one is looked at anew."""
+def _package_folder(program: str, device: int, inode: int, changed_ns: int) -> tuple[str, ...]:
+    """The numbers identify the file, so that a replaced program is read again."""
     folder = Path(program).resolve().parent.parent
     return (str(folder),) if (folder / "codex-package.json").is_file() else ()
 
@@ -112,9 +112,9 @@ def _settings(setup: Setup) -> Iterator[str]:
     yield "check_for_update_on_startup=false"
     yield "suppress_unstable_features_warning=true"
     yield "analytics.enabled=false"
-    yield "tools.update_plan.enabled=true"  # else there is no plan to show
+    yield "tools.update_plan.enabled=true"  # else codex reports no plan
     yield "features.default_mode_request_user_input=true"
-    yield from (f"features.{feature}=false" for feature in OFF)
+    yield from (f"features.{feature}=false" for feature in DISABLED_FEATURES)
     if setup.key_name:
         yield f"shell_environment_policy.exclude=[{_quoted(setup.key_name)}]"
     yield f"model_provider={_quoted(setup.provider)}"

@@ -1,4 +1,4 @@
-"""What an app-server says, as far as it is looked at; everything else in it is passed over."""
+"""The messages of codex's app-server; only the fields that this driver reads."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from msgspec import Struct
 from allstop.adapters.agents.rpc_messages import RequestId
 
 
-class _Told(Struct, frozen=True, rename="camel"):
+class _Message(Struct, frozen=True, rename="camel"):
     pass
 
 
-class Named(_Told, frozen=True):
+class ThreadOrTurn(_Message, frozen=True):
     id: str = ""
 
 
-class TurnName(_Told, frozen=True):
+class TurnName(_Message, frozen=True):
     id: str = ""
-    root_turn_id: str | None = None  # of a review: the turn that it is part of
+    root_turn_id: str | None = None  # for a review: the turn that contains it
 
 
-class Where(_Told, frozen=True):
-    """Which conversation, and which turn of it, something belongs to."""
+class Location(_Message, frozen=True):
+    """The conversation, turn and item that a message belongs to."""
 
     thread_id: str = ""
     turn_id: str = ""
@@ -31,13 +31,13 @@ class Where(_Told, frozen=True):
     turn: TurnName = TurnName()
 
 
-class FileChange(_Told, frozen=True):
+class FileChange(_Message, frozen=True):
     path: str = ""
     diff: str = ""
 
 
-class ThreadItem(_Told, frozen=True):
-    """Something said or done, of any type."""
+class ThreadItem(_Message, frozen=True):
+    """An item of a conversation, of any type."""
 
     type: str = ""
     id: str = ""
@@ -54,99 +54,99 @@ class ThreadItem(_Told, frozen=True):
     query: str | None = None
 
 
-class ItemNote(_Told, frozen=True):
+class ItemNote(_Message, frozen=True):
     item: ThreadItem
 
 
-class Delta(_Told, frozen=True):
+class Delta(_Message, frozen=True):
     delta: str = ""
 
 
-class PlanStep(_Told, frozen=True):
+class PlanStep(_Message, frozen=True):
     step: str = ""
     status: str = ""
 
 
-class Plan(_Told, frozen=True):
+class Plan(_Message, frozen=True):
     plan: tuple[PlanStep, ...] = ()
 
 
-class Diff(_Told, frozen=True):
+class Diff(_Message, frozen=True):
     diff: str = ""
 
 
-class Tokens(_Told, frozen=True):
-    input_tokens: int = 0  # the cached ones among them
+class Tokens(_Message, frozen=True):
+    input_tokens: int = 0  # includes the cached ones
     cached_input_tokens: int = 0
     cache_write_input_tokens: int = 0
     output_tokens: int = 0
 
 
-class TokenUsage(_Told, frozen=True):
-    last: Tokens = Tokens()  # of one call of the model
-    total: Tokens = Tokens()  # of all in this conversation
+class TokenUsage(_Message, frozen=True):
+    last: Tokens = Tokens()  # one call of the model
+    total: Tokens = Tokens()  # all calls in this conversation
 
 
-class UsageNote(_Told, frozen=True):
+class UsageNote(_Message, frozen=True):
     token_usage: TokenUsage = TokenUsage()
 
 
-class Warned(_Told, frozen=True):
+class WarningNote(_Message, frozen=True):
     message: str = ""
 
 
-class TurnError(_Told, frozen=True):
+class TurnError(_Message, frozen=True):
     message: str = ""
     codex_error_info: Any = None
     additional_details: str | None = None
 
 
-class ErrorNote(_Told, frozen=True):
+class ErrorNote(_Message, frozen=True):
     error: TurnError = TurnError()
     will_retry: bool = False
 
 
-class EndedTurn(_Told, frozen=True):
+class EndedTurn(_Message, frozen=True):
     status: str = ""
     error: TurnError | None = None
 
 
-class TurnEnd(_Told, frozen=True):
+class TurnEnd(_Message, frozen=True):
     turn: EndedTurn
 
 
-class Window(_Told, frozen=True):
+class Window(_Message, frozen=True):
     used_percent: float = 0
     resets_at: int | None = None
     window_duration_mins: int | None = None
 
 
-class RateLimits(_Told, frozen=True):
+class RateLimits(_Message, frozen=True):
     primary: Window | None = None
     secondary: Window | None = None
 
 
-class LimitsNote(_Told, frozen=True):
+class LimitsNote(_Message, frozen=True):
     rate_limits: RateLimits = RateLimits()
 
 
-class Resolved(_Told, frozen=True):
+class Resolved(_Message, frozen=True):
     request_id: RequestId = 0
 
 
-class Option(_Told, frozen=True):
+class Option(_Message, frozen=True):
     label: str = ""
     description: str = ""
 
 
-class Question(_Told, frozen=True):
+class Question(_Message, frozen=True):
     id: str = ""
     question: str = ""
     options: tuple[Option, ...] | None = None
 
 
-class Approval(_Told, frozen=True):
-    """What is asked with any of the requests that people can answer."""
+class Approval(_Message, frozen=True):
+    """The parameters of all requests that people can answer."""
 
     item_id: str = ""
     approval_id: str | None = None
@@ -160,16 +160,16 @@ class Approval(_Told, frozen=True):
     questions: tuple[Question, ...] = ()
 
 
-class ToolCall(_Told, frozen=True):
+class ToolCall(_Message, frozen=True):
     tool: str = ""
     arguments: Any = None
 
 
-class Opened(_Told, frozen=True):
-    thread: Named = Named()
+class OpenThread(_Message, frozen=True):
+    thread: ThreadOrTurn = ThreadOrTurn()
     cwd: str = ""
     model: str = ""
 
 
-class Started(_Told, frozen=True):
-    turn: Named
+class StartedTurn(_Message, frozen=True):
+    turn: ThreadOrTurn

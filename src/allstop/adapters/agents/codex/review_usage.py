@@ -1,25 +1,25 @@
-"""What a review has used, by estimate: of its calls of the model codex tells nothing."""
+"""Estimates the tokens of a review, because codex doesn't report them."""
 
 from __future__ import annotations
 
-from allstop.adapters.agents.api.call_usage import Spent
-from allstop.core.context_window import CHARS_A_TOKEN, estimate
+from allstop.adapters.agents.api.call_usage import TokenCounts
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item
 
 FRONT_CHARS = 22_000
-"""What codex 0.163 puts in front of a review's instructions, tools included."""
+"""The length of codex 0.163's own prompt and tools before a review's instructions."""
 
 CALLS = frozenset({"command", "file", "tool", "search"})
-"""Items after which the model is called again, with all that came before."""
+"""Item kinds after which codex calls the model again, with the whole context."""
 
 
-class Guess:
+class ReviewUsage:
     def __init__(self, instructions: str) -> None:
         self._context = FRONT_CHARS + len(instructions)
         self._read = self._context
         self._written = 0
 
-    def heard(self, item: Item) -> None:
+    def add(self, item: Item) -> None:
         if item.kind in CALLS:
             self._context += len(item.text)
             self._read += self._context
@@ -27,7 +27,8 @@ class Guess:
             self._written += len(item.text)
 
     @property
-    def spent(self) -> Spent:
-        return Spent(
-            input=estimate(self._read, CHARS_A_TOKEN), output=estimate(self._written, CHARS_A_TOKEN)
+    def counts(self) -> TokenCounts:
+        return TokenCounts(
+            input=estimate(self._read, CHARS_PER_TOKEN),
+            output=estimate(self._written, CHARS_PER_TOKEN),
         )

@@ -1,4 +1,4 @@
-"""The app-server that all conversations without a workspace share."""
+"""The codex app-server that all conversations without a workspace share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import anyio
 from allstop.adapters.agents.codex.app_server import AppServer
 from allstop.ports import Launch, Launcher
 
-THREADS_AT_MOST = 200
-"""Each keeps some megabytes; a server that has had so many is replaced when it is idle."""
+MAX_THREADS = 200
+"""Each thread keeps some megabytes; a server with this many is replaced when idle."""
 
 
 class SharedServer:
-    """Started when it is first wanted, and again after it has died."""
+    """Starts the server on first use, and again after it has died."""
 
     def __init__(self, launcher: Launcher, launch: Launch, answer_within_s: float) -> None:
         self._launcher = launcher
@@ -27,7 +27,7 @@ class SharedServer:
         self._users = 0
 
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[AppServer]:
+    async def borrow(self) -> AsyncIterator[AppServer]:
         server = await self._ready()
         self._users += 1
         try:
@@ -39,7 +39,7 @@ class SharedServer:
                     await self.close()
 
     async def close(self) -> None:
-        """End it, with all it has started."""
+        """End the server and everything it has started."""
         running, self._running = self._running, AsyncExitStack()
         self._server = None
         await running.aclose()
@@ -47,12 +47,12 @@ class SharedServer:
     async def _ready(self) -> AppServer:
         async with self._changing:
             server = self._server
-            if server is not None and (server.gone or self._is_worn(server)):
+            if server is not None and (server.gone or self._is_overused(server)):
                 await self.close()
             if self._server is None:
                 child = await self._running.enter_async_context(self._launcher.launch(self._launch))
                 self._server = AppServer(child, self._answer_within_s)
             return self._server
 
-    def _is_worn(self, server: AppServer) -> bool:
-        return not self._users and len(server.threads) >= THREADS_AT_MOST
+    def _is_overused(self, server: AppServer) -> bool:
+        return not self._users and len(server.threads) >= MAX_THREADS

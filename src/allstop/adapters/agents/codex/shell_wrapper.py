@@ -1,4 +1,4 @@
-"""The commands codex runs, out of the shell that it puts around each."""
+"""Unwraps codex's commands from the shell call around each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shlex
 
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh")
 _LITERAL = re.compile(r"[\w@%+=:,./ '\"-]*")
-"""A command in which a shell would find nothing to do but to cut it into words."""
+"""A command that a shell would only split into words."""
 
 
-def line_of(command: str) -> str:
-    """The line, out of the shell that codex puts around it."""
+def unwrap(command: str) -> str:
+    """The command line without the shell call around it."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -20,9 +20,9 @@ def line_of(command: str) -> str:
     return words[2] if is_wrapped else command
 
 
-def argv_of(command: str) -> tuple[str, ...]:
-    """Its words. A line with more in it than words stays what it is: a shell's argument."""
-    line = line_of(command)
+def unwrap_argv(command: str) -> tuple[str, ...]:
+    """The words of the line, or of the whole shell call if the line needs a shell."""
+    line = unwrap(command)
     try:
         words = shlex.split(line) if _LITERAL.fullmatch(line) else []
         if words and "=" not in words[0]:

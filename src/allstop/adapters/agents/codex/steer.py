@@ -1,4 +1,4 @@
-"""Telling codex what people say while it is at work."""
+"""Sends people's messages to codex during a turn."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
+from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.ports import Watch
 
 SETTLE_WITHIN_S = 5.0
-"""How long the end of a turn waits for the answer to what was told just before it."""
+"""How long the end of a turn waits for codex to accept the last message."""
 
 
 class Steering:
-    """One after the other, until something is not taken: what was said first is heard first."""
+    """Sends messages in order, and stops after the first that codex doesn't accept."""
 
-    def __init__(self, watch: Watch, tell: Callable[[str], Awaitable[None]]) -> None:
-        """`tell` raises what a request raises when it is not taken."""
+    def __init__(self, watch: Watch, send: Callable[[str], Awaitable[None]]) -> None:
+        """`send` raises the error of its request if codex doesn't accept the message."""
         self._watch = watch
-        self._tell = tell
-        self._telling = anyio.Lock(fast_acquire=True)
+        self._send = send
+        self._sending = anyio.Lock(fast_acquire=True)
         self._is_over = False
 
     def end(self) -> None:
-        """Nothing is begun any more."""
+        """Send no further message."""
         self._is_over = True
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         while True:
-            words = await self._watch.words()
+            text = await self._watch.words()
             if self._is_over:
                 return
-            async with self._telling:
+            async with self._sending:
                 try:
-                    await self._tell(words)
-                except (RefusedError, GoneError, SilentError):
-                    return  # it is in the next prompt
+                    await self._send(text)
+                except (RequestFailedError, PeerGoneError, NoAnswerError):
+                    return  # the next prompt contains it
                 await self._watch.reached()
 
     async def settle(self) -> None:
-        """What was taken is written before the end is."""
-        if self._telling.locked():
+        """Wait until an accepted message is recorded, before the turn's end is."""
+        if self._sending.locked():
             with anyio.move_on_after(SETTLE_WITHIN_S):
-                await self._telling.acquire()
+                await self._sending.acquire()

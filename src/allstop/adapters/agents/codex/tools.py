@@ -1,9 +1,9 @@
-"""Our tools as codex knows them: functions that its server asks us to carry out."""
+"""The turn's tools in codex's format: dynamic tools that codex asks its client to run."""
 
 from __future__ import annotations
 
 from allstop.adapters.agents.codex.messages import ToolCall
-from allstop.adapters.agents.turn_tools import NAME, TOOLS, Told
+from allstop.adapters.agents.turn_tools import NAME, TOOLS, ToolResult
 
 CALL = "item/tool/call"
 PREFIX = f"{NAME}_"
@@ -13,14 +13,14 @@ def dynamic_tools() -> list[dict[str, object]]:
     return [{"type": "function", **tool, "name": PREFIX + name} for name, tool in TOOLS.items()]
 
 
-def tool_of(call: ToolCall) -> str | None:
-    """Its name among ours; None where it isn't one of them."""
+def tool_name(call: ToolCall) -> str | None:
+    """The name of the turn's tool; None for any other tool."""
     name = call.tool.removeprefix(PREFIX)
     return name if call.tool.startswith(PREFIX) and name in TOOLS else None
 
 
-def answer_of(told: Told) -> dict[str, object]:
+def write_result(result: ToolResult) -> dict[str, object]:
     return {
-        "contentItems": [{"type": "inputText", "text": told.text}],
-        "success": not told.is_error,
+        "contentItems": [{"type": "inputText", "text": result.text}],
+        "success": not result.is_error,
     }

@@ -1,4 +1,4 @@
-"""One turn in one conversation with an app-server, from its start to its end."""
+"""Runs one turn of a conversation in codex's app-server."""
 
 from __future__ import annotations
 
@@ -14,248 +14,257 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.codex import messages
 from allstop.adapters.agents.codex.app_server import AppServer
-from allstop.adapters.agents.codex.approvals import answer_to, ask_of
-from allstop.adapters.agents.codex.review_usage import Guess
+from allstop.adapters.agents.codex.approvals import read_ask, write_answer
+from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.steer import Steering
-from allstop.adapters.agents.codex.tools import CALL, answer_of, dynamic_tools, tool_of
-from allstop.adapters.agents.codex.turn_fold import BEGIN, Asked, Capped, Ended, Fold, Saw
+from allstop.adapters.agents.codex.tools import CALL, dynamic_tools, tool_name, write_result
+from allstop.adapters.agents.codex.turn_fold import (
+    BEGIN,
+    CapReached,
+    Ended,
+    NewItem,
+    ServerRequest,
+    TurnFold,
+)
 from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
-from allstop.adapters.agents.rpc_peer import GoneError, RefusedError, SilentError
-from allstop.adapters.agents.turn_tools import Desk, is_open
+from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
+from allstop.adapters.agents.turn_tools import TurnTools, has_turn_tools
 from allstop.core.moves import Item
 from allstop.core.prompt import Prompt
 from allstop.ports import Live, Turn, Watch
 
 STOP_WITHIN_S = 1.0
-CLEAN_WITHIN_S = 5.0
-LOST = "no rollout found"
-BEGINS_AGAIN = "its conversation was not there: it begins again"
+END_COMMANDS_WITHIN_S = 5.0
+THREAD_NOT_FOUND = "no rollout found"
+STARTED_OVER = "codex did not find the conversation and started a new one"
 
 Params = dict[str, object]
-Slow: TypeAlias = Saw | Asked | Capped | Ended
+QueuedStep: TypeAlias = NewItem | ServerRequest | CapReached | Ended
 T = TypeVar("T")
 
 
 class Conversation:
-    """What is noted is taken in at once; only what takes time to tell waits its turn."""
+    """Folds messages as they arrive, and queues the steps that have to wait for the watch."""
 
     def __init__(
-        self, server: AppServer, turn: Turn, watch: Watch, *, is_free: bool = False
+        self, server: AppServer, turn: Turn, watch: Watch, *, is_unrestricted: bool = False
     ) -> None:
-        """`is_free`: it asks only so that the rules see what it does."""
+        """`is_unrestricted`: codex asks only so that the rules see its commands."""
         self._review = turn.prompt.review if turn.place is not None else ""
-        self.fold = Fold(Guess(self._review) if self._review else None)
-        self.desk = Desk(watch)
+        self.fold = TurnFold(ReviewUsage(self._review) if self._review else None)
+        self.tools = TurnTools(watch)
         self.thread = turn.thread or ""
-        self.opened = messages.Opened()
+        self.opened = messages.OpenThread()
         self.max_tokens = turn.max_tokens or 0
         self.is_capped = False
         self._server = server
         self._turn = turn
         self._watch = watch
-        self._steps: deque[Slow] = deque()
-        self._stirred = anyio.Event()
+        self._steps: deque[QueuedStep] = deque()
+        self._changed = anyio.Event()
         self._asking: tuple[RequestId, anyio.CancelScope] | None = None
-        self._has_begun = False
-        self._is_free = is_free
+        self._is_started = False
+        self._is_unrestricted = is_unrestricted
 
     async def open(self, policy: Params) -> None:
-        """Begin it, go on with it, or with a copy of it.
+        """Start, resume or fork the conversation.
 
         Raises:
-            RefusedError, GoneError, SilentError: there is none.
+            RequestFailedError, PeerGoneError, NoAnswerError: codex opened none.
         """
         thread = self._turn.thread
         try:
-            self.opened = await self._opened(policy)
-        except RefusedError as error:
-            if thread is None or LOST not in error.message:
+            self.opened = await self._open_thread(policy)
+        except RequestFailedError as error:
+            if thread is None or THREAD_NOT_FOUND not in error.message:
                 raise
-            # it died before anything was said in it, or somebody has removed it
-            await self._watch.saw(Item(kind="notice", text=BEGINS_AGAIN))
+            # codex died before the first message, or the conversation was removed
+            await self._watch.saw(Item(kind="notice", text=STARTED_OVER))
             self.opened = await self._new(policy)
         self.thread = self.opened.thread.id
         if not self.thread:
-            raise RefusedError("codex did not say how it calls the conversation")
+            raise RequestFailedError("codex did not name the conversation")
         self._server.threads[self.thread] = self.opened
         if self.thread != thread:
             await self._watch.opened(self.thread)
 
-    async def _opened(self, policy: Params) -> messages.Opened:
+    async def _open_thread(self, policy: Params) -> messages.OpenThread:
         thread = self._turn.thread
         if thread is None:
             return await self._new(policy)
         params = {"threadId": thread, "excludeTurns": True, **policy}
         if self._turn.fork:
-            return await self._request("thread/fork", params, messages.Opened)
+            return await self._request("thread/fork", params, messages.OpenThread)
         if thread in self._server.threads:
             return self._server.threads[thread]
-        return await self._request("thread/resume", params, messages.Opened)
+        return await self._request("thread/resume", params, messages.OpenThread)
 
-    async def _new(self, policy: Params) -> messages.Opened:
-        tools = {"dynamicTools": dynamic_tools()} if is_open(self._turn) else {}
-        return await self._request("thread/start", {**policy, **tools}, messages.Opened)
+    async def _new(self, policy: Params) -> messages.OpenThread:
+        tools = {"dynamicTools": dynamic_tools()} if has_turn_tools(self._turn) else {}
+        return await self._request("thread/start", {**policy, **tools}, messages.OpenThread)
 
-    async def take(self, group: TaskGroup) -> Ended:
-        """What people say meanwhile is told in the group.
+    async def run(self, group: TaskGroup) -> Ended:
+        """Run the turn to its end; people's messages are sent from the group.
 
         Raises:
-            RefusedError, GoneError, SilentError: it never came to its end.
+            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
         """
-        with self._server.heard_by(self.thread, self._hear):
+        with self._server.listening(self.thread, self._receive):
             try:
                 await self._begin()
                 steering = Steering(self._watch, self._steer)
-                group.start_soon(steering.go_on)
+                group.start_soon(steering.run)
                 try:
                     ended = await self._follow()
                 finally:
                     steering.end()
                 await steering.settle()
                 return ended
-            except (RefusedError, GoneError, SilentError):
+            except (RequestFailedError, PeerGoneError, NoAnswerError):
                 raise
-            except BaseException:  # cancelled, or nobody can be told any more
+            except BaseException:  # cancelled, or the watch failed
                 await self._stop()
                 raise
 
-    async def clean(self, within_s: float = CLEAN_WITHIN_S) -> None:
-        """End the commands it left running: they outlive a turn, and an interrupt too.
+    async def end_commands(self, within_s: float = END_COMMANDS_WITHIN_S) -> None:
+        """End the commands that codex left running: they outlive a turn and an interrupt.
 
         Raises:
-            RefusedError, GoneError, SilentError: nobody knows whether they have ended.
+            RequestFailedError, PeerGoneError, NoAnswerError: the commands may still run.
         """
         params: Params = {"threadId": self.thread}
         await self._server.request("thread/backgroundTerminals/clean", params, within_s)
 
     async def _begin(self) -> None:
         method, params = _review(self._review) if self._review else _turn(self._turn.prompt)
-        self._has_begun = True
+        self._is_started = True
         self.fold.total = self._server.totals.get(self.thread, self.fold.total)
-        started = await self._request(method, {"threadId": self.thread, **params}, messages.Started)
+        started = await self._request(
+            method, {"threadId": self.thread, **params}, messages.StartedTurn
+        )
         self.fold.turn = self.fold.turn or started.turn.id
 
     async def _steer(self, words: str) -> None:
         """
         Raises:
-            RefusedError, GoneError, SilentError: nobody knows that it has heard it.
+            RequestFailedError, PeerGoneError, NoAnswerError: codex may not have got it.
         """
         params: Params = {
             "threadId": self.thread,
             "expectedTurnId": self.fold.active or self.fold.turn,
             "input": _text(words),
         }
-        # it may be frozen before it answers; the end of the turn does not wait for long
+        # without a timeout: the end of the turn limits the wait
         await self._server.peer.request("turn/steer", params)
 
     async def _follow(self) -> Ended:
         while True:
             match await self._next():
-                case Saw(item):
+                case NewItem(item):
                     await self._watch.saw(item)
-                case Asked() as asked:
-                    await self._ask(asked)
-                case Capped():
+                case ServerRequest() as request:
+                    await self._ask(request)
+                case CapReached():
                     return await self._cap()
                 case Ended() as ended:
                     return ended
 
     async def _cap(self) -> Ended:
-        """End it here; what it had still to tell is told."""
+        """Stop the turn at its token cap, and record the items that are still queued."""
         await self._stop()
         for step in self._steps:
-            if isinstance(step, Saw):
+            if isinstance(step, NewItem):
                 await self._watch.saw(step.item)
         return self.fold.ended or Ended("interrupted", None)
 
-    async def _next(self) -> Slow:
+    async def _next(self) -> QueuedStep:
         while not self._steps:
             if self._server.gone:
-                raise GoneError(self._server.gone)
-            await self._stirred.wait()
+                raise PeerGoneError(self._server.gone)
+            await self._changed.wait()
         return self._steps.popleft()
 
-    async def _ask(self, asked: Asked) -> None:
-        """Whoever is asked is let go when the answer is no longer wanted."""
-        if asked.method == CALL:
-            await self._use(asked)
+    async def _ask(self, request: ServerRequest) -> None:
+        """Ask a person, until codex withdraws the request."""
+        if request.method == CALL:
+            await self._call_tool(request)
             return
-        where = decoded(asked.params, messages.Where) or messages.Where()
-        ask = ask_of(asked, self.fold.begun(where.item_id), self.opened.cwd)
+        where = decoded(request.params, messages.Location) or messages.Location()
+        ask = read_ask(request, self.fold.started_item(where.item_id), self.opened.cwd)
         if ask is None:
-            await self._server.peer.refuse(asked.id, asked.method)
+            await self._server.peer.refuse(request.id, request.method)
             return
-        if self._is_free and ask.kind != "question":
+        if self._is_unrestricted and ask.kind != "question":
             ask = replace(ask, within=True)
-        with self._wanted(asked.id) as scope:
+        with self._pending(request.id) as scope:
             answer = await self._watch.ask(ask)
         if not scope.cancelled_caught:
-            await self._server.peer.answer(asked.id, answer_to(asked, answer))
+            await self._server.peer.answer(request.id, write_answer(request, answer))
 
-    async def _use(self, asked: Asked) -> None:
-        """A tool of ours."""
-        call = decoded(asked.params, messages.ToolCall) or messages.ToolCall()
-        name = tool_of(call)
+    async def _call_tool(self, request: ServerRequest) -> None:
+        """Run one of the turn's tools."""
+        call = decoded(request.params, messages.ToolCall) or messages.ToolCall()
+        name = tool_name(call)
         if name is None:
-            await self._server.peer.refuse(asked.id, asked.method)
+            await self._server.peer.refuse(request.id, request.method)
             return
-        with self._wanted(asked.id) as scope:
-            done = await self.desk.call(name, call.arguments)
+        with self._pending(request.id) as scope:
+            done = await self.tools.call(name, call.arguments)
         if not scope.cancelled_caught:
-            await self._server.peer.answer(asked.id, answer_of(done))
+            await self._server.peer.answer(request.id, write_result(done))
 
     @contextmanager
-    def _wanted(self, request: RequestId) -> Iterator[anyio.CancelScope]:
+    def _pending(self, request: RequestId) -> Iterator[anyio.CancelScope]:
         with anyio.CancelScope() as scope:
             self._asking = (request, scope)
-            self._let_go()
+            self._withdraw()
             yield scope
         self._asking = None
 
-    def _hear(self, message: Message | None, where: messages.Where) -> bool:
-        steps = self.fold.take(message, where) if message else ()
+    def _receive(self, message: Message | None, where: messages.Location) -> bool:
+        steps = self.fold.add(message, where) if message else ()
         for step in steps:
             if isinstance(step, Live):
                 self._watch.live(step)
             else:
                 self._steps.append(step)
-        if not self.is_capped and 0 < self.max_tokens <= self.fold.used:
+        if not self.is_capped and 0 < self.max_tokens <= self.fold.tokens:
             self.is_capped = True
-            self._steps.append(Capped())
-        self._let_go()
+            self._steps.append(CapReached())
+        self._withdraw()
         if self._steps or message is None or message.method == BEGIN:
-            self._stirred.set()
-            self._stirred = anyio.Event()
+            self._changed.set()
+            self._changed = anyio.Event()
         return bool(steps)
 
-    def _let_go(self) -> None:
+    def _withdraw(self) -> None:
         if self._asking is not None:
             request, scope = self._asking
             if self.fold.ended or self._server.gone or request in self.fold.resolved:
                 scope.cancel()
 
     async def _stop(self) -> None:
-        """End the turn and its commands; whoever can't is ended together with its server."""
+        """End the turn and its commands; if codex can't, give up the server."""
         stopped = False
-        if self._has_begun and not self._server.gone:
+        if self._is_started and not self._server.gone:
             with anyio.move_on_after(STOP_WITHIN_S, shield=True):
-                async with self._server.pumped():
+                async with self._server.reading():
                     stopped = await self._interrupted()
-        if not stopped and self._has_begun:
-            self._server.give_up("codex did not stop when it was told to")
+        if not stopped and self._is_started:
+            self._server.give_up("codex did not stop the turn in time")
 
     async def _interrupted(self) -> bool:
         try:
             while not (self.fold.turn or self._server.gone):
-                await self._stirred.wait()
+                await self._changed.wait()
             turn = self.fold.active or self.fold.turn
             params: Params = {"threadId": self.thread, "turnId": turn}
             if not self.fold.ended:
                 await self._server.request("turn/interrupt", params, STOP_WITHIN_S)
-            await self.clean(STOP_WITHIN_S)
+            await self.end_commands(STOP_WITHIN_S)
             while not (self.fold.ended or self._server.gone):
-                await self._stirred.wait()
-        except (RefusedError, GoneError, SilentError):
+                await self._changed.wait()
+        except (RequestFailedError, PeerGoneError, NoAnswerError):
             return False
         return True
 
@@ -264,7 +273,7 @@ class Conversation:
         try:
             return msgspec.json.decode(result, type=kind)
         except msgspec.DecodeError as error:
-            raise RefusedError(f"{method}: an answer that can't be read: {error}") from error
+            raise RequestFailedError(f"{method}: unreadable answer: {error}") from error
 
 
 def _turn(prompt: Prompt) -> tuple[str, Params]:
@@ -275,15 +284,15 @@ def _turn(prompt: Prompt) -> tuple[str, Params]:
 
 
 def _review(instructions: str) -> tuple[str, Params]:
-    """By codex's own means: with fresh eyes, and what it finds is said in the conversation."""
-    target = {"type": "custom", "instructions": _spoken(instructions)}
+    """Codex's own review, whose findings become part of the conversation."""
+    target = {"type": "custom", "instructions": _encodable(instructions)}
     return "review/start", {"target": target, "delivery": "inline"}
 
 
 def _text(words: str) -> list[Params]:
-    return [{"type": "text", "text": _spoken(words)}]
+    return [{"type": "text", "text": _encodable(words)}]
 
 
-def _spoken(text: str) -> str:
-    """Without what no line of JSON could carry."""
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which JSON can't carry."""
     return text.encode(errors="replace").decode()

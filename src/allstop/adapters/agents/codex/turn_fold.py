@@ -1,4 +1,4 @@
-"""From what an app-server notes to what happened in one turn. Pure: no I/O, no clock."""
+"""Folds codex's notifications into the steps of one turn. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from allstop.adapters.agents.api.call_usage import Spent, counted
+from allstop.adapters.agents.api.call_usage import TokenCounts, as_count
 from allstop.adapters.agents.codex import messages
-from allstop.adapters.agents.codex.items import item_of, plan_of
-from allstop.adapters.agents.codex.review_usage import Guess
-from allstop.adapters.agents.codex.shell_wrapper import line_of
+from allstop.adapters.agents.codex.items import plan_item, to_item
+from allstop.adapters.agents.codex.review_usage import ReviewUsage
+from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
 from allstop.core.moves import Item
-from allstop.core.text import ending, one_line
+from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
 
 TEXT_CHARS = 128 * 1024
 DIFF_CHARS = 64 * 1024
-MOST_STRANGE = 20
+MAX_UNKNOWN = 20
 USAGE = "thread/tokenUsage/updated"
 BEGIN = "turn/started"
 END = "turn/completed"
 LIMITS = "account/rateLimits/updated"
 COMPACTED = "thread/compacted"
 COMPACTION = Item(kind="compaction", text="the conversation was compacted")
-NOWHERE = messages.Where()
+NO_LOCATION = messages.Location()
 
 
-class Saw(NamedTuple):
+class NewItem(NamedTuple):
     item: Item
 
 
-class Asked(NamedTuple):
-    """The server wants an answer."""
+class ServerRequest(NamedTuple):
+    """A request of the server that needs an answer."""
 
     id: RequestId
     method: str
     params: Raw
 
 
-class Capped(NamedTuple):
-    """It has used all the tokens it may."""
+class CapReached(NamedTuple):
+    """The turn has used all of its tokens."""
 
 
 class Ended(NamedTuple):
@@ -52,34 +52,34 @@ class Ended(NamedTuple):
     error: messages.TurnError | None
 
 
-Step: TypeAlias = Live | Saw | Asked | Capped | Ended
+Step: TypeAlias = Live | NewItem | ServerRequest | CapReached | Ended
 
 _LIVE = {
     "item/agentMessage/delta": "text",
     "item/reasoning/summaryTextDelta": "reasoning",
     "item/commandExecution/outputDelta": "output",
 }
-_OF_NO_USE = ("account/", "mcpServer/", "remoteControl/", "skills/", "thread/", BEGIN)
-"""What these tell is known, and nothing to us."""
+_IGNORED = ("account/", "mcpServer/", "remoteControl/", "skills/", "thread/", BEGIN)
+"""Known notifications that this driver doesn't need."""
 
 
-class Fold:
-    """One turn of one conversation. What belongs to another turn is passed over."""
+class TurnFold:
+    """The state of one turn; messages of other turns are ignored."""
 
-    def __init__(self, guess: Guess | None = None) -> None:
-        """`guess`: for a turn of which nobody tells what it uses."""
-        self._guess = guess
-        self.total = messages.Tokens()  # of the conversation, as it was last told
-        self.turn = ""  # its name, once it has one
-        self.active = ""  # … and that of what runs in it, which is another in a review
+    def __init__(self, review_usage: ReviewUsage | None = None) -> None:
+        """`review_usage`: estimates the tokens of a turn that codex doesn't report."""
+        self._review_usage = review_usage
+        self.total = messages.Tokens()  # tokens of the conversation, as last reported
+        self.turn = ""  # its id, once known
+        self.active = ""  # the id of the running turn, which differs in a review
         self.text = ""
-        self.spent = Spent()
+        self.used = TokenCounts()
         self.error: messages.TurnError | None = None
         self.ended: Ended | None = None
         self.resolved: set[RequestId] = set()
-        self._begun: dict[str, messages.ThreadItem] = {}
-        self._strange: set[str] = set()
-        self._compactions: Counter[str] = Counter()  # by how they were told
+        self._started_items: dict[str, messages.ThreadItem] = {}
+        self._unknown: set[str] = set()
+        self._compactions: Counter[str] = Counter()  # by type of notification
         self._diff = ""
         self._notes: Mapping[str, Callable[[Raw], tuple[Step, ...]]] = {
             "item/started": self._started,
@@ -95,108 +95,108 @@ class Fold:
             END: self._end,
         }
 
-    def take(self, message: Message, where: messages.Where) -> tuple[Step, ...]:
-        """What it means; nothing for what isn't ours."""
+    def add(self, message: Message, where: messages.Location) -> tuple[Step, ...]:
+        """The steps that follow from a message; none for messages of other turns."""
         if self.ended:
             return ()
-        if not self._is_ours(message, where):
-            self._remember(message)
+        if not self._is_of_this_turn(message, where):
+            self._remember_total(message)
             return ()
         if message.id is not None:
-            return (Asked(message.id, message.method, message.params),)
+            return (ServerRequest(message.id, message.method, message.params),)
         if message.method in _LIVE:
             return _delta(message)
-        take = self._notes.get(message.method) or self._stranger(message.method)
+        take = self._notes.get(message.method) or self._note_unknown(message.method)
         try:
             return take(message.params)
         except msgspec.DecodeError:
             return ()
 
     def _warned(self, params: Raw) -> tuple[Step, ...]:
-        text = one_line(msgspec.json.decode(params, type=messages.Warned).message, 300)
-        return (Saw(Item(kind="note", text=f"codex warns: {text}")),) if text else ()
+        text = one_line(msgspec.json.decode(params, type=messages.WarningNote).message, 300)
+        return (NewItem(Item(kind="note", text=f"codex warns: {text}")),) if text else ()
 
-    def _stranger(self, method: str) -> Callable[[Raw], tuple[Step, ...]]:
-        """What isn't known is put on record once and passed over."""
-        is_new = method not in self._strange and not method.startswith(_OF_NO_USE)
-        if not is_new or method.endswith("elta") or len(self._strange) >= MOST_STRANGE:
+    def _note_unknown(self, method: str) -> Callable[[Raw], tuple[Step, ...]]:
+        """Note an unknown notification once, then ignore it."""
+        is_new = method not in self._unknown and not method.startswith(_IGNORED)
+        if not is_new or method.endswith("elta") or len(self._unknown) >= MAX_UNKNOWN:
             return lambda params: ()
-        self._strange.add(method)
-        text = f"codex told {one_line(method, 80)}, which is not known here"
-        return lambda params: (Saw(Item(kind="note", text=text)),)
+        self._unknown.add(method)
+        text = f"codex sent an unknown notification: {one_line(method, 80)}"
+        return lambda params: (NewItem(Item(kind="note", text=text)),)
 
     @property
-    def used(self) -> int:
-        return self.spent.input + self.spent.output
+    def tokens(self) -> int:
+        return self.used.input + self.used.output
 
-    def begun(self, item_id: str) -> messages.ThreadItem | None:
-        """The item as it was when it began: a file change tells its diff only there."""
-        return self._begun.get(item_id)
+    def started_item(self, item_id: str) -> messages.ThreadItem | None:
+        """The item at its start: only then does a file change contain its diff."""
+        return self._started_items.get(item_id)
 
-    def _is_ours(self, message: Message, where: messages.Where) -> bool:
+    def _is_of_this_turn(self, message: Message, where: messages.Location) -> bool:
         turn = where.turn_id or where.turn.root_turn_id or where.turn.id
         if message.method == BEGIN:
             self.turn = self.turn or turn
             self.active = where.turn.id if turn == self.turn else self.active
         return not turn or turn == self.turn
 
-    def _remember(self, message: Message) -> None:
-        """What the conversation had used before is told, now and then, after a turn began."""
+    def _remember_total(self, message: Message) -> None:
+        """Keep the earlier total, which codex sometimes reports after a turn's start."""
         if message.method == USAGE:
             usage = decoded(message.params, messages.UsageNote) or messages.UsageNote()
             self.total = usage.token_usage.total
 
     def _started(self, params: Raw) -> tuple[Step, ...]:
         item = msgspec.json.decode(params, type=messages.ItemNote).item
-        self._begun[item.id] = item
-        return (Live("status", one_line(line_of(item.command))),) if item.command else ()
+        self._started_items[item.id] = item
+        return (Live("status", one_line(unwrap(item.command))),) if item.command else ()
 
     def _completed(self, params: Raw) -> tuple[Step, ...]:
         item = msgspec.json.decode(params, type=messages.ItemNote).item
-        self._begun.pop(item.id, None)
+        self._started_items.pop(item.id, None)
         if item.type == "agentMessage":
-            self.text = ending(item.text or "", TEXT_CHARS)
+            self.text = last_chars(item.text or "", TEXT_CHARS)
         if item.type == "contextCompaction":
             return self._compacted(item.type)
-        seen = item_of(item)
-        if seen and self._guess:
-            self._guess.heard(seen)
-            self.spent = self._guess.spent
-        return (Saw(seen),) if seen else ()
+        seen = to_item(item)
+        if seen and self._review_usage:
+            self._review_usage.add(seen)
+            self.used = self._review_usage.counts
+        return (NewItem(seen),) if seen else ()
 
     def _compacted(self, how: str) -> tuple[Step, ...]:
-        """Older ones tell it as a note, newer ones as an item; of both it is one."""
+        """Count once: older versions send a notification, newer ones an item, some both."""
         before = max(self._compactions.values(), default=0)
         self._compactions[how] += 1
-        return (Saw(COMPACTION),) if self._compactions[how] > before else ()
+        return (NewItem(COMPACTION),) if self._compactions[how] > before else ()
 
     def _limits(self, params: Raw) -> tuple[Step, ...]:
-        """Of the whole account, so it is only shown."""
+        """Limits of the whole account, which are only shown."""
         limits = msgspec.json.decode(params, type=messages.LimitsNote).rate_limits
         windows = [each for each in (limits.primary, limits.secondary) if each]
         return tuple(Live("limit", _window(each)) for each in windows)
 
     def _plan(self, params: Raw) -> tuple[Step, ...]:
-        return (Saw(plan_of(msgspec.json.decode(params, type=messages.Plan))),)
+        return (NewItem(plan_item(msgspec.json.decode(params, type=messages.Plan))),)
 
     def _diff_updated(self, params: Raw) -> tuple[Step, ...]:
-        self._diff = ending(msgspec.json.decode(params, type=messages.Diff).diff, DIFF_CHARS)
+        self._diff = last_chars(msgspec.json.decode(params, type=messages.Diff).diff, DIFF_CHARS)
         return ()
 
     def _used(self, params: Raw) -> tuple[Step, ...]:
-        """Told after each call of the model, and now and then again; only a new sum counts."""
+        """Add a call's tokens; codex repeats reports, so only a changed total counts."""
         usage = msgspec.json.decode(params, type=messages.UsageNote).token_usage
         if usage.total == self.total:
             return ()
         self.total, last = usage.total, usage.last
-        read = counted(last.input_tokens) or 0
-        cached = min(counted(last.cached_input_tokens) or 0, read)
-        self.spent = Spent(
-            input=self.spent.input + read,
-            cached=self.spent.cached + cached,
-            written=self.spent.written
-            + min(counted(last.cache_write_input_tokens) or 0, read - cached),
-            output=self.spent.output + (counted(last.output_tokens) or 0),
+        total_input = as_count(last.input_tokens) or 0
+        cached = min(as_count(last.cached_input_tokens) or 0, total_input)
+        self.used = TokenCounts(
+            input=self.used.input + total_input,
+            cached=self.used.cached + cached,
+            written=self.used.written
+            + min(as_count(last.cache_write_input_tokens) or 0, total_input - cached),
+            output=self.used.output + (as_count(last.output_tokens) or 0),
         )
         return ()
 
@@ -211,9 +211,9 @@ class Fold:
 
     def _end(self, params: Raw) -> tuple[Step, ...]:
         end = decoded(params, messages.TurnEnd)
-        turn = end.turn if end else messages.EndedTurn()  # an end is one, however it is worded
+        turn = end.turn if end else messages.EndedTurn()  # an unreadable end still ends the turn
         self.ended = Ended(turn.status, turn.error or self.error)
-        diff = (Saw(Item(kind="diff", text=self._diff)),) if self._diff else ()
+        diff = (NewItem(Item(kind="diff", text=self._diff)),) if self._diff else ()
         return (*diff, self.ended)
 
 

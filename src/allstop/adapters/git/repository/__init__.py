@@ -1,1 +1,1 @@
-"""Git in the user's own repository; no agent can write to it."""
+"""Git commands in the user's own repository, which no agent can write to."""

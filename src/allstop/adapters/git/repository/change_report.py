@@ -1,4 +1,4 @@
-"""What a piece of work changed, read from the user's repository; nothing of it is run."""
+"""The changes of a piece of work, read from the user's repository without running anything."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.board import change_findings
 from allstop.ports import FileChange
 
-MOST_FILE_BYTES = 1024**2
-MOST_BYTES = 32 * 1024**2
-"""What is beyond this is named, but its lines are not looked at."""
+MAX_FILE_BYTES = 1024**2
+MAX_BYTES = 32 * 1024**2
+"""Files beyond this total are named, but their lines are not read."""
 
-GONE = "000000"
+NO_MODE = "000000"
 
-NOBODY = {
+ALLSTOP_IDENTITY = {
     "GIT_AUTHOR_NAME": "Allstop",
     "GIT_AUTHOR_EMAIL": "agent@allstop.invalid",
     "GIT_COMMITTER_NAME": "Allstop",
@@ -27,8 +27,8 @@ NOBODY = {
 }
 
 
-class Raw(NamedTuple):
-    """One file, as `git diff --raw` tells of it."""
+class RawChange(NamedTuple):
+    """One file of `git diff --raw`."""
 
     path: str
     status: str
@@ -40,7 +40,7 @@ class Raw(NamedTuple):
 
 async def raw_changes(
     repository: Repository, base: str, commit: str, *, renames: str = "--no-renames"
-) -> list[Raw]:
+) -> list[RawChange]:
     out = await repository.output(
         "diff-tree",
         "-r",
@@ -53,41 +53,42 @@ async def raw_changes(
         commit,
         "--",
     )
-    return list(parsed(iter(out.split(b"\0"))))
+    return list(parse_raw(iter(out.split(b"\0"))))
 
 
-def parsed(fields: Iterator[bytes]) -> Iterator[Raw]:
-    """A rename is told as two: the old name is gone, the new one has its content."""
-    for about in fields:
-        if not about:
+def parse_raw(fields: Iterator[bytes]) -> Iterator[RawChange]:
+    """Yield a rename as two changes: the old name is deleted, the new name gets the content."""
+    for info in fields:
+        if not info:
             return
-        old_mode, new_mode, old, new, status = about.decode().lstrip(":").split()
+        old_mode, new_mode, old, new, status = info.decode().lstrip(":").split()
         path = os.fsdecode(next(fields))
         if status[0] == "R":
-            yield Raw(path, "D", old_mode, old, "")
-            yield Raw(os.fsdecode(next(fields)), "R", GONE, old, new, new_mode)
+            yield RawChange(path, "D", old_mode, old, "")
+            yield RawChange(os.fsdecode(next(fields)), "R", NO_MODE, old, new, new_mode)
         else:
             kind = "M" if status[0] == "T" else status[0]
-            yield Raw(path, kind, old_mode, old, new, new_mode)
+            yield RawChange(path, kind, old_mode, old, new, new_mode)
 
 
 async def file_changes(repository: Repository, base: str, commit: str) -> list[FileChange]:
-    """
+    """Return the changed files with their added lines.
+
     Raises:
-        GitError: one of them can't be read.
+        GitError: one of the commits can't be read.
     """
-    raws = await raw_changes(repository, base, commit, renames="--find-renames")
-    texts = await _texts(repository, raws)
-    return [FileChange(shown(raw.path), raw.status, _added(raw, texts)) for raw in raws]
+    changes = await raw_changes(repository, base, commit, renames="--find-renames")
+    texts = await _texts(repository, changes)
+    return [FileChange(printable(raw.path), raw.status, _added(raw, texts)) for raw in changes]
 
 
-def shown(path: str) -> str:
-    """As text that can be written down, whatever bytes the name has."""
+def printable(path: str) -> str:
+    """Return the path as valid text, whatever bytes it has."""
     return os.fsencode(path).decode(errors="replace")
 
 
-def _added(raw: Raw, texts: dict[str, bytes]) -> tuple[str, ...]:
-    """Lines that there are more of than before, in their order; one that only moved isn't new."""
+def _added(raw: RawChange, texts: dict[str, bytes]) -> tuple[str, ...]:
+    """Return lines that occur more often than before, in order; moved lines don't count."""
     if raw.status == "D" or raw.new not in texts or (_has_old(raw) and raw.old not in texts):
         return ()
     before = Counter(texts[raw.old].split(b"\n")) if _has_old(raw) else Counter[bytes]()
@@ -100,13 +101,16 @@ def _added(raw: Raw, texts: dict[str, bytes]) -> tuple[str, ...]:
     return tuple(added)
 
 
-def _has_old(raw: Raw) -> bool:
+def _has_old(raw: RawChange) -> bool:
     return raw.old.strip("0") != ""
 
 
-async def _texts(repository: Repository, raws: Sequence[Raw]) -> dict[str, bytes]:
-    """The contents that are small enough; tests first, so that nothing big can hide them."""
-    ordered = sorted(raws, key=lambda raw: not change_findings.is_test(raw.path))
+async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[str, bytes]:
+    """Return contents that are small enough.
+
+    Tests first, so that large files can't crowd them out.
+    """
+    ordered = sorted(changes, key=lambda raw: not change_findings.is_test(raw.path))
     wanted = [
         blob
         for raw in ordered
@@ -123,12 +127,12 @@ async def _texts(repository: Repository, raws: Sequence[Raw]) -> dict[str, bytes
 
 async def _small(repository: Repository, blobs: Sequence[str]) -> list[str]:
     chosen, total = [], 0
-    for about in await repository.looked_up(*blobs):
-        if about is None or about.kind != "blob":
+    for info in await repository.look_up(*blobs):
+        if info is None or info.kind != "blob":
             continue
-        if about.size_bytes <= min(MOST_FILE_BYTES, MOST_BYTES - total):
-            chosen.append(about.name)
-            total += about.size_bytes
+        if info.size_bytes <= min(MAX_FILE_BYTES, MAX_BYTES - total):
+            chosen.append(info.name)
+            total += info.size_bytes
     return chosen
 
 
@@ -151,9 +155,9 @@ def _lines(names: Sequence[str]) -> bytes:
 async def with_restored(
     repository: Repository, base: str, commit: str, patterns: Sequence[str], folder: Path
 ) -> str:
-    """The commit, or one on top of it in which paths that match are as in the base.
+    """Return the commit, or a child of it in which matching paths have the base's version.
 
-    It is made of git's own objects, so that no link in the tree can lead a file astray.
+    The child is built from git objects, so that no symbolic link in the tree can redirect a file.
 
     Raises:
         GitError: git can't make it.
@@ -161,15 +165,15 @@ async def with_restored(
     touched = [
         raw
         for raw in await raw_changes(repository, base, commit)
-        if change_findings.matches(shown(raw.path), patterns)
+        if change_findings.matches(printable(raw.path), patterns)
     ]
     if not touched:
         return commit
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".index-") as place:
-        env = {"GIT_INDEX_FILE": str(Path(place, "index"))}
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".index-") as scratch:
+        env = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
         await repository.output("read-tree", commit, env=env)
-        gone = [_entry(GONE, "0" * len(raw.new), raw) for raw in touched]
-        back = [_entry(raw.old_mode, raw.old, raw) for raw in touched if _has_old(raw)]
+        gone = [_index_entry(NO_MODE, "0" * len(raw.new), raw) for raw in touched]
+        back = [_index_entry(raw.old_mode, raw.old, raw) for raw in touched if _has_old(raw)]
         await repository.output(
             "update-index", "-z", "--index-info", stdin=b"".join(gone + back), env=env
         )
@@ -178,23 +182,23 @@ async def with_restored(
     return await make_commit(repository, tree, (commit,), message)
 
 
-def _entry(mode: str, blob: str, raw: Raw) -> bytes:
+def _index_entry(mode: str, blob: str, raw: RawChange) -> bytes:
     return f"{mode} {blob}\t".encode() + os.fsencode(raw.path) + b"\0"
 
 
 async def make_commit(
     repository: Repository, tree: str, parents: Sequence[str], message: str
 ) -> str:
-    """A commit that no ref has yet, by the user; by Allstop where git isn't told who that is.
+    """Make a commit without a ref. The author is the user, or Allstop if git has no identity set.
 
     Raises:
         GitError: git can't write it.
     """
     words = [word for parent in parents for word in ("-p", parent)]
     text = message.encode(errors="replace")
-    who = ("-c", "user.useConfigOnly=true", "commit-tree", tree, *words, "-F", "-")
-    done = await repository.run(*who, stdin=text)
+    command = ("-c", "user.useConfigOnly=true", "commit-tree", tree, *words, "-F", "-")
+    done = await repository.run(*command, stdin=text)
     if done.code == 0:
         return done.out.decode().strip()
-    out = await repository.output(*who[2:], stdin=text, env=NOBODY)
+    out = await repository.output(*command[2:], stdin=text, env=ALLSTOP_IDENTITY)
     return out.decode().strip()

@@ -1,4 +1,4 @@
-"""What lies between two commits of the user's repository, to be shown to people."""
+"""The diff between two commits of the user's repository, for people to read."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from allstop.adapters.git.repository.safe_names import is_commit_name
 
 LONGEST_PATCH = 400_000
 
-_BEGINS = b"diff --git "
-_PLAINLY = ("--no-ext-diff", "--no-textconv", "--no-color", "-M")
+_FILE_HEADER = b"diff --git "
+_PLAIN_OUTPUT = ("--no-ext-diff", "--no-textconv", "--no-color", "-M")
 _CHANGES = {"A": "added", "D": "removed", "R": "renamed"}
 
 
 class ChangedFile(NamedTuple):
     path: str
     change: str  # added, changed, removed, renamed
-    added: int | None  # lines; None where it is no text
+    added: int | None  # lines; None for a binary file
     removed: int | None
 
 
-class Shown(NamedTuple):
+class Diff(NamedTuple):
     base: str
     tip: str
     files: tuple[ChangedFile, ...] = ()
@@ -30,8 +30,8 @@ class Shown(NamedTuple):
     cut: bool = False
 
 
-async def commits_of(repository: Repository, workspace: str) -> tuple[str, str] | None:
-    """Where a workspace's work began and how far it is; None if nothing has come home."""
+async def base_and_tip(repository: Repository, workspace: str) -> tuple[str, str] | None:
+    """Return the base and the tip of a workspace's work; None if no work was fetched."""
     found = [
         (await repository.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out
         for ref in (repository.own.base(workspace), repository.own.tip(workspace))
@@ -40,28 +40,32 @@ async def commits_of(repository: Repository, workspace: str) -> tuple[str, str] 
     return (base, tip) if base and tip else None
 
 
-async def shown_diff(repository: Repository, base: str, tip: str) -> Shown:
-    """Raises GitError when git can't compare them."""
+async def read_diff(repository: Repository, base: str, tip: str) -> Diff:
+    """Return the changed files and the patch.
+
+    Raises:
+        GitError: git can't compare the two commits.
+    """
     assert is_commit_name(base), base
     between = (base, tip, "--")
-    counts = await repository.output("diff", *_PLAINLY, "--numstat", "-z", *between)
-    kinds = await repository.output("diff", *_PLAINLY, "--name-status", "-z", *between)
-    patch = await repository.output("diff", *_PLAINLY, *between)
-    text = shared_out(patch, LONGEST_PATCH).decode(errors="replace")
+    counts = await repository.output("diff", *_PLAIN_OUTPUT, "--numstat", "-z", *between)
+    kinds = await repository.output("diff", *_PLAIN_OUTPUT, "--name-status", "-z", *between)
+    patch = await repository.output("diff", *_PLAIN_OUTPUT, *between)
+    text = shorten_patch(patch, LONGEST_PATCH).decode(errors="replace")
     files = tuple(_files(counts, dict(_kinds(kinds))))
-    return Shown(base, tip, files, text, cut=len(patch) > LONGEST_PATCH)
+    return Diff(base, tip, files, text, cut=len(patch) > LONGEST_PATCH)
 
 
-def shared_out(patch: bytes, most: int) -> bytes:
-    """No file takes the room of others: the longest are cut, each at the end of a line."""
+def shorten_patch(patch: bytes, most: int) -> bytes:
+    """Shorten a patch to `most` bytes by cutting the longest files, each at the end of a line."""
     if len(patch) <= most:
         return patch
-    files = [_BEGINS + each for each in (b"\n" + patch).split(b"\n" + _BEGINS)[1:]]
-    room = most
+    files = [_FILE_HEADER + each for each in (b"\n" + patch).split(b"\n" + _FILE_HEADER)[1:]]
+    left_bytes = most
     by_length = sorted(range(len(files)), key=lambda at: len(files[at]))
-    for place, at in enumerate(by_length):
-        files[at] = _head(files[at], room // (len(files) - place) - 1)
-        room -= len(files[at]) + 1
+    for position, at in enumerate(by_length):
+        files[at] = _head(files[at], left_bytes // (len(files) - position) - 1)
+        left_bytes -= len(files[at]) + 1
     return b"\n".join(filter(None, files))
 
 
@@ -70,7 +74,10 @@ def _head(file: bytes, most: int) -> bytes:
 
 
 def _files(counts: bytes, kinds: dict[str, str]) -> Iterator[ChangedFile]:
-    """`added TAB removed TAB path NUL`; of a renamed file the path is empty and two follow."""
+    """Parse `added TAB removed TAB path NUL`.
+
+    A renamed file has an empty path, and two paths follow.
+    """
     fields = iter(counts.decode(errors="replace").split("\0"))
     for field in fields:
         if not field:

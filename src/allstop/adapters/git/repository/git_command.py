@@ -1,7 +1,7 @@
-"""Git as a program on the host, started and waited for with little of our own time.
+"""Runs a git command on the host and waits for it without threads.
 
-What it reads and writes are files in memory instead of pipes: nobody has to feed it or to listen
-while it works, and what it may have started itself can't keep us waiting.
+Input and output are files in memory, not pipes. So nothing has to be fed or read while git runs,
+and programs that git started can't keep a pipe open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 
 import anyio
 
-from allstop.open_files import give_back
+from allstop.open_files import restore_limit
 
 _QUIET = (
     "--no-optional-locks",
@@ -31,7 +31,7 @@ _QUIET = (
     "-c", "merge.autoStash=false",
     "-c", "advice.detachedHead=false",
 )  # fmt: skip
-"""Reading somebody's commits must run nothing and tidy nothing up."""
+"""Options for reading other people's commits: git runs no hook and no maintenance."""
 
 _SETTINGS_FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
@@ -43,10 +43,10 @@ REPOSITORY_SETTINGS_ONLY = {
 """For a command whose result must not depend on filters and merge drivers of the machine."""
 
 
-class Done(NamedTuple):
+class GitResult(NamedTuple):
     code: int
     out: bytes
-    said: str
+    stderr: str
 
 
 async def run_git(
@@ -56,30 +56,30 @@ async def run_git(
     env: Mapping[str, str] | None = None,
     stdin: bytes | IO[bytes] = b"",
     stdout: IO[bytes] | None = None,
-) -> Done:
-    """Whatever its exit code is. Cut off, it is killed, and gone when this returns.
+) -> GitResult:
+    """Run git and return its result, whatever the exit code. When cancelled, kill git and wait.
 
     Raises:
-        OSError: there is no git, or no such folder.
+        OSError: git is not installed, or the folder doesn't exist.
     """
     with ExitStack() as files:
-        out = files.enter_context(_scratch()) if stdout is None else stdout
-        said = files.enter_context(_scratch())
-        fed = files.enter_context(_filled(stdin)) if isinstance(stdin, bytes) else stdin
-        words = {**environment(), **(env or {})}
-        process = _started(arguments, cwd, words, stdin=fed, stdout=out, stderr=said)
+        out = files.enter_context(_memory_file()) if stdout is None else stdout
+        stderr = files.enter_context(_memory_file())
+        source = files.enter_context(_file_with(stdin)) if isinstance(stdin, bytes) else stdin
+        variables = {**environment(), **(env or {})}
+        process = _start_git(arguments, cwd, variables, stdin=source, stdout=out, stderr=stderr)
         try:
-            await _end_of(process)
+            await _wait_for(process)
         finally:
             if process.poll() is None:
                 process.kill()
                 with anyio.CancelScope(shield=True):
-                    await _end_of(process)
-        told = _content(said).decode(errors="replace").strip()
-        return Done(process.returncode, b"" if stdout else _content(out), told)
+                    await _wait_for(process)
+        error_text = _read_all(stderr).decode(errors="replace").strip()
+        return GitResult(process.returncode, b"" if stdout else _read_all(out), error_text)
 
 
-def _started(
+def _start_git(
     arguments: Sequence[str],
     cwd: Path,
     env: Mapping[str, str],
@@ -88,20 +88,20 @@ def _started(
     stdout: IO[bytes],
     stderr: IO[bytes],
 ) -> subprocess.Popen[bytes]:
-    """Without a thread: it takes a third of a millisecond."""
+    """Start git without a thread: that takes a third of a millisecond."""
     process = subprocess.Popen(
-        spelled(arguments), cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr
+        git_argv(arguments), cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr
     )
-    give_back(process.pid)
+    restore_limit(process.pid)
     return process
 
 
-def spelled(arguments: Sequence[str]) -> list[str]:
+def git_argv(arguments: Sequence[str]) -> list[str]:
     return ["git", *_QUIET, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """The user's own, without what would point git at another repository or ask questions."""
+    """Return the user's environment without variables that redirect git or make it prompt."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -110,8 +110,8 @@ def environment() -> dict[str, str]:
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
-async def _end_of(process: subprocess.Popen[bytes]) -> None:
-    handle = _handle(process.pid)
+async def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    handle = _pidfd(process.pid)
     if handle is None:
         await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
         return
@@ -122,8 +122,8 @@ async def _end_of(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _handle(pid: int) -> int | None:
-    """Becomes readable when the process ends; None where the system has no such thing."""
+def _pidfd(pid: int) -> int | None:
+    """Return a pidfd, which becomes readable when the process ends; None if there is none."""
     if sys.platform != "linux":
         return None
     try:
@@ -132,16 +132,16 @@ def _handle(pid: int) -> int | None:
         return None
 
 
-def _scratch() -> IO[bytes]:
+def _memory_file() -> IO[bytes]:
     if sys.platform != "linux":
         return tempfile.TemporaryFile(buffering=0)
     return os.fdopen(os.memfd_create("allstop"), "w+b", buffering=0)
 
 
-def _filled(data: bytes) -> IO[bytes]:
+def _file_with(data: bytes) -> IO[bytes]:
     if not data:
         return Path(os.devnull).open("rb", buffering=0)
-    file = _scratch()
+    file = _memory_file()
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
@@ -149,6 +149,6 @@ def _filled(data: bytes) -> IO[bytes]:
     return file
 
 
-def _content(file: IO[bytes]) -> bytes:
+def _read_all(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()

@@ -1,8 +1,8 @@
-"""A git that stays and answers line by line: to start one for each question is slow.
+"""A long-lived git process that answers line by line, because starting git per request is slow.
 
-It reads refs and packs anew as they change, but it is let go after a while all the same: it may
-hold a pack that was deleted, and remembers every commit it has seen. It ends with us in any case,
-for nobody holds the other end of its input then.
+Git rereads refs and packs when they change. The process is still replaced after a while: it may
+hold a deleted pack open, and it caches every commit it has seen. When this program dies, git sees
+the end of its input and exits.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from pathlib import Path
 
 import anyio
 
-from allstop.adapters.git.repository.git_command import environment, spelled
-from allstop.open_files import give_back
+from allstop.adapters.git.repository.git_command import environment, git_argv
+from allstop.open_files import restore_limit
 
-MOST_BYTES = 4096
-"""A question that an empty pipe takes at once, and whose answer fits into one as well."""
+MAX_BYTES = 4096
+"""The largest request: it fits into an empty pipe at once, and so does its answer."""
 
-MOST_QUESTIONS = 500
-MOST_AGE_S = 60.0
-END_WITHIN_S = 1.0
+MAX_REQUESTS = 500
+MAX_AGE_S = 60.0
+EXIT_TIMEOUT_S = 1.0
 
-End = Callable[[subprocess.Popen[bytes]], None]
+EndProcess = Callable[[subprocess.Popen[bytes]], None]
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End one that only reads: that can be done at any time."""
+    """Kill a process that only reads; that is safe at any time."""
     process.kill()
     _close(process)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(END_WITHIN_S)
+        process.wait(EXIT_TIMEOUT_S)
 
 
-def let_go(process: subprocess.Popen[bytes]) -> None:
-    """End one that writes, after what it was told: killed, it would leave a lock behind."""
+def close_and_wait(process: subprocess.Popen[bytes]) -> None:
+    """End a process that writes, after its last request: killed, it would leave a lock file."""
     _close(process)
     try:
-        process.wait(END_WITHIN_S)
+        process.wait(EXIT_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         kill(process)
 
@@ -52,82 +52,83 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-class Lasting:
-    def __init__(self, root: Path, words: Sequence[str], end: End) -> None:
+class GitDaemon:
+    def __init__(self, root: Path, words: Sequence[str], end: EndProcess) -> None:
         self._root = root
         self._words = tuple(words)
         self._end = end
-        self._turn = anyio.Lock(fast_acquire=True)
-        self._answering: _Answering | None = None
+        self._lock = anyio.Lock(fast_acquire=True)
+        self._running: _RunningGit | None = None
 
-    async def answer(self, question: bytes, count: int) -> list[str] | None:
-        """So many lines; None where it has ended before it said all of them.
+    async def ask(self, request: bytes, count: int) -> list[str] | None:
+        """Send a request and return `count` lines, or None if the process ended before.
 
-        Cut off, its answer would be taken for the next one's: so it is let go.
+        A process whose answer wasn't read to the end is closed, so that the rest can't be taken for
+        the answer to the next request.
         """
-        assert len(question) <= MOST_BYTES, "an empty pipe takes it at once"
-        async with self._turn:
-            answering = self._ready()
-            answer: list[str] | None = None
+        assert len(request) <= MAX_BYTES, "the request must fit into an empty pipe"
+        async with self._lock:
+            running = self._ready()
+            ask: list[str] | None = None
             try:
-                answer = await answering.answer(question, count)
+                ask = await running.ask(request, count)
             finally:
-                if answer is None:
+                if ask is None:
                     self.close()
-            return answer
+            return ask
 
     def close(self) -> None:
-        """End it; it is started again when something is asked."""
-        if self._answering is not None:
-            self._answering.end()
-            self._answering = None
+        """End the process; the next request starts another one."""
+        if self._running is not None:
+            self._running.end()
+            self._running = None
 
-    def _ready(self) -> _Answering:
-        if self._answering is not None and self._answering.is_spent(anyio.current_time()):
+    def _ready(self) -> _RunningGit:
+        if self._running is not None and self._running.is_spent(anyio.current_time()):
             self.close()
-        if self._answering is None:
-            self._answering = _Answering(self._root, self._words, self._end, anyio.current_time())
-        return self._answering
+        if self._running is None:
+            self._running = _RunningGit(self._root, self._words, self._end, anyio.current_time())
+        return self._running
 
 
-class _Answering:
-    def __init__(self, root: Path, words: Sequence[str], end: End, now: float) -> None:
+class _RunningGit:
+    def __init__(self, root: Path, words: Sequence[str], end: EndProcess, now: float) -> None:
         self._process = subprocess.Popen(
-            spelled(words),
+            git_argv(words),
             cwd=root,
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # a key pressed in our terminal is not for it
+            start_new_session=True,  # so that Ctrl-C in the terminal doesn't reach it
         )
-        give_back(self._process.pid)
+        restore_limit(self._process.pid)
         assert self._process.stdin is not None, "it is a pipe"
         assert self._process.stdout is not None, "it is a pipe"
         self._in = self._process.stdin.fileno()
         self._out = self._process.stdout.fileno()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
-        self._until = now + MOST_AGE_S
-        self._left = MOST_QUESTIONS
+        self._until = now + MAX_AGE_S
+        self._left = MAX_REQUESTS
         self.end = weakref.finalize(self, end, self._process)
 
     def is_spent(self, now: float) -> bool:
         return self._left <= 0 or now > self._until
 
-    async def answer(self, question: bytes, count: int) -> list[str] | None:
+    async def ask(self, request: bytes, count: int) -> list[str] | None:
         self._left -= count
         try:
-            os.write(self._in, question)
+            os.write(self._in, request)
         except OSError:
             return None
-        told = b""
-        while told.count(b"\n") < count:
+        output = b""
+        while output.count(b"\n") < count:
             await anyio.wait_readable(self._out)
             with suppress(BlockingIOError):
-                data = os.read(self._out, 2 * MOST_BYTES)
+                data = os.read(self._out, 2 * MAX_BYTES)
                 if not data:
                     return None
-                told += data
-        return told.decode(errors="replace").split("\n")[:count]
+                output += data
+        return output.decode(errors="replace").split("\n")[:count]

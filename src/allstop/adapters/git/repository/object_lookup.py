@@ -1,4 +1,4 @@
-"""What objects there are, told by one git that stays."""
+"""Looks up git objects through one long-lived `git cat-file` process."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from allstop.adapters.git.repository.git_daemon import MOST_BYTES, Lasting, kill
+from allstop.adapters.git.repository.git_daemon import MAX_BYTES, GitDaemon, kill
 
 
-class Asking:
+class ObjectLookup:
     def __init__(self, root: Path) -> None:
-        self._git = Lasting(root, ("cat-file", "--batch-check"), kill)
+        self._git = GitDaemon(root, ("cat-file", "--batch-check"), kill)
 
-    async def ask(self, revisions: Sequence[str]) -> list[str] | None:
-        """A line of `git cat-file --batch-check` for each; None where it has to be asked otherwise.
+    async def look_up(self, revisions: Sequence[str]) -> list[str] | None:
+        """Return one line of `git cat-file --batch-check` per revision, or None.
 
-        That is so when the question is long, and when git won't answer.
+        None means that the request is too long or git doesn't answer; the caller starts git itself
+        then.
         """
-        question = os.fsencode("".join(f"{revision}\n" for revision in revisions))
-        if len(question) > MOST_BYTES:
+        request = os.fsencode("".join(f"{revision}\n" for revision in revisions))
+        if len(request) > MAX_BYTES:
             return None
-        for _ in range(2):  # one that stood idle may have been killed meanwhile
-            answer = await self._git.answer(question, len(revisions))
-            if answer is not None:
-                return answer
+        for _ in range(2):  # an idle process may have been killed in the meantime
+            lines = await self._git.ask(request, len(revisions))
+            if lines is not None:
+                return lines
         return None
 
     def close(self) -> None:

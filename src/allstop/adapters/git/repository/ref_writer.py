@@ -1,7 +1,7 @@
-"""Refs that are Allstop's own, written by one git that stays.
+"""Writes refs below `refs/allstop/` through one long-lived `git update-ref` process.
 
-Branches of the user's are not: the times in a reflog are those of the moment at which a git first
-needed one.
+The user's branches are written by a separate git each time: a long-lived process would put the
+time of its first write into every reflog entry.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from allstop.adapters.git.repository.git_daemon import MOST_BYTES, Lasting, let_go
+from allstop.adapters.git.repository.git_daemon import MAX_BYTES, GitDaemon, close_and_wait
 
-OWN = "refs/allstop/"
+OWN_PREFIX = "refs/allstop/"
 UPDATE_REFS = ("update-ref", "--create-reflog", "--stdin")
-DONE = ["start: ok", "commit: ok"]
+APPLIED = ["start: ok", "commit: ok"]
 
 
-class Noting:
+class RefWriter:
     def __init__(self, root: Path) -> None:
-        self._git = Lasting(root, UPDATE_REFS, let_go)
+        self._git = GitDaemon(root, UPDATE_REFS, close_and_wait)
 
-    async def note(self, lines: Sequence[str]) -> bool:
-        """All or none; where it is none, another git has to be asked why."""
+    async def write(self, lines: Sequence[str]) -> bool:
+        """Run these update-ref commands in one transaction; False if none of them was applied."""
         text = "".join(f"{line}\n" for line in ("start", *lines, "commit")).encode()
-        if len(text) > MOST_BYTES or not all(ref_of(line).startswith(OWN) for line in lines):
+        if len(text) > MAX_BYTES or not all(ref_of(line).startswith(OWN_PREFIX) for line in lines):
             return False
-        return await self._git.answer(text, len(DONE)) == DONE
+        return await self._git.ask(text, len(APPLIED)) == APPLIED
 
     def close(self) -> None:
         self._git.close()
 
 
 def ref_of(line: str) -> str:
-    """Which ref a command of `git update-ref --stdin` is about."""
+    """Return the ref that a command of `git update-ref --stdin` names."""
     return line.split()[1]

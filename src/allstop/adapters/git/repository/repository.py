@@ -1,4 +1,4 @@
-"""Git commands in the user's own repository; never in a tree that an agent can write."""
+"""Git commands in the user's own repository, never in a tree that an agent can write."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import IO, NamedTuple
 
 import anyio
 
-from allstop.adapters.git.repository.cached_files import content
-from allstop.adapters.git.repository.git_command import Done, environment, run_git
-from allstop.adapters.git.repository.object_lookup import Asking
-from allstop.adapters.git.repository.ref_writer import OWN, UPDATE_REFS, Noting, ref_of
+from allstop.adapters.git.repository.cached_files import read_small
+from allstop.adapters.git.repository.git_command import GitResult, environment, run_git
+from allstop.adapters.git.repository.object_lookup import ObjectLookup
+from allstop.adapters.git.repository.ref_writer import OWN_PREFIX, UPDATE_REFS, RefWriter, ref_of
 from allstop.adapters.git.repository.safe_names import (
     branch_ref,
     git_folders,
@@ -30,30 +30,32 @@ STALE_S = 5.0
 
 
 class GitError(AllstopError):
-    """Git refused."""
+    """Git failed or refused."""
+
+    default_code = "git_failed"
 
 
-class About(NamedTuple):
+class ObjectInfo(NamedTuple):
     name: str
     kind: str
     size_bytes: int
 
 
 class Repository:
-    """The user's repository, as far as Allstop touches it: refs under refs/allstop, and branches."""
+    """The user's repository. Allstop writes only branches and refs below `refs/allstop`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.own = own_refs(root)
         self._folders = git_folders(root)
         self._common: Path | None = None
-        self._asking = Asking(root)
-        self._noting = Noting(root)
+        self._object_lookup = ObjectLookup(root)
+        self._ref_writer = RefWriter(root)
 
     def close(self) -> None:
-        """Keep no program running; it can be used all the same."""
-        self._asking.close()
-        self._noting.close()
+        """End the long-lived git processes; later calls start them again."""
+        self._object_lookup.close()
+        self._ref_writer.close()
 
     async def run(
         self,
@@ -61,8 +63,8 @@ class Repository:
         stdin: bytes | IO[bytes] = b"",
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
-    ) -> Done:
-        """Whatever its exit code is."""
+    ) -> GitResult:
+        """Run git and return its result, whatever the exit code."""
         return await run_git(arguments, stdin=stdin, cwd=cwd or self.root, env=env)
 
     async def output(
@@ -71,25 +73,26 @@ class Repository:
         stdin: bytes | IO[bytes] = b"",
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        """
+        """Run git and return its standard output.
+
         Raises:
-            GitError: it failed; the message is what it said.
+            GitError: git failed; the message is its error output.
         """
         done = await self.run(*arguments, stdin=stdin, env=env)
         if done.code != 0:
-            raise refused(arguments[0], done)
+            raise git_error(arguments[0], done)
         return done.out
 
     async def git(self, *arguments: str, stdin: bytes = b"") -> str:
-        """The standard output of a git command, as text without white space around it.
+        """Run git and return its standard output as stripped text.
 
         Raises:
-            GitError: it failed; the message is what it said.
+            GitError: git failed; the message is its error output.
         """
         return (await self.output(*arguments, stdin=stdin)).decode(errors="replace").strip()
 
     async def pack(self, into: Path, commit: str, *without: str) -> None:
-        """Write all that a commit needs, but for what these others have."""
+        """Write a pack of a commit's objects, without those that the commits in `without` have."""
         wanted = "".join(f"{line}\n" for line in (commit, *(f"^{other}" for other in without)))
         into.parent.mkdir(parents=True, exist_ok=True)
         with into.open("xb") as file:
@@ -100,96 +103,96 @@ class Repository:
                 stdout=file,
             )
         if done.code != 0:
-            raise refused("pack-objects", done)
+            raise git_error("pack-objects", done)
 
-    async def named(self, *revisions: str) -> tuple[str | None, ...]:
-        """The objects that these revisions name, in one go; None where there is none."""
-        found = await self.looked_up(*revisions)
-        return tuple(about.name if about else None for about in found)
+    async def resolve(self, *revisions: str) -> tuple[str | None, ...]:
+        """Return the names of the objects behind these revisions; None for missing ones."""
+        found = await self.look_up(*revisions)
+        return tuple(info.name if info else None for info in found)
 
-    async def looked_up(self, *revisions: str) -> tuple[About | None, ...]:
-        """What git knows of the objects that these revisions name.
+    async def look_up(self, *revisions: str) -> tuple[ObjectInfo | None, ...]:
+        """Return name, kind and size of the objects behind these revisions.
 
         Raises:
             GitError: the repository can't be read.
         """
         assert not any("\n" in revision for revision in revisions), "revisions are single lines"
-        told = await self._asking.ask(revisions)
-        if told is None:
+        answers = await self._object_lookup.look_up(revisions)
+        if answers is None:
             lines = "".join(f"{revision}\n" for revision in revisions)
             out = await self.output("cat-file", "--batch-check", stdin=os.fsencode(lines))
-            told = out.decode(errors="replace").split("\n")[: len(revisions)]
-        return tuple(_about(line) for line in told)
+            answers = out.decode(errors="replace").split("\n")[: len(revisions)]
+        return tuple(_parse_info(line) for line in answers)
 
     async def commit(self, revision: str) -> str | None:
-        """The commit a revision names, if it does."""
+        """Return the commit that a revision names, or None."""
         if "\n" in revision:
             return None
-        (found,) = await self.named(f"{revision}^{{commit}}")
+        (found,) = await self.resolve(f"{revision}^{{commit}}")
         return found
 
     async def branch(self, name: str) -> str | None:
-        """The last commit of a branch; None where there is no such branch, or can't be."""
+        """Return the tip of a branch; None if it doesn't exist or the name isn't allowed."""
         ref = branch_ref(name)
         return None if ref is None else await self.commit(ref)
 
     async def is_at(self, ref: str, commit: str) -> bool:
-        """Whether one of our own refs names this commit, which is known to be there."""
-        with suppress(OSError):  # git may keep it elsewhere
-            if content(f"{self._folders.common}/{ref}") == f"{commit}\n".encode():
+        """Whether one of Allstop's refs points to this commit, which must exist."""
+        with suppress(OSError):  # the ref may be packed
+            if read_small(f"{self._folders.common}/{ref}") == f"{commit}\n".encode():
                 return True
         return await self.commit(ref) == commit
 
     async def is_ancestor(self, one: str, other: str) -> bool:
         """
         Raises:
-            GitError: one of them isn't there.
+            GitError: one of the commits doesn't exist.
         """
         done = await self.run("merge-base", "--is-ancestor", one, other)
         if done.code not in (0, 1):
-            raise refused("merge-base", done)
+            raise git_error("merge-base", done)
         return done.code == 0
 
     async def set_refs(self, *lines: str) -> None:
-        """All or none: each line is a command of `git update-ref --stdin`.
+        """Run commands of `git update-ref --stdin` in one transaction.
 
-        It isn't cut off: git would leave a lock behind, and nobody could move that ref again.
+        Cancellation waits for git: killed, it would leave a lock file that blocks the ref.
 
         Raises:
-            GitError: one of them is elsewhere, or locked.
+            GitError: a ref has another value than expected, or is locked.
         """
         text = "".join(f"{line}\n" for line in lines).encode()
         with anyio.CancelScope(shield=True):
-            if await self._noting.note(lines):
+            if await self._ref_writer.write(lines):
                 return
             done = await self.run(*UPDATE_REFS, stdin=text)
             if done.code != 0 and await self._unlocked(lines):
                 done = await self.run(*UPDATE_REFS, stdin=text)
         if done.code != 0:
-            raise refused("update-ref", done)
+            raise git_error("update-ref", done)
 
     async def _unlocked(self, lines: Sequence[str]) -> bool:
-        """Whether a lock that a killed git left was removed; only where none but us write."""
+        """Remove stale lock files of Allstop's own refs; True if there were any."""
         common = await self.common_dir()
-        own = [ref for ref in map(ref_of, lines) if ref.startswith(OWN)]
-        removed = [_is_removed(common / f"{ref}.lock") for ref in own]
+        own = [ref for ref in map(ref_of, lines) if ref.startswith(OWN_PREFIX)]
+        removed = [_remove_if_stale(common / f"{ref}.lock") for ref in own]
         return any(removed)
 
     async def refs(self, *prefixes: str) -> dict[str, str]:
-        """What refs below these there are, and the objects they name."""
-        told = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
-        pairs = (line.split(" ", 1) for line in told.splitlines())
+        """Return all refs below these prefixes with the objects they point to."""
+        answers = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
+        pairs = (line.split(" ", 1) for line in answers.splitlines())
         return {ref: commit for commit, ref in pairs}
 
     async def common_dir(self) -> Path:
-        """The git folder that all checkouts of this repository share."""
+        """Return the git folder that all checkouts of this repository share."""
         if self._common is None:
             found = await self.git("rev-parse", "--path-format=absolute", "--git-common-dir")
             self._common = Path(found)
         return self._common
 
     async def object_stores(self) -> tuple[str, ...]:
-        """Where its objects are: its own store first, then those it borrows from."""
+        """Return the repository's object store, then the stores it borrows from."""
         first = await self.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
         found: list[str] = []
         waiting = [Path(first)]
@@ -197,12 +200,12 @@ class Repository:
             store = waiting.pop(0)
             if str(store) not in found:
                 found.append(str(store))
-                waiting += _borrowed(store)
+                waiting += _alternates(store)
         return tuple(found)
 
 
-def refused(command: str, done: Done) -> GitError:
-    return GitError(f"git {command}: {done.said or f'exit code {done.code}'}")
+def git_error(command: str, done: GitResult) -> GitError:
+    return GitError(f"git {command}: {done.stderr or f'exit code {done.code}'}")
 
 
 @cache
@@ -211,7 +214,7 @@ def git_version() -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", done.stdout)[:2]))
 
 
-def need_merge_tree(version: Sequence[int]) -> None:
+def require_merge_tree(version: Sequence[int]) -> None:
     """
     Raises:
         GitError: this git can't merge without a work tree.
@@ -219,17 +222,19 @@ def need_merge_tree(version: Sequence[int]) -> None:
     if tuple(version) < OLDEST:
         here, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
         raise GitError(
-            f"git {here} can't merge outside a checkout", f"install git {needed} or newer"
+            f"git {here} can't merge without a checkout",
+            f"install git {needed} or newer",
+            code="git_too_old",
         )
 
 
-def _is_removed(lock: Path) -> bool:
-    """A living git holds such a lock for a few milliseconds."""
+def _remove_if_stale(lock: Path) -> bool:
+    """Remove a lock file that is older than `STALE_S`; a live git holds one for milliseconds."""
     try:
         before = lock.stat().st_mtime
         touched = lock.with_name(f"{lock.name}.now")
         touched.touch()
-        now = touched.stat().st_mtime  # by the clock of that disk
+        now = touched.stat().st_mtime  # by the clock of that file system
         touched.unlink()
         if now - before < STALE_S:
             return False
@@ -239,14 +244,14 @@ def _is_removed(lock: Path) -> bool:
     return True
 
 
-def _about(line: str) -> About | None:
-    """None where git says that it is missing, or could be several."""
+def _parse_info(line: str) -> ObjectInfo | None:
+    """Parse a line of `--batch-check`; None if the object is missing or ambiguous."""
     name, _, rest = line.partition(" ")
     kind, _, size = rest.partition(" ")
-    return About(name, kind, int(size)) if size.isdigit() and is_commit_name(name) else None
+    return ObjectInfo(name, kind, int(size)) if size.isdigit() and is_commit_name(name) else None
 
 
-def _borrowed(store: Path) -> list[Path]:
+def _alternates(store: Path) -> list[Path]:
     alternates = store / "info" / "alternates"
     if not alternates.is_file():
         return []
@@ -256,7 +261,7 @@ def _borrowed(store: Path) -> list[Path]:
 
 
 def find_root(start: Path) -> Path | None:
-    """The top of the work tree that `start` lies in."""
+    """Return the top folder of the work tree that contains `start`."""
     done = subprocess.run(
         ["git", "rev-parse", "--show-toplevel"],
         cwd=start,
@@ -268,7 +273,7 @@ def find_root(start: Path) -> Path | None:
 
 
 def checked_out_branch(root: Path) -> str | None:
-    """None where HEAD is on no branch."""
+    """Return the current branch; None if HEAD is detached."""
     done = subprocess.run(
         ["git", "symbolic-ref", "--quiet", "HEAD"],
         cwd=root,
@@ -276,12 +281,12 @@ def checked_out_branch(root: Path) -> str | None:
         capture_output=True,
         check=False,
     )
-    # the short form would say heads/main where a tag is called main too
+    # the short form prints heads/main if a tag is called main too
     return done.stdout.decode().strip().removeprefix("refs/heads/") or None
 
 
-def modes_on(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
-    """What git says of each of these that the branch has: 100755 is a program, 160000 a submodule."""
+def file_modes(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return git's mode of each path on the branch: 100755 is executable, 160000 a submodule."""
     done = subprocess.run(
         ["git", "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths],
         cwd=root,
@@ -294,7 +299,7 @@ def modes_on(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
 
 
 def commits_since(root: Path, ref: str, branch: str) -> int:
-    """How many the branch has beyond it; 0 where there is no such ref."""
+    """Count the commits of the branch that `ref` doesn't have; 0 if there is no such ref."""
     done = subprocess.run(
         ["git", "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--"],
         cwd=root,
@@ -306,7 +311,7 @@ def commits_since(root: Path, ref: str, branch: str) -> int:
 
 
 def has_commit(root: Path, branch: str) -> bool:
-    """Whether a branch is there: one of a new repository begins with its first commit."""
+    """Whether a branch has a commit: a branch of an empty repository has none."""
     done = subprocess.run(
         ["git", "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}"],
         cwd=root,

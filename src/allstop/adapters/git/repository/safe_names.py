@@ -1,4 +1,4 @@
-"""Names that git and the file system take without harm, whatever a task or a branch is called."""
+"""Folder and ref names that are safe for git and the file system, whatever a task is called."""
 
 from __future__ import annotations
 
@@ -9,64 +9,66 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-_PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
-_LONGEST = 150
-_ODD = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(/|$)|(^|/)\.|\.$|^/|/$")
+_SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_MAX_LENGTH = 150
+_INVALID_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(/|$)|(^|/)\.|\.$|^/|/$")
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 @lru_cache(maxsize=1024)
 def folder_name(workspace: str) -> str:
-    """One part of a path and of a ref, another for every workspace; plain names stay as they are."""
-    name = "".join(c if c in _PLAIN else _spelled(c) for c in workspace)
-    name = re.sub(r"^[.-]|\.\.+|\.lock$|\.$", lambda found: _spelled(found.group()), name)
-    if len(name) > _LONGEST or not name:
+    """Return a name for a path and a ref, unique per workspace; plain names stay unchanged."""
+    name = "".join(c if c in _SAFE_CHARACTERS else _percent_encoded(c) for c in workspace)
+    name = re.sub(r"^[.-]|\.\.+|\.lock$|\.$", lambda found: _percent_encoded(found.group()), name)
+    if len(name) > _MAX_LENGTH or not name:
         digest = hashlib.blake2b(workspace.encode(errors="surrogatepass"), digest_size=8)
-        name = f"{name[: _LONGEST - 17].rstrip('%')}%{digest.hexdigest()}"
+        name = f"{name[: _MAX_LENGTH - 17].rstrip('%')}%{digest.hexdigest()}"
     return name
 
 
-def _spelled(odd: str) -> str:
-    spelled = (f"%{byte:02X}" for byte in odd.encode(errors="surrogatepass"))
-    return "".join(spelled)
+def _percent_encoded(odd: str) -> str:
+    git_argv = (f"%{byte:02X}" for byte in odd.encode(errors="surrogatepass"))
+    return "".join(git_argv)
 
 
-def name_of(folder: str) -> str:
-    """Of the workspace that lies there; the folder's own where that can't be told."""
+def workspace_name(folder: str) -> str:
+    """Return the name of the workspace in this folder; the folder's name if it can't be decoded."""
     name = unquote(folder, errors="surrogatepass")
     return name if folder_name(name) == folder else folder
 
 
 class OwnRefs(NamedTuple):
-    """Where commits of workspaces are kept. Linked checkouts of a repository share its refs, and
-    each has a board of its own: so each but the main one has a mark.
+    """The refs that keep the commits of workspaces.
+
+    Linked checkouts of a repository share its refs, and each has its own board. So the refs of each
+    linked checkout end in a mark.
     """
 
     mark: str = ""
 
     def base(self, workspace: str) -> str:
-        """Keeps the commit a workspace started from, whatever the user's own tidying does."""
+        """The commit that a workspace started from; the ref protects it from `git gc`."""
         return self._ref("base", workspace)
 
     def tip(self, workspace: str) -> str:
-        """The work as it was last brought home."""
+        """The last fetched commit of the work."""
         return self._ref("tip", workspace)
 
     def merge(self, workspace: str) -> str:
-        """A merge that was made and may not have landed yet."""
+        """A merge commit that may not have landed yet."""
         return self._ref("merge", workspace)
 
     def given(self, workspace: str) -> str:
-        """What a person has made of the work by hand."""
+        """The commit that a person made from the work by hand."""
         return self._ref("given", workspace)
 
     def backups(self, workspace: str) -> str:
-        """Below this, a number is a ref."""
+        """The prefix of the backup refs; a number follows."""
         return f"{self._ref('backup', workspace)}/"
 
     def folder_of(self, ref: str) -> str | None:
-        """The workspace's folder; None where it is of another checkout."""
-        folder, mark = parts_of(ref)
+        """Return the workspace's folder; None if the ref belongs to another checkout."""
+        folder, mark = split_ref(ref)
         return folder if mark == self.mark.removeprefix("@") else None
 
     def _ref(self, kind: str, workspace: str) -> str:
@@ -74,19 +76,19 @@ class OwnRefs(NamedTuple):
 
 
 KEPT_REFS = tuple(f"refs/allstop/{kind}/" for kind in ("base", "tip", "merge", "given"))
-"""What there is for a workspace, in every checkout."""
+"""Prefixes of the refs that keep commits of workspaces, in every checkout."""
 
 
-def parts_of(ref: str) -> tuple[str, str]:
-    """The workspace's folder and the mark of its checkout, of a ref that keeps its commits."""
+def split_ref(ref: str) -> tuple[str, str]:
+    """Split a ref into the workspace's folder and the mark of its checkout."""
     folder, _, mark = ref.split("/")[3].partition("@")
     return folder, mark
 
 
 class GitFolders(NamedTuple):
-    """Where git keeps what it knows of a checkout: in a linked one, these are two."""
+    """The git folders of a checkout; a linked checkout has two."""
 
-    own: Path  # what is checked out
+    own: Path  # HEAD and the index of this checkout
     common: Path  # branches, refs and objects
 
     @property
@@ -95,20 +97,20 @@ class GitFolders(NamedTuple):
 
 
 def git_folders(root: Path) -> GitFolders:
-    """Of the checkout at `root`."""
+    """Return the git folders of the checkout at `root`."""
     own = root / ".git"
     if own.is_file():
-        own = root / _told_by(own).removeprefix("gitdir:").strip()
+        own = root / _read_text(own).removeprefix("gitdir:").strip()
     link = own / "commondir"
-    return GitFolders(own, own / _told_by(link).strip() if link.is_file() else own)
+    return GitFolders(own, own / _read_text(link).strip() if link.is_file() else own)
 
 
-def _told_by(file: Path) -> str:
+def _read_text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def own_refs(root: Path) -> OwnRefs:
-    """Those of the checkout at `root`."""
+    """Return the refs of the checkout at `root`."""
     folders = git_folders(root)
     return OwnRefs(f"@{folder_name(folders.own.name)}" if folders.are_linked else "")
 
@@ -118,8 +120,8 @@ def revert_ref(commit: str) -> str:
 
 
 def branch_ref(branch: str) -> str | None:
-    """None where no branch can be called that."""
-    return None if not branch or _ODD.search(branch) else f"refs/heads/{branch}"
+    """Return the full ref of a branch; None if git doesn't allow that branch name."""
+    return None if not branch or _INVALID_BRANCH.search(branch) else f"refs/heads/{branch}"
 
 
 def is_commit_name(text: str) -> bool:

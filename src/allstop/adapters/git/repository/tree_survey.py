@@ -1,6 +1,6 @@
-"""A look at what a commit holds: names, the fronts of a few files, the last subjects.
+"""A survey of a commit's tree: paths, the beginnings of a few files, the latest commit subjects.
 
-It is read from git's own store and bounded, whatever an agent has put there; nothing is run.
+Everything is read from git's object store with fixed limits, and nothing is run.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.core.moves import Excerpt, Surveyed
 from allstop.core.text import one_line, plain
 
-MOST_PATHS = 200
-MOST_FOLDERS = 40
-MOST_FILES = 4
-MOST_SUBJECTS = 5
+MAX_PATHS = 200
+MAX_FOLDERS = 40
+MAX_FILES = 4
+MAX_SUBJECTS = 5
 FILE_CHARS = 1500
 PATH_CHARS = 200
-MOST_BYTES = 256 * 1024
-"""Of one folder's list or one file; what is larger is named and not opened."""
+MAX_BYTES = 256 * 1024
+"""The largest folder listing or file that is read; larger ones are only named."""
 
-TELLING = tuple(
+DESCRIPTIVE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"readme(\.\w+)?",
@@ -33,7 +33,7 @@ TELLING = tuple(
         r"contributing(\.\w+)?",
     )
 )
-"""Files that say what a repository is about, the most telling first."""
+"""Files that describe a repository, the most useful first."""
 
 
 class _Entry(NamedTuple):
@@ -49,44 +49,44 @@ async def survey(repository: Repository, commit: str) -> Surveyed:
     Raises:
         GitError: the repository can't be read.
     """
-    top = await _listed(repository, f"{commit}^{{tree}}")
-    folders = [entry for entry in top if entry.kind == "tree"][:MOST_FOLDERS]
+    top = await _list_tree(repository, f"{commit}^{{tree}}")
+    folders = [entry for entry in top if entry.kind == "tree"][:MAX_FOLDERS]
     paths = [f"{entry.path}/" if entry.kind == "tree" else entry.path for entry in top]
     for folder in folders:
-        below = await _listed(repository, folder.name)
+        below = await _list_tree(repository, folder.name)
         paths += [
             f"{folder.path}/{entry.path}" + ("/" if entry.kind == "tree" else "") for entry in below
         ]
     return Surveyed(
         commit=commit,
-        paths=tuple(one_line(path, PATH_CHARS) for path in paths[:MOST_PATHS]),
-        more=max(0, len(paths) - MOST_PATHS),
-        files=tuple(await _read(repository, _telling(top))),
+        paths=tuple(one_line(path, PATH_CHARS) for path in paths[:MAX_PATHS]),
+        more=max(0, len(paths) - MAX_PATHS),
+        files=tuple(await _read(repository, _descriptive_files(top))),
         subjects=await _subjects(repository, commit),
     )
 
 
-async def _listed(repository: Repository, tree: str) -> list[_Entry]:
-    (about,) = await repository.looked_up(tree)
-    if about is None or about.kind != "tree" or about.size_bytes > MOST_BYTES:
+async def _list_tree(repository: Repository, tree: str) -> list[_Entry]:
+    (info,) = await repository.look_up(tree)
+    if info is None or info.kind != "tree" or info.size_bytes > MAX_BYTES:
         return []
-    out = await repository.output("ls-tree", "--full-tree", "-z", "-l", about.name)
-    return [_parsed(line) for line in out.split(b"\0") if line]
+    out = await repository.output("ls-tree", "--full-tree", "-z", "-l", info.name)
+    return [_parse_entry(line) for line in out.split(b"\0") if line]
 
 
-def _parsed(line: bytes) -> _Entry:
-    about, _, path = line.partition(b"\t")
-    mode, kind, name, size = about.decode().split()
+def _parse_entry(line: bytes) -> _Entry:
+    info, _, path = line.partition(b"\t")
+    mode, kind, name, size = info.decode().split()
     return _Entry(
         mode, kind, name, int(size) if size.isdigit() else 0, path.decode(errors="replace")
     )
 
 
-def _telling(entries: Sequence[_Entry]) -> list[_Entry]:
-    """Ordinary files only: a link's content is a path to somewhere else."""
-    files = [e for e in entries if e.mode.startswith("100") and e.size_bytes <= MOST_BYTES]
-    found = [file for each in TELLING for file in files if each.fullmatch(file.path)]
-    return found[:MOST_FILES]
+def _descriptive_files(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Return regular files only: the content of a symbolic link is a path to another place."""
+    files = [e for e in entries if e.mode.startswith("100") and e.size_bytes <= MAX_BYTES]
+    found = [file for each in DESCRIPTIVE for file in files if each.fullmatch(file.path)]
+    return found[:MAX_FILES]
 
 
 async def _read(repository: Repository, entries: Sequence[_Entry]) -> Iterator[Excerpt]:
@@ -110,9 +110,9 @@ def _excerpts(entries: Sequence[_Entry], out: bytes) -> Iterator[Excerpt]:
 
 
 async def _subjects(repository: Repository, commit: str) -> tuple[str, ...]:
-    most = f"--max-count={MOST_SUBJECTS}"
+    most = f"--max-count={MAX_SUBJECTS}"
     out = await repository.output(
         "rev-list", most, "--no-commit-header", "--format=%s", commit, "--"
     )
     lines = out.decode(errors="replace").splitlines()
-    return tuple(one_line(line, 120) for line in lines[:MOST_SUBJECTS])
+    return tuple(one_line(line, 120) for line in lines[:MAX_SUBJECTS])

@@ -1,4 +1,4 @@
-"""Running git scripts in a workspace's box."""
+"""Runs git scripts in a workspace's box."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETUP = "setup"
 
 
 class BoxFailedError(Exception):
-    """A script in the box failed; the message is what it said."""
+    """A script in the box failed; the message is its error output."""
 
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class BoxFailedError(Exception):
 
 
 class SetUpFailedError(BoxFailedError):
-    """Somebody's own command failed in a tree, as `result` says; `notes`, what the tree lacks."""
+    """The user's setup command failed. `notes` say what the tree lacks."""
 
     def __init__(self, message: str, result: CheckResult, notes: tuple[str, ...] = ()) -> None:
         super().__init__(message, result.code)
@@ -30,29 +30,29 @@ class SetUpFailedError(BoxFailedError):
         self.notes = notes
 
 
-TROUBLE = (GitError, BoxFailedError, LaunchError, UnsafeError, OSError)
-"""What can go wrong with a workspace and is nobody's mistake in the program."""
+EXPECTED_ERRORS = (GitError, BoxFailedError, LaunchError, UnsafeError, OSError)
+"""Expected failures of a workspace, which are no programming errors."""
 
 
-class Boxes:
+class BoxGit:
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
 
     @property
-    def are_real(self) -> bool:
+    def is_isolated(self) -> bool:
         return self._launcher.isolation.boxed
 
     async def run(
-        self, place: Box, label: str, script: str, *arguments: str, stdin: bytes = b""
+        self, box: Box, label: str, script: str, *arguments: str, stdin: bytes = b""
     ) -> str:
-        """What it printed.
+        """Run a script and return its output.
 
         Raises:
-            BoxFailedError: it ended with another code than 0.
+            BoxFailedError: its exit code wasn't 0.
             LaunchError, UnsafeError: it can't be started.
         """
         out, err = Tail(KEPT_BYTES), Tail(4096)
-        launch = _launch(place, label, script, *arguments)
+        launch = _launch(box, label, script, *arguments)
         code = await run_to_end(self._launcher, launch, stdin, out, lambda live: None, err)
         if code != 0:
             raise BoxFailedError(err.text().strip() or f"exit code {code}", code)
@@ -60,7 +60,7 @@ class Boxes:
 
     async def receive(
         self,
-        place: Box,
+        box: Box,
         label: str,
         script: str,
         *arguments: str,
@@ -68,42 +68,42 @@ class Boxes:
         most_bytes: int,
     ) -> None:
         """Like `run`, for output of any length."""
-        complaint = Tail(4096)
+        errors = Tail(4096)
         received = 0
-        async with self._launcher.launch(_launch(place, label, script, *arguments)) as child:
+        async with self._launcher.launch(_launch(box, label, script, *arguments)) as child:
             await child.close_input()
             while (chunk := await child.receive()) is not None:
-                received += _sort(chunk, write, complaint)
+                received += _route(chunk, write, errors)
                 if received > most_bytes:
                     raise BoxFailedError(f"the work has more than {most_bytes:,} bytes")
             exit_ = await child.wait()
         if exit_.code != 0:
-            raise BoxFailedError(complaint.text().strip() or f"exit code {exit_.code}", exit_.code)
+            raise BoxFailedError(errors.text().strip() or f"exit code {exit_.code}", exit_.code)
 
-    async def set_up(self, place: Box, label: str, command: str) -> None:
-        """Run somebody's own command.
+    async def set_up(self, box: Box, label: str, command: str) -> None:
+        """Run the user's setup command.
 
         Raises:
-            SetUpFailedError: it failed; the message is the end of what it said.
+            SetUpFailedError: it failed; the message ends with its output.
         """
         output = Tail(4096)
-        launch = Launch(argv=("sh", "-c", command), box=place, label=label, env=place.env)
+        launch = Launch(argv=("sh", "-c", command), box=box, label=label, env=box.env)
         code = await run_to_end(self._launcher, launch, b"", output, lambda live: None)
         if code != 0:
-            said = output.text().strip()
-            message = f"setup ended with exit code {code}: {command}\n{said}"
-            result = CheckResult(name=SETUP, run=command, passed=False, code=code, output=said)
+            text = output.text().strip()
+            message = f"setup ended with exit code {code}: {command}\n{text}"
+            result = CheckResult(name=SETUP, run=command, passed=False, code=code, output=text)
             raise SetUpFailedError(message, result)
 
 
-def _launch(place: Box, label: str, script: str, *arguments: str) -> Launch:
+def _launch(box: Box, label: str, script: str, *arguments: str) -> Launch:
     argv = ("sh", "-c", script, "sh", *arguments)
-    return Launch(argv=argv, box=place, label=label, trusted=True, sparse=True)
+    return Launch(argv=argv, box=box, label=label, trusted=True, sparse=True)
 
 
-def _sort(chunk: Chunk, write: Callable[[bytes], object], complaint: Tail) -> int:
+def _route(chunk: Chunk, write: Callable[[bytes], object], errors: Tail) -> int:
     if chunk.stream is Stream.ERR:
-        complaint.add(chunk.data)
+        errors.add(chunk.data)
         return 0
     write(chunk.data)
     return len(chunk.data)

@@ -1,14 +1,14 @@
-"""What runs in the box: git in an agent's tree, where nothing it planted reaches the host."""
+"""Shell scripts that run git inside the box, where an agent's files can't reach the host."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 DAMAGED = 66
-"""Exit code: there is no repository here that could be worked in."""
+"""Exit code: there is no usable repository."""
 
 MISSING = 67
-"""Exit code: the commit to bring in can't be read; it must be sent along."""
+"""Exit code: the commit to merge can't be read; the host must send it in a pack."""
 
 _ALLSTOP = "-c user.name=Allstop -c user.email=agent@allstop.invalid"
 
@@ -39,11 +39,10 @@ done
 if [ -d "$lay/copy" ]; then cp -Rn "$lay/copy/." . || true; fi
 """
 )
-"""Take the commit, with what the host has laid ready: the tree's git folder, and in the home those
-of its submodules. Prints submodules that can't be had; and `lfs`, if it is to look for that, where
-Git LFS keeps files of it.
+"""Checks out a commit. The host has prepared the tree's git folder, and in the home those of its
+submodules. Prints submodules that can't be checked out, and `lfs` if Git LFS stores files of it.
 
-Arguments: the commit; 1 to look; then for each submodule its path and its commit.
+Arguments: the commit; 1 to look for Git LFS; then for each submodule its path and its commit.
 """
 
 _TREE = """
@@ -77,8 +76,8 @@ commit_leftovers() {
   fi
 }
 """
-"""Git does not go into a repository without a commit that lies in the tree, unless it knows of a
-file in there: so it is told of one, which it finds to be gone while it takes the others.
+"""Git doesn't enter a nested repository without a commit unless the index has a file in it. So
+`inner` adds an entry for a file that doesn't exist, which git drops while it adds the others.
 """
 
 _SOUND = """
@@ -99,7 +98,7 @@ repair() {
 is_dirty() { [ -n "$(git status --porcelain | head -c 1)" ]; }
 """
 
-TAKE_UP = (
+RESUME = (
     _START
     + """
 base=$1 onto=$2 stash=$3 message=$4 config=$5 alternates=$6 branch=$7 pack=$8; shift 8
@@ -136,15 +135,15 @@ printf 'conflicts\\0'
 git diff --name-only --diff-filter=U -z
 """
 )
-"""Whoever held the locks is dead: nothing else runs in a workspace that is being taken up.
+"""Reopens a workspace. Lock files are deleted: no other program runs in it at that time.
 
-A merge that was cut off before git had noted it (`MERGE_HEAD`) is undone: all that was there before
-it was committed, so nothing in the tree is anybody's work.
+A merge that was killed before git wrote `MERGE_HEAD` is undone. Everything was committed before
+it, so no work is lost.
 
-With `stash` 1 all that is left uncommitted is put aside; with 2 only a merge that is under way.
+With `stash` 1 all uncommitted changes are stashed; with 2 only a merge in progress.
 
-Prints words and, after `conflicts`, names of files, each with a NUL. Arguments after the eighth
-are pathspecs of what is nobody's work.
+Prints words and, after `conflicts`, file names, each followed by a NUL. Arguments after the eighth
+are pathspecs of files that don't count as work.
 """
 
 _UNRESOLVED = """
@@ -203,15 +202,15 @@ if [ "$head" != "$tip" ]; then
 fi
 """
 )
-"""What was left uncommitted is the agent's work too; a merge with open conflicts is not.
+"""Commits the agent's changes, except for a merge with open conflicts, and prints a pack.
 
-Mostly nothing was left, and one `git status` says both that and the commit.
+Usually there are none, and one `git status` tells both that and the commit.
 
-Prints submodules in which something is uncommitted, each after `changed`; `head` and the commit; an
-empty line; and a pack of what is new.
+Prints `changed` with each submodule that has uncommitted changes; `head` with the commit; an empty
+line; and a pack of the objects that the host lacks.
 """
 
-LOOK = (
+INSPECT = (
     _START
     + _TREE
     + """
@@ -221,9 +220,7 @@ git for-each-ref refs/stash | wc -l
 git rev-list --no-walk --exclude=refs/stash --all
 """
 )
-"""Prints the last commit, whether anything is uncommitted, 0 where nothing is stashed, and the last
-commit of every ref.
-"""
+"""Prints the last commit, `clean` or `dirty`, the number of stashes, and the tip of every ref."""
 
 GATHER = (
     _START
@@ -250,13 +247,13 @@ printf '%s\\n' "$now" $all $stashes "^$base" |
   git pack-objects -q --revs --thin --delta-base-offset --stdout
 """
 )
-"""All that git knows there, and the tree as it is, whatever state it is in; nothing of it changes.
+"""Packs every ref, every stash, and the tree in its current state, without changing anything.
 
-Prints a commit of the tree, the last commits of all refs and all stashes, an empty line, and a pack
-of them. Arguments after the second are pathspecs of what is nobody's work.
+Prints a commit of the tree, the tips of all refs, all stashes, an empty line, and a pack of them.
+Arguments after the second are pathspecs of files that don't count as work.
 """
 
 
-def not_work(paths: Sequence[str]) -> list[str]:
-    """Pathspecs that leave these out, whatever the agent made of the ignore files."""
+def exclude_paths(paths: Sequence[str]) -> list[str]:
+    """Return pathspecs that leave these out, whatever the agent wrote into ignore files."""
     return [f":(exclude,top,literal){path}" for path in paths]

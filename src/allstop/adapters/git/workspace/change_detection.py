@@ -1,10 +1,10 @@
-"""Whether anything in a workspace was touched, seen without reading or running any of it.
+"""Detects whether a workspace was changed, without reading its files or running anything in it.
 
-The kernel notes when a file was last changed, and no program in a box can set that time. Where all
-of these times are as they were, nothing was changed, and nobody has to ask git.
+The kernel records when each inode was last changed, and no program in a box can set that time.
+If all of these times are unchanged, nothing was changed, and git need not run.
 
-The kernel's clock for files goes in steps of some milliseconds. It takes longer to end a box and to
-start the next one, so a change after a look can't bear the time of one before it.
+The kernel's clock for files has steps of some milliseconds. Ending one box and starting the next
+takes longer, so a change after a snapshot never has the same time as one before it.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from allstop.adapters.git.repository.cached_files import content
-from allstop.adapters.git.workspace.folders import Tree
+from allstop.adapters.git.repository.cached_files import read_small
+from allstop.adapters.git.workspace.folders import WorkspaceFolders
 
-MOST_ENTRIES = 5000
-"""In a bigger tree git is as quick."""
+MAX_ENTRIES = 5000
+"""In a larger tree git is as fast."""
 
-SETTINGS = (".gitconfig", ".config/git")
-"""A home that has these may have a say, from anywhere, about which files are somebody's work."""
-WAY = ".config"
-"""Where this leads elsewhere, nobody goes there to look."""
+HOME_SETTINGS = (".gitconfig", ".config/git")
+"""Git settings in the home, which may name ignore files anywhere."""
+CONFIG_FOLDER = ".config"
+"""If this is a symbolic link, no snapshot is taken."""
 
-ELSEWHERE = (b"include", b"excludesfile", b"attributesfile", b"worktree")
-"""Settings of a clone that name other files than its own."""
+OUTSIDE_SETTINGS = (b"include", b"excludesfile", b"attributesfile", b"worktree")
+"""Settings of a clone that name files outside it."""
 
-COMMON = b".git/commondir"
-"""It names another place for refs and settings."""
+COMMON_DIR = b".git/commondir"
+"""This file moves refs and settings to another folder."""
 
 SECOND_NS = 1_000_000_000
 
@@ -38,24 +38,24 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 class Entry(NamedTuple):
     path: bytes  # from the top
-    number: int
+    inode: int
     mode: int
     size: int
     changed_ns: int
 
 
-class Look(NamedTuple):
-    """A workspace as it was seen; what is in a folder comes after it."""
+class Snapshot(NamedTuple):
+    """A snapshot of a workspace; a folder's entries come after the folder."""
 
     home: str
     top: str
     entries: tuple[Entry, ...]
 
 
-def look_at(tree: Tree, most_entries: int = MOST_ENTRIES) -> Look | None:
-    """None where later it couldn't be told whether anything was touched."""
-    home, top = os.fspath(tree.home), os.fspath(tree.work)
-    if _has_a_say(home):
+def take_snapshot(folders: WorkspaceFolders, most_entries: int = MAX_ENTRIES) -> Snapshot | None:
+    """Take a snapshot; None if later changes could go unnoticed."""
+    home, top = os.fspath(folders.home), os.fspath(folders.work)
+    if _has_git_settings(home):
         return None
     found = []
     try:
@@ -63,33 +63,33 @@ def look_at(tree: Tree, most_entries: int = MOST_ENTRIES) -> Look | None:
             found.append(entry)
             if len(found) > most_entries:
                 return None
-    except OSError:  # a folder that is closed to us
+    except OSError:  # no permission to read a folder
         return None
-    tells_parts_of_seconds = any(entry.changed_ns % SECOND_NS for entry in found)
-    if not tells_parts_of_seconds or _hangs_on_others(top, found):
+    has_fine_times = any(entry.changed_ns % SECOND_NS for entry in found)
+    if not has_fine_times or _depends_on_outside(top, found):
         return None
-    return Look(home, top, tuple(found))
+    return Snapshot(home, top, tuple(found))
 
 
-def is_still(look: Look) -> bool:
-    """Whether nothing was touched since. A folder's own time tells of what came into it or left.
+def is_unchanged(snapshot: Snapshot) -> bool:
+    """Whether nothing has changed since. A folder's own time shows added and removed entries.
 
-    Nothing that was put there since is followed: the folder around it is looked at first.
+    No link that was put there since is followed, because the folder around it is compared first.
     """
-    if _has_a_say(look.home):
+    if _has_git_settings(snapshot.home):
         return False
     try:
-        top = os.open(look.top, _FOLDER)
+        top = os.open(snapshot.top, _FOLDER)
     except OSError:
         return False
     try:
-        for path, number, mode, size, changed_ns in look.entries:
-            about = os.stat(path, dir_fd=top, follow_symlinks=False)
+        for path, inode, mode, size, changed_ns in snapshot.entries:
+            info = os.stat(path, dir_fd=top, follow_symlinks=False)
             if (
-                about.st_ctime_ns != changed_ns
-                or about.st_ino != number
-                or about.st_size != size
-                or about.st_mode != mode
+                info.st_ctime_ns != changed_ns
+                or info.st_ino != inode
+                or info.st_size != size
+                or info.st_mode != mode
             ):
                 return False
     except OSError:
@@ -99,30 +99,30 @@ def is_still(look: Look) -> bool:
     return True
 
 
-def _hangs_on_others(top: str, entries: Iterable[Entry]) -> bool:
-    """Whether files elsewhere may decide what git finds here: the times of these tell nothing."""
-    if any(_leads_away(each) for each in entries):
+def _depends_on_outside(top: str, entries: Iterable[Entry]) -> bool:
+    """Whether files outside the tree may affect git's result; their times are not recorded."""
+    if any(_points_outside(each) for each in entries):
         return True
     try:
-        settings = content(f"{top}/.git/config").lower()
+        settings = read_small(f"{top}/.git/config").lower()
     except OSError:
         return True
-    return any(word in settings for word in ELSEWHERE)
+    return any(word in settings for word in OUTSIDE_SETTINGS)
 
 
-def _leads_away(entry: Entry) -> bool:
+def _points_outside(entry: Entry) -> bool:
     is_link = stat.S_ISLNK(entry.mode) and entry.path.startswith(b".git")
-    return is_link or entry.path == COMMON
+    return is_link or entry.path == COMMON_DIR
 
 
-def _has_a_say(home: str) -> bool:
-    if os.path.islink(f"{home}/{WAY}"):  # noqa: PTH114 - paths are slow to make
+def _has_git_settings(home: str) -> bool:
+    if os.path.islink(f"{home}/{CONFIG_FOLDER}"):  # noqa: PTH114 - Path objects are slow
         return True
-    return any(os.path.lexists(f"{home}/{name}") for name in SETTINGS)
+    return any(os.path.lexists(f"{home}/{name}") for name in HOME_SETTINGS)
 
 
 def _entries(top: bytes) -> Iterator[Entry]:
-    """Links are told of and not followed."""
+    """Yield all entries without following symbolic links."""
     yield _entry(b".", os.lstat(top))
     waiting = [b""]
     while waiting:
@@ -135,5 +135,5 @@ def _entries(top: bytes) -> Iterator[Entry]:
                     waiting.append(path)
 
 
-def _entry(path: bytes, about: os.stat_result) -> Entry:
-    return Entry(path, about.st_ino, about.st_mode, about.st_size, about.st_ctime_ns)
+def _entry(path: bytes, info: os.stat_result) -> Entry:
+    return Entry(path, info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)

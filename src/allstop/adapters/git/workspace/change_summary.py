@@ -1,31 +1,31 @@
-"""What is written down of the files that work has changed: the first, and those that steer others."""
+"""A short summary of changed files for the journal: the first ones, and guarded ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from allstop.adapters.git.repository.change_report import Raw, shown
+from allstop.adapters.git.repository.change_report import RawChange, printable
 from allstop.core.text import one_line
-from allstop.policy.guarded_files import guarded_by_place
+from allstop.policy.guarded_files import guard_reason_by_path
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 NAME_CHARS = 200
 
 
-def sketched(changed: Sequence[Raw]) -> tuple[str, ...]:
-    first = changed[:MOST_NAMED]
-    names = named([raw.path for raw in first])
+def summarize(changed: Sequence[RawChange]) -> tuple[str, ...]:
+    first = changed[:MAX_NAMED]
+    names = shorten_names([raw.path for raw in first])
     return tuple(f"{raw.status} {name}" for raw, name in zip(first, names, strict=True))
 
 
-def named(paths: Sequence[str]) -> tuple[str, ...]:
-    """The first of them: an agent may have made any number, of any length."""
-    return tuple(one_line(shown(path), NAME_CHARS) for path in paths[:MOST_NAMED])
+def shorten_names(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the first names, shortened: an agent may create any number, of any length."""
+    return tuple(one_line(printable(path), NAME_CHARS) for path in paths[:MAX_NAMED])
 
 
-def guarded_among(changed: Iterable[Raw]) -> dict[str, str]:
-    """Each with the reason for which a person would have been asked about it."""
-    paths = (shown(raw.path) for raw in changed)
-    found = ((path, guarded_by_place(tuple(path.split("/")))) for path in paths)
-    return dict(islice(((path, why) for path, why in found if why), MOST_NAMED))
+def guarded_files(changed: Iterable[RawChange]) -> dict[str, str]:
+    """Return guarded files, each with the reason why a person would have been asked about it."""
+    paths = (printable(raw.path) for raw in changed)
+    found = ((path, guard_reason_by_path(tuple(path.split("/")))) for path in paths)
+    return dict(islice(((path, why) for path, why in found if why), MAX_NAMED))

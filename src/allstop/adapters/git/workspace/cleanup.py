@@ -1,4 +1,4 @@
-"""Workspaces that lie about: what is in them, and removing them without losing anybody's work."""
+"""Lists leftover workspaces and removes them without losing work."""
 
 from __future__ import annotations
 
@@ -17,85 +17,85 @@ from allstop.adapters.git.repository.safe_names import (
     branch_ref,
     folder_name,
     is_commit_name,
-    name_of,
     revert_ref,
+    workspace_name,
 )
-from allstop.adapters.git.workspace.box_git import TROUBLE, Boxes
-from allstop.adapters.git.workspace.box_scripts import LOOK
-from allstop.adapters.git.workspace.folders import Tree
+from allstop.adapters.git.workspace.box_git import EXPECTED_ERRORS, BoxGit
+from allstop.adapters.git.workspace.box_scripts import INSPECT
+from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.adapters.git.workspace.salvage import heads_of, next_backup, salvage
 from allstop.adapters.git.workspace.workspaces import GitWorkspaces
 from allstop.core.errors import AllstopError
 from allstop.ports import Launcher
 
-LOOK_WITHIN_S = 60.0
+INSPECT_TIMEOUT_S = 60.0
 REVERTS = "refs/allstop/revert/"
 
 
 class State(StrEnum):
     WHOLE = "whole"
-    UNFINISHED = "unfinished"  # it was never ready to be worked in
-    DAMAGED = "damaged"  # nobody can say what is in it
-    GONE = "gone"  # only its refs are left
+    UNFINISHED = "unfinished"  # its creation did not finish
+    DAMAGED = "damaged"  # its content can't be read
+    NO_MODE = "gone"  # only its refs remain
 
 
 class Leftover(Struct, frozen=True, kw_only=True):
-    """One workspace, as far as can be seen without running anything of it outside its box."""
+    """One workspace, inspected without running any of its programs outside the sandbox."""
 
     name: str
     state: State
     size_bytes: int = 0
     used_at: datetime | None = None
     target: str = ""
-    unmerged: bool = False  # it has commits that its target has not
+    unmerged: bool = False  # it has commits that its target lacks
     uncommitted: bool = False  # changes, or stashes
-    put_aside: tuple[str, ...] = ()  # folders with what was in it when it was damaged
+    put_aside: tuple[str, ...] = ()  # folders with earlier, damaged contents
 
     @property
     def is_safe(self) -> bool:
-        """Whether nothing is lost with it."""
+        """Whether removing it loses nothing."""
         has_work = self.unmerged or self.uncommitted or bool(self.put_aside)
         return self.state is not State.DAMAGED and not has_work
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something in it that git can be asked for."""
+        """Whether git can fetch work from it."""
         return self.state is State.WHOLE and (self.unmerged or self.uncommitted)
 
     @property
-    def cannot_be_kept(self) -> str:
-        """What no ref keeps, once it is removed."""
-        what = [
-            *(["what was in it when it was damaged"] if self.state is State.DAMAGED else []),
-            *(f"what was put aside in {path}" for path in self.put_aside),
+    def unrecoverable(self) -> str:
+        """Names contents that no ref can keep after removal; "" if there are none."""
+        losses = [
+            *(["its damaged content"] if self.state is State.DAMAGED else []),
+            *(f"the earlier content in {path}" for path in self.put_aside),
         ]
-        return f"nothing keeps {' and '.join(what)}" if what else ""
+        return f"git can't back up {' and '.join(losses)}" if losses else ""
 
     @property
-    def why_not(self) -> str:
-        """What would be lost with it."""
+    def why_unsafe(self) -> str:
+        """Why removing it would lose something."""
         if self.state is State.DAMAGED:
-            return "it is damaged, and nobody can say what is in it"
-        what = [
-            *(["commits that are not merged"] if self.unmerged else []),
-            *(["changes that are not committed"] if self.uncommitted else []),
-            *(f"what was put aside when it was damaged ({path})" for path in self.put_aside),
+            return "it is damaged and its content can't be read"
+        losses = [
+            *(["unmerged commits"] if self.unmerged else []),
+            *(["uncommitted changes"] if self.uncommitted else []),
+            *(f"earlier content, saved when it was damaged ({path})" for path in self.put_aside),
         ]
-        return f"it has {' and '.join(what)}"
+        return f"it has {' and '.join(losses)}"
 
 
 class Removal(Struct, frozen=True, kw_only=True):
-    """What became of a workspace that was to be removed."""
+    """The result of removing a workspace."""
 
     name: str
     removed: bool
-    reason: str = ""  # why it was not, or not without loss
-    backup: str = ""  # the refs that keep its commits
+    reason: str = ""  # why it was not removed, or what was lost
+    backup: str = ""  # refs that keep its commits
     freed_bytes: int = 0
 
 
-class Cleaning:
-    """Only for workspaces that nobody works in now: the caller knows which those are."""
+class WorkspaceCleanup:
+    """Inspects and removes workspaces. The caller makes sure that no program runs in them."""
 
     def __init__(
         self, repository: Repository, folder: Path, *, launcher: Launcher, workspaces: GitWorkspaces
@@ -103,105 +103,119 @@ class Cleaning:
         self._repository = repository
         self._own = repository.own
         self._folder = folder
-        self._boxes = Boxes(launcher)
+        self._box_git = BoxGit(launcher)
         self._workspaces = workspaces
 
     async def leftovers(self, label: str) -> tuple[Leftover, ...]:
-        """All there are, by name.
+        """Return all workspaces, sorted by name.
 
         Raises:
             GitError: the repository can't be read.
         """
         refs = await self._repository.refs(*KEPT_REFS)
         named = {self._own.folder_of(ref) for ref in refs} - {None}
-        folders = sorted(filter(None, named | _folders(self._folder)))
-        return tuple([await self._look(folder, label) for folder in folders])
+        names = sorted(filter(None, named | _folders(self._folder)))
+        return tuple([await self._inspect(folder, label) for folder in names])
 
     async def remove(
         self, workspace: str, label: str, *, force: bool = False, branch: str = ""
     ) -> Removal:
-        """Remove it where nothing is lost; with `force` too, and its commits are kept by a ref.
+        """Remove a workspace if nothing is lost.
 
-        `branch` is where its work was brought to, and is set back to where that began.
+        With `force` always, keeping its commits in backup refs.
+
+        `branch` received the work; it is reset to the commit where the work started.
 
         Raises:
             GitError: the repository can't be written.
         """
-        found = await self._look(folder_name(workspace), label)
+        found = await self._inspect(folder_name(workspace), label)
         if not force and not found.is_safe:
-            return Removal(name=workspace, removed=False, reason=found.why_not)
-        tree = Tree(self._folder / folder_name(workspace))
+            return Removal(name=workspace, removed=False, reason=found.why_unsafe)
+        folders = WorkspaceFolders(self._folder / folder_name(workspace))
         try:
-            inside = await self._bring_home(tree, workspace, label) if found.has_work else []
-        except TROUBLE as error:
-            why = str(error) or "it takes too long"
-            reason = f"not all of it can be kept: {why}; it is in {tree.work}"
+            inside = await self._fetch_all(folders, workspace, label) if found.has_work else []
+        except EXPECTED_ERRORS as error:
+            why = str(error) or "git took too long"
+            reason = f"its work can't be backed up: {why}; the files are in {folders.work}"
             return Removal(name=workspace, removed=False, reason=reason)
-        backup = await self._let_go(workspace, found.target, branch, inside)
-        await anyio.to_thread.run_sync(tree.remove)
+        backup = await self._delete_refs(workspace, found.target, branch, inside)
+        await anyio.to_thread.run_sync(folders.remove)
         return Removal(
             name=workspace,
             removed=True,
-            reason=found.cannot_be_kept,
+            reason=found.unrecoverable,
             backup=backup,
             freed_bytes=found.size_bytes,
         )
 
     async def reset(self, workspace: str, label: str, branch: str = "") -> str:
-        """Throw work away that isn't merged; the refs that keep it, "" where there was none.
+        """Discard unmerged work; returns the refs that back it up, "" if there was none.
 
         Raises:
-            AllstopError: not all of it can be kept.
+            AllstopError: some of it can't be backed up.
             GitError: the repository can't be written.
         """
         await self.refuse_if_lost(workspace, label)
         removal = await self.remove(workspace, label, force=True, branch=branch)
         if not removal.removed:
-            raise AllstopError(f"the workspace of {workspace} stays: {removal.reason}")
+            raise AllstopError(
+                f"the workspace of {workspace} was not removed: {removal.reason}",
+                code="workspace_not_removed",
+            )
         return removal.backup
 
     async def refuse_if_lost(self, workspace: str, label: str) -> None:
         """
         Raises:
-            AllstopError: something is in the workspace that no ref can keep.
+            AllstopError: the workspace has content that no ref can keep.
         """
-        found = await self._look(folder_name(workspace), label)
-        if found.cannot_be_kept:
+        found = await self._inspect(folder_name(workspace), label)
+        if found.unrecoverable:
             raise AllstopError(
-                f"the workspace of {workspace} stays: {found.why_not}",
-                f"`allstop clean --force {workspace}` removes it with that",
+                f"the workspace of {workspace} was not removed: {found.why_unsafe}",
+                f"`allstop clean --force {workspace}` removes it and loses that content",
+                code="workspace_would_be_lost",
             )
 
     async def refuse_if_in_use(self, workspace: str, branch: str) -> None:
         """
         Raises:
-            AllstopError: a person works on the branch that its work was brought to.
+            AllstopError: a person works on the branch that received the work.
         """
         ref, tip = branch_ref(branch), await self._repository.commit(self._own.tip(workspace))
         there = await self._repository.branch(branch)
         if ref is None or tip is None or there is None:
             return
         if path := await self._repository.git("for-each-ref", "--format=%(worktreepath)", ref):
-            raise AllstopError(f"{branch} is checked out in {path}", "switch to another one first")
+            raise AllstopError(
+                f"{branch} is checked out in {path}",
+                "switch to another branch first",
+                code="branch_checked_out",
+            )
         if not await self._repository.is_ancestor(there, tip):
-            raise AllstopError(f"{branch} has other commits", "rename it first")
+            raise AllstopError(
+                f"{branch} has commits that Allstop didn't make",
+                "rename the branch first",
+                code="branch_has_other_commits",
+            )
 
     async def drop_refs(self, workspace: str) -> None:
-        """For work that is merged: let go of what was kept for it."""
+        """Delete the refs of merged work."""
         await self._repository.set_refs(*_deletions(await self._refs_of(workspace)))
 
-    # --- looking ---
+    # --- inspecting ---
 
-    async def _look(self, folder: str, label: str) -> Leftover:
-        tree = Tree(self._folder / folder)
-        meta = tree.meta()
-        name = meta.name if meta and meta.name else name_of(folder)
-        if not tree.folder.is_dir():
-            unmerged = await self._are_unmerged(await self._came_home(name), name, "")
-            return Leftover(name=name, state=State.GONE, unmerged=unmerged)
-        size_bytes, used_at = await anyio.to_thread.run_sync(_measured, tree.folder)
+    async def _inspect(self, folder: str, label: str) -> Leftover:
+        folders = WorkspaceFolders(self._folder / folder)
+        meta = folders.meta()
+        name = meta.name if meta and meta.name else workspace_name(folder)
+        if not folders.folder.is_dir():
+            unmerged = await self._are_unmerged(await self._fetched(name), name, "")
+            return Leftover(name=name, state=State.NO_MODE, unmerged=unmerged)
+        size_bytes, used_at = await anyio.to_thread.run_sync(_size_and_time, folders.folder)
         if meta is None:
-            unmerged = await self._are_unmerged(await self._came_home(name), name, "")
+            unmerged = await self._are_unmerged(await self._fetched(name), name, "")
             return Leftover(
                 name=name,
                 state=State.UNFINISHED,
@@ -209,8 +223,8 @@ class Cleaning:
                 used_at=used_at,
                 unmerged=unmerged,
             )
-        heads, is_dirty = await self._inside(name, label)
-        known = [*heads, *await self._came_home(name)]
+        heads, is_dirty = await self._refs_inside(name, label)
+        known = [*heads, *await self._fetched(name)]
         return Leftover(
             name=name,
             state=State.WHOLE if heads else State.DAMAGED,
@@ -219,70 +233,77 @@ class Cleaning:
             target=meta.target,
             unmerged=await self._are_unmerged(known, name, meta.target),
             uncommitted=is_dirty,
-            put_aside=tuple(map(str, tree.put_aside())),
+            put_aside=tuple(map(str, folders.damaged_copies())),
         )
 
-    async def _inside(self, workspace: str, label: str) -> tuple[list[str], bool]:
-        """The last commits of all branches, and whether anything is in it that isn't in a commit."""
-        said: list[str] = []
+    async def _refs_inside(self, workspace: str, label: str) -> tuple[list[str], bool]:
+        """Return the tips of all refs, and whether there are uncommitted changes or stashes."""
+        printed: list[str] = []
         try:
-            with anyio.move_on_after(LOOK_WITHIN_S):
-                place = self._workspaces.place(workspace)
-                said = (await self._boxes.run(place, label, LOOK)).splitlines()
-        except TROUBLE:
+            with anyio.move_on_after(INSPECT_TIMEOUT_S):
+                box = self._workspaces.box_of(workspace)
+                printed = (await self._box_git.run(box, label, INSPECT)).splitlines()
+        except EXPECTED_ERRORS:
             return [], False
-        head, changes, stashes, *others = said if len(said) >= 3 else ("", "", "")
+        head, changes, stashes, *others = printed if len(printed) >= 3 else ("", "", "")
         if not all(map(is_commit_name, [head, *others])):
             return [], False
         return [head, *others], changes != "clean" or stashes != "0"
 
     async def _are_unmerged(self, commits: Sequence[str], workspace: str, target: str) -> bool:
-        """Ancestry is looked up at home: a commit that never came here is not merged."""
+        """Whether the target lacks one of these.
+
+        Commits that were never fetched count as unmerged.
+        """
         if not commits:
             return False
-        if None in await self._repository.named(*(f"{commit}^{{commit}}" for commit in commits)):
+        if None in await self._repository.resolve(*(f"{commit}^{{commit}}" for commit in commits)):
             return True
         return bool(await self._unmerged(commits, workspace, target, "--max-count=1"))
 
     async def _unmerged(
         self, commits: Sequence[str], workspace: str, target: str, *how: str
     ) -> set[str]:
-        """What these have in their history, without what the target or the base has."""
+        """Return the commits in their history that neither the target nor the base has."""
         branch = await self._repository.branch(target) if target else None
         lines = filter(None, [branch, await self._repository.commit(self._own.base(workspace))])
         wanted = "".join(f"{word}\n" for word in (*commits, *(f"^{line}" for line in lines)))
         found = await self._repository.output("rev-list", *how, "--stdin", stdin=wanted.encode())
         return set(found.decode().split())
 
-    async def _came_home(self, workspace: str) -> list[str]:
-        """The work as it came last, and what a person has made of it."""
+    async def _fetched(self, workspace: str) -> list[str]:
+        """Return the last fetched work, and the commit that a person made from it."""
         found = await self._repository.refs(self._own.tip(workspace), self._own.given(workspace))
         return list(found.values())
 
     # --- removing ---
 
-    async def _bring_home(self, tree: Tree, workspace: str, label: str) -> list[str]:
-        """The commits that have all that is in it, side branches and stashes too."""
-        meta = tree.meta()
-        assert meta is not None, "it was looked at and is whole"
-        place = self._workspaces.place(workspace)
-        return await salvage(self._repository, self._boxes, place, label, meta, self._folder)
+    async def _fetch_all(self, folders: WorkspaceFolders, workspace: str, label: str) -> list[str]:
+        """Fetch commits that hold everything in it, side branches and stashes too."""
+        meta = folders.meta()
+        assert meta is not None, "the caller has found it whole"
+        box = self._workspaces.box_of(workspace)
+        return await salvage(self._repository, self._box_git, box, label, meta, self._folder)
 
-    async def _let_go(self, workspace: str, target: str, branch: str, inside: Sequence[str]) -> str:
-        """Drop its refs, once others keep the commits that would be lost; those others."""
+    async def _delete_refs(
+        self, workspace: str, target: str, branch: str, inside: Sequence[str]
+    ) -> str:
+        """Back up commits that would be lost, delete the workspace's refs, return the backups."""
         refs = await self._refs_of(workspace, target)
         backups: list[str] = []
-        known = [*await self._came_home(workspace), *inside]
+        known = [*await self._fetched(workspace), *inside]
         unmerged = await self._unmerged(known, workspace, target) if known else set()
         lost = [commit for commit in known if commit in unmerged]
         for commit in await heads_of(self._repository, lost):
             backups.append(await next_backup(self._repository, workspace, commit))
             await self._repository.set_refs(f"update {backups[-1]} {commit}")
-        await self._repository.set_refs(*_deletions(refs), *await self._set_back(workspace, branch))
+        await self._repository.set_refs(
+            *_deletions(refs), *await self._reset_commands(workspace, branch)
+        )
         return " and ".join(dict.fromkeys(backups))
 
-    async def _set_back(self, workspace: str, branch: str) -> list[str]:
-        """What was kept is no longer on the branch; one with other commits is a person's."""
+    async def _reset_commands(self, workspace: str, branch: str) -> list[str]:
+        """Return commands that reset the branch to the base, unless it has a person's commits."""
         there = await self._repository.branch(branch)
         base = await self._repository.commit(self._own.base(workspace))
         tip = await self._repository.commit(self._own.tip(workspace))
@@ -292,7 +313,7 @@ class Cleaning:
         return [f"update refs/heads/{branch} {base} {there}"] if is_ours else []
 
     async def _refs_of(self, workspace: str, target: str = "") -> dict[str, str]:
-        """All that is kept for it, and every revert that its target has: nobody needs those."""
+        """Return the workspace's refs, and all revert refs whose commits the target has."""
         own = self._own
         kinds = (own.base, own.tip, own.merge, own.given)
         refs = await self._repository.refs(*(ref(workspace) for ref in kinds))
@@ -313,8 +334,8 @@ def _folders(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_dir() and not path.is_symlink()}
 
 
-def _measured(folder: Path) -> tuple[int, datetime]:
-    """All that lies in it, links not followed; and when it was last written down."""
+def _size_and_time(folder: Path) -> tuple[int, datetime]:
+    """Return the folder's size, links not followed, and when it was last written."""
     size, waiting = 0, [str(folder)]
     while waiting:
         try:
@@ -324,7 +345,7 @@ def _measured(folder: Path) -> tuple[int, datetime]:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:
-            continue  # closed to us, or gone meanwhile
+            continue  # no permission, or deleted in the meantime
     last = max(_written_at(folder / name) for name in ("", "meta.json", "tree", "tree/.git/index"))
     return size, datetime.fromtimestamp(last, UTC)
 

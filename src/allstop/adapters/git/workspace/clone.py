@@ -1,4 +1,4 @@
-"""Making a clone: the host lays everything ready, one program in the box puts it in place."""
+"""Makes a clone: the host prepares its files, and a script in the box checks out the commit."""
 
 from __future__ import annotations
 
@@ -14,42 +14,45 @@ from msgspec.structs import replace
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.git.workspace import clone_layout
-from allstop.adapters.git.workspace.box_git import SETUP, Boxes, BoxFailedError, SetUpFailedError
+from allstop.adapters.git.workspace.box_git import SETUP, BoxFailedError, BoxGit, SetUpFailedError
 from allstop.adapters.git.workspace.box_scripts import MAKE
-from allstop.adapters.git.workspace.folders import Meta, Tree, remove_tree
+from allstop.adapters.git.workspace.folders import Meta, WorkspaceFolders, remove_tree
 from allstop.core.moves import CheckResult
 from allstop.ports import Box
 
 BOXED_STORES = "/run/allstop/objects"
 
 
-async def clear(tree: Tree) -> None:
-    """Empty folders; in a thread only where there is something to remove, which may take long."""
-    if tree.folder.exists():
-        await anyio.to_thread.run_sync(tree.make)
+async def make_folders(folders: WorkspaceFolders) -> None:
+    """Create empty folders.
+
+    In a thread only if there are old files to remove, which may be slow.
+    """
+    if folders.folder.exists():
+        await anyio.to_thread.run_sync(folders.make)
     else:
-        tree.make()
+        folders.make()
 
 
-class Fittings(Struct, frozen=True, kw_only=True):
-    """What a clone is given when it is made, besides its commit."""
+class CloneSetup(Struct, frozen=True, kw_only=True):
+    """What a clone gets besides its commit: copied files and a setup command."""
 
-    copy: tuple[str, ...] = ()  # patterns of untracked files of the checkout
-    setup: str = ""  # run in it once
+    copy: tuple[str, ...] = ()  # patterns of untracked files in the user's checkout
+    setup: str = ""  # a command that runs once in the clone
     setup_timeout_s: float = 600.0
 
 
-BARE = Fittings()
+NO_SETUP = CloneSetup()
 
-Fitting: TypeAlias = Callable[[str], Awaitable[Fittings | None]]
-"""Those of a branch, by its name, as it is now; None where nobody can tell."""
+FindCloneSetup: TypeAlias = Callable[[str], Awaitable[CloneSetup | None]]
+"""Returns the clone setup of a branch as it is at its tip; None if it is unknown."""
 
 
-async def unknown(target: str) -> Fittings | None:
+async def no_clone_setup(target: str) -> CloneSetup | None:
     return None
 
 
-class Made(Struct, frozen=True, kw_only=True):
+class BuiltClone(Struct, frozen=True, kw_only=True):
     borrows: bool
     stores: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -57,145 +60,153 @@ class Made(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class _Said(NamedTuple):
+class _ScriptOutput(NamedTuple):
     lines: list[str]
     too_much: list[str]  # files that were not copied
 
 
-def _told(made: Made, said: _Said) -> Made:
-    lfs = made.lfs or "lfs" in said.lines
-    paths = [line.removeprefix("submodule ") for line in said.lines if line != "lfs"]
+def _add_output(made: BuiltClone, printed: _ScriptOutput) -> BuiltClone:
+    lfs = made.lfs or "lfs" in printed.lines
+    paths = [line.removeprefix("submodule ") for line in printed.lines if line != "lfs"]
     notes = [
         *(["files kept by Git LFS are pointers here"] if lfs else []),
         *(f"submodule {path} can't be checked out here" for path in paths),
-        *(f"{path} was not copied: it is too large" for path in said.too_much),
+        *(f"{path} was not copied: it is too large" for path in printed.too_much),
     ]
     return replace(made, lfs=lfs, notes=(*made.notes, *notes))
 
 
-class Making:
+class CloneBuilder:
     def __init__(
         self,
         repository: Repository,
-        boxes: Boxes,
+        box_git: BoxGit,
         *,
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...],
-        fittings: Fittings,
-        fitting: Fitting,
+        clone_setup: CloneSetup,
+        find_clone_setup: FindCloneSetup,
     ) -> None:
         self._repository = repository
-        self._boxes = boxes
+        self._box_git = box_git
         self._box = box
         self._stores = stores
         self._links = {link: str(repository.root / link) for link in links}
-        self._fittings = fittings  # the last that are known
-        self._fitting = fitting
+        self._clone_setup = clone_setup  # the last known
+        self._find_clone_setup = find_clone_setup
         self._may_borrow = True
 
     async def make(
         self,
-        tree: Tree,
+        folders: WorkspaceFolders,
         commit: str,
         workspace: str,
         label: str,
         *,
-        target: str,  # "" where it is not known
+        target: str,  # "" if unknown
         extras: clone_layout.Extras,
         port: int = 0,
         lfs: bool | None = None,
-    ) -> Made:
-        """Put a commit into an empty tree, with all that a checkout needs, and set it up as the
-        target branch says by now.
+    ) -> BuiltClone:
+        """Put a commit into an empty tree, with everything a checkout needs, and run the setup.
 
-        `lfs` is whether Git LFS keeps files of it; None where that is to be found out.
+        `lfs` says whether Git LFS stores files of it; None means that this is to be found out.
 
         Raises:
             GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
         """
         if target:
-            self._fittings = await self._fitting(target) or self._fittings
-        fittings = self._fittings
-        plan = await clone_layout.plan(self._repository, commit, extras, fittings.copy)
-        made = Made(
+            self._clone_setup = await self._find_clone_setup(target) or self._clone_setup
+        clone_setup = self._clone_setup
+        plan = await clone_layout.plan(self._repository, commit, extras, clone_setup.copy)
+        made = BuiltClone(
             borrows=self._may_borrow,
             stores=tuple(submodule.store for submodule in plan.submodules),
             excluded=(*self._links, *plan.copies),
             lfs=plan.lfs or lfs or False,
             notes=plan.notes,
         )
-        look = lfs is None and not made.lfs
+        find_lfs = lfs is None and not made.lfs
         try:
-            said = await self._fill(tree, commit, workspace, label, plan, made, look=look)
+            printed = await self._check_out(
+                folders, commit, workspace, label, plan, made, find_lfs=find_lfs
+            )
         except BoxFailedError:
             if not made.borrows:
                 raise
-            self._may_borrow = False  # objects that the box's user can't read, or not all of them
+            self._may_borrow = False  # the user in the box can't read all objects
             made = replace(made, borrows=False)
-            await anyio.to_thread.run_sync(tree.empty)
-            said = await self._fill(tree, commit, workspace, label, plan, made, look=look)
-        if tree.making.exists():  # mostly nothing had to be laid
-            await anyio.to_thread.run_sync(remove_tree, tree.making)
-        made = _told(made, said)
+            await anyio.to_thread.run_sync(folders.reset)
+            printed = await self._check_out(
+                folders, commit, workspace, label, plan, made, find_lfs=find_lfs
+            )
+        if folders.staging.exists():  # usually no file had to be prepared
+            await anyio.to_thread.run_sync(remove_tree, folders.staging)
+        made = _add_output(made, printed)
         try:
-            await self._set_up(tree, made, fittings, label, port)
+            await self._set_up(folders, made, clone_setup, label, port)
         except SetUpFailedError as error:
             raise SetUpFailedError(str(error), error.result, made.notes) from error
         return made
 
-    def place(self, tree: Tree, meta: Meta | None) -> Box:
-        links = tuple(self._links[link] for link in self._shown())
+    def box_of(self, folders: WorkspaceFolders, meta: Meta | None) -> Box:
+        links = tuple(self._links[link] for link in self._existing_links())
         stores = meta.stores if meta else ()
         port = meta.port if meta else 0
         return replace(
             self._box,
-            home=str(tree.home),
-            workspace=str(tree.work),
+            home=str(folders.home),
+            workspace=str(folders.work),
             at=str(self._repository.root),
             objects=(*self._stores, *stores),
             read=(*self._box.read, *links),
             env={"ALLSTOP_PORT": str(port)} if port else {},
         )
 
-    def is_bent(self, tree: Tree) -> bool:
-        """Whether something that is to be shown in it would be shown elsewhere."""
+    def is_redirected(self, folders: WorkspaceFolders) -> bool:
+        """Whether a symbolic link would move a linked folder to another place."""
         return any(
-            (tree.work / part).is_symlink()
+            (folders.work / part).is_symlink()
             for link in self._links
             for part in (Path(link), *Path(link).parents)
         )
 
     def alternates(self, meta: Meta) -> str:
-        return clone_layout.alternates_of(self._seen(self._stores)) if meta.borrows else ""
+        return clone_layout.alternates_of(self._paths_in_box(self._stores)) if meta.borrows else ""
 
-    async def _fill(
+    async def _check_out(
         self,
-        tree: Tree,
+        folders: WorkspaceFolders,
         commit: str,
         workspace: str,
         label: str,
-        plan: clone_layout.Plan,
-        made: Made,
+        plan: clone_layout.ClonePlan,
+        made: BuiltClone,
         *,
-        look: bool,
-    ) -> _Said:
-        await self._lay_git(tree, commit, workspace, plan, made)
-        too_much = await self._lay(tree.making / "lay", commit, plan, made)
-        place = replace(
-            self.place(tree, Meta(base="", target="", stores=made.stores)),
+        find_lfs: bool,
+    ) -> _ScriptOutput:
+        await self._prepare_git(folders, commit, workspace, plan, made)
+        too_much = await self._prepare_files(folders.staging / "lay", commit, plan, made)
+        box = replace(
+            self.box_of(folders, Meta(base="", target="", stores=made.stores)),
             fresh=True,
-            home=str(tree.making if tree.making.exists() else tree.home),
-            read=(),  # shown now, their parents would be made by somebody else than the box's user
+            home=str(folders.staging if folders.staging.exists() else folders.home),
+            read=(),  # mounted now, their parent folders would not belong to the user in the box
         )
         words = [word for submodule in plan.submodules for word in submodule[:2]]
-        said = await self._boxes.run(place, label, MAKE, commit, str(int(look)), *words)
-        return _Said(said.splitlines(), too_much)
+        printed = await self._box_git.run(box, label, MAKE, commit, str(int(find_lfs)), *words)
+        return _ScriptOutput(printed.splitlines(), too_much)
 
-    async def _lay_git(
-        self, tree: Tree, commit: str, workspace: str, plan: clone_layout.Plan, made: Made
+    async def _prepare_git(
+        self,
+        folders: WorkspaceFolders,
+        commit: str,
+        workspace: str,
+        plan: clone_layout.ClonePlan,
+        made: BuiltClone,
     ) -> None:
-        stores = self._seen((*self._stores, *made.stores))
+        stores = self._paths_in_box((*self._stores, *made.stores))
         own, others = stores[: len(self._stores)], stores[len(self._stores) :]
         files = clone_layout.files_of_clone(
             commit,
@@ -204,40 +215,49 @@ class Making:
             excluded=made.excluded,
             shallow=clone_layout.shallow_of(await self._repository.common_dir()),
         )
-        clone_layout.lay_git(tree.work / ".git", files)
+        clone_layout.write_git_folder(folders.work / ".git", files)
         for number, (submodule, store) in enumerate(zip(plan.submodules, others, strict=True)):
-            folder = tree.making / "lay" / "modules" / str(number)
+            folder = folders.staging / "lay" / "modules" / str(number)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            clone_layout.lay_git(folder, clone_layout.files_of_submodule(submodule.commit, store))
+            clone_layout.write_git_folder(
+                folder, clone_layout.files_of_submodule(submodule.commit, store)
+            )
 
-    async def _lay(self, lay: Path, commit: str, plan: clone_layout.Plan, made: Made) -> list[str]:
-        """Only what there is: mostly nothing. Files that are too much to copy."""
+    async def _prepare_files(
+        self, lay: Path, commit: str, plan: clone_layout.ClonePlan, made: BuiltClone
+    ) -> list[str]:
+        """Prepare the pack and the copied files, if any; returns files that are too large."""
         if not made.borrows:
             await self._repository.pack(lay / "pack", commit)
-        _, too_much = clone_layout.lay_copies(self._repository.root, plan.copies, lay / "copy")
-        for link in self._shown():
+        _, too_much = clone_layout.copy_files(self._repository.root, plan.copies, lay / "copy")
+        for link in self._existing_links():
             (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
         return too_much
 
     async def _set_up(
-        self, tree: Tree, made: Made, fittings: Fittings, label: str, port: int
+        self,
+        folders: WorkspaceFolders,
+        made: BuiltClone,
+        clone_setup: CloneSetup,
+        label: str,
+        port: int,
     ) -> None:
-        setup, most_s = fittings.setup, fittings.setup_timeout_s
+        setup, timeout_s = clone_setup.setup, clone_setup.setup_timeout_s
         if not setup:
             return
-        place = self.place(tree, Meta(base="", target="", port=port, stores=made.stores))
-        with anyio.move_on_after(most_s) as scope:
-            await self._boxes.set_up(place, label, setup)
+        box = self.box_of(folders, Meta(base="", target="", port=port, stores=made.stores))
+        with anyio.move_on_after(timeout_s) as scope:
+            await self._box_git.set_up(box, label, setup)
         if scope.cancelled_caught:
-            took = f"setup took longer than {most_s:g} s"
+            took = f"setup took longer than {timeout_s:g} s"
             result = CheckResult(name=SETUP, run=setup, passed=False, timed_out=True, output=took)
             raise SetUpFailedError(f"{took}: {setup}", result)
 
-    def _shown(self) -> list[str]:
+    def _existing_links(self) -> list[str]:
         return [link for link, path in self._links.items() if os.path.isdir(path)]  # noqa: PTH112
 
-    def _seen(self, stores: tuple[str, ...]) -> list[str]:
-        """Where a program finds the stores."""
-        if not self._boxes.are_real:
+    def _paths_in_box(self, stores: tuple[str, ...]) -> list[str]:
+        """Return the paths of the object stores as programs in the box see them."""
+        if not self._box_git.is_isolated:
             return list(stores)
         return [f"{BOXED_STORES}/{number}" for number in range(len(stores))]

@@ -1,4 +1,4 @@
-"""What the host lays ready for a workspace before it is made, in a folder no agent has seen."""
+"""Prepares the files of a clone on the host, in a folder that no agent has touched."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from allstop.adapters.git.repository.repository import Repository
 
-MOST_COPIED = 64 * 1024**2
-"""More bytes than this are no small files that a checkout needs."""
+MAX_COPIED = 64 * 1024**2
+"""The most bytes of untracked files that are copied into a clone."""
 
 CONFIG = """\
 [core]
@@ -31,8 +31,8 @@ CONFIG = """\
 \tauto = false
 """
 FILTER = b"filter=lfs"
-MOST_BYTES = 256 * 1024
-"""A file of a commit that says how it is to be checked out is read up to this; it may be anybody's."""
+MAX_BYTES = 256 * 1024
+"""The most that is read of `.gitmodules` and `.gitattributes`; an agent may have written them."""
 LONGEST_PATH = 4096
 SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 
@@ -40,27 +40,27 @@ SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 class Submodule(NamedTuple):
     path: str
     commit: str
-    store: str  # of the user's own checkout
+    store: str  # in the user's repository
 
 
 class Extras(NamedTuple):
-    """Files of a commit that say it needs more than itself; None where it hasn't got them."""
+    """Blobs of `.gitmodules` and `.gitattributes` in a commit; None if the commit lacks them."""
 
     modules: str | None
     attributes: str | None
 
 
 def extras_of(revision: str) -> tuple[str, str]:
-    """What to ask git for, together with whatever else is asked."""
+    """Return the revisions of these files, so that one lookup can ask for them with others."""
     return f"{revision}:.gitmodules", f"{revision}:.gitattributes"
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class ClonePlan(Struct, frozen=True, kw_only=True):
     """What a commit needs besides its own files."""
 
     submodules: tuple[Submodule, ...] = ()
     copies: tuple[str, ...] = ()
-    lfs: bool = False  # Git LFS keeps files of it; in folders there may be more to say so
+    lfs: bool = False  # the top-level attributes name Git LFS; files in folders may too
     notes: tuple[str, ...] = ()
 
 
@@ -69,9 +69,10 @@ def config_of(commit: str) -> str:
     return CONFIG.format(version=int(is_long)) + (SHA256 if is_long else "")
 
 
-def lay_git(folder: Path, files: Mapping[str, bytes]) -> None:
-    """A git folder of what it needs, without templates and logs: making files is most of what a
-    clone of a small repository costs. Empty ones are none.
+def write_git_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Create a minimal git folder without templates and logs; empty files are left out.
+
+    Creating files is most of the cost of cloning a small repository.
     """
     for name in ("", "info", "objects", "objects/info", "objects/pack", "refs", "refs/heads"):
         (folder / name).mkdir()
@@ -83,7 +84,7 @@ def lay_git(folder: Path, files: Mapping[str, bytes]) -> None:
 def files_of_clone(
     commit: str, branch: str, *, stores: Sequence[str], excluded: Sequence[str], shallow: bytes
 ) -> dict[str, bytes]:
-    """What a workspace's git folder says; `shallow` is where its history ends."""
+    """Return the files of a workspace's git folder; `shallow` lists where its history ends."""
     return {
         "HEAD": f"ref: refs/heads/{branch}\n".encode(),
         "packed-refs": f"{commit} refs/heads/{branch}\n".encode(),
@@ -103,7 +104,7 @@ def files_of_submodule(commit: str, store: str) -> dict[str, bytes]:
 
 
 def shallow_of(common_dir: Path) -> bytes:
-    """Where the user's own history ends, the clone's does."""
+    """Return the user's `shallow` file: the clone's history ends where the user's does."""
     try:
         return (common_dir / "shallow").read_bytes()
     except FileNotFoundError:
@@ -115,17 +116,17 @@ def alternates_of(stores: Sequence[str]) -> str:
 
 
 def ignore_line(path: str) -> str:
-    """A path as a line of an ignore file, meaning nothing but itself."""
-    spelled = "".join(f"\\{c}" if c in "\\*?[ " else c for c in path)
-    return f"/{spelled}"
+    """Return an ignore-file line that matches only this path."""
+    escaped = "".join(f"\\{c}" if c in "\\*?[ " else c for c in path)
+    return f"/{escaped}"
 
 
-# --- what there is to lay ---
+# --- planning ---
 
 
 async def plan(
     repository: Repository, commit: str, extras: Extras, patterns: Sequence[str]
-) -> Plan:
+) -> ClonePlan:
     """
     Raises:
         GitError: the commit can't be read.
@@ -137,7 +138,7 @@ async def plan(
         notes += [f"submodule {path} is not checked out here" for path in missing]
     copies, left = await _copies(repository, patterns)
     notes += [f"{path} was not copied: it leads out of the repository" for path in left]
-    return Plan(
+    return ClonePlan(
         submodules=tuple(submodules),
         copies=tuple(copies),
         lfs=await _has_lfs(repository, extras.attributes),
@@ -146,15 +147,15 @@ async def plan(
 
 
 async def _has_lfs(repository: Repository, attributes: str | None) -> bool:
-    """As the commit says at its top, or the person in this repository only."""
+    """Whether the commit's top-level attributes, or the repository's own, name Git LFS."""
     is_read = attributes is not None and await _is_small(repository, attributes)
     text = await repository.output("cat-file", "blob", str(attributes)) if is_read else b""
     return FILTER in text or FILTER in _own_attributes(await repository.common_dir())
 
 
 async def _is_small(repository: Repository, blob: str) -> bool:
-    (about,) = await repository.looked_up(blob)
-    return about is not None and about.size_bytes <= MOST_BYTES
+    (info,) = await repository.look_up(blob)
+    return info is not None and info.size_bytes <= MAX_BYTES
 
 
 def _own_attributes(common_dir: Path) -> bytes:
@@ -167,7 +168,7 @@ def _own_attributes(common_dir: Path) -> bytes:
 async def _submodules(
     repository: Repository, commit: str, gitmodules: str
 ) -> tuple[list[Submodule], list[str]]:
-    """Those whose objects the user's own checkout has, and the paths of the others."""
+    """Return submodules whose objects the user's repository has, and the paths of the others."""
     names = await _module_names(repository, gitmodules)
     inside = [path for path in names if _is_inside(path)]
     if not inside:
@@ -175,7 +176,7 @@ async def _submodules(
     modules = await repository.common_dir() / "modules"
     listed = os.fsdecode(await repository.output("ls-tree", "-z", commit, "--", *inside))
     rows = (row.split("\t", 1) for row in listed.split("\0") if row)
-    links = {path: about.split()[2] for about, path in rows if about.startswith("160000 ")}
+    links = {path: info.split()[2] for info, path in rows if info.startswith("160000 ")}
     found, missing = [], []
     for path, linked in links.items():
         store = modules / names[path] / "objects"
@@ -187,7 +188,7 @@ async def _submodules(
 
 
 async def _module_names(repository: Repository, gitmodules: str) -> dict[str, str]:
-    """What the submodules are called, by their paths."""
+    """Return the names of submodules by path."""
     if not await _is_small(repository, gitmodules):
         return {}
     done = await repository.run(
@@ -198,8 +199,8 @@ async def _module_names(repository: Repository, gitmodules: str) -> dict[str, st
 
 
 async def loose_links(repository: Repository, head: str, links: Mapping[str, str]) -> list[str]:
-    """Those of these links to commits, by path, which the user's own checkout can't follow."""
-    (gitmodules,) = await repository.named(extras_of(head)[0])
+    """Return the paths of submodule links whose commits the user's repository doesn't have."""
+    (gitmodules,) = await repository.resolve(extras_of(head)[0])
     names = await _module_names(repository, gitmodules) if gitmodules else {}
     modules = await repository.common_dir() / "modules"
     return [
@@ -222,7 +223,7 @@ def _is_inside(path: str) -> bool:
 
 
 async def _copies(repository: Repository, patterns: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Untracked files of the user's checkout, and those that can't be taken."""
+    """Return matching untracked files of the user's checkout, and those that may not be copied."""
     patterns = [pattern for pattern in patterns if _may_match(repository.root, pattern)]
     if not patterns:
         return [], []
@@ -234,32 +235,32 @@ async def _copies(repository: Repository, patterns: Sequence[str]) -> tuple[list
     )  # fmt: skip
     names = sorted({os.fsdecode(name) for name in done.out.split(b"\0") if name})
     root = repository.root.resolve()
-    taken = [name for name in names if _is_ours(root, name)]
+    taken = [name for name in names if _may_copy(root, name)]
     return taken, [name for name in names if name not in taken]
 
 
 def _may_match(root: Path, pattern: str) -> bool:
-    """Looking is cheaper than asking git, and mostly there is nothing."""
+    """Whether a file matches: a quick look, because usually none does and asking git is slower."""
     if not _is_inside(pattern):
         return False
     return "**" in pattern or next(iter(root.glob(pattern)), None) is not None
 
 
-def _is_ours(root: Path, name: str) -> bool:
+def _may_copy(root: Path, name: str) -> bool:
     try:
         real = (root / name).resolve()
-    except (OSError, RuntimeError):  # links in a circle
+    except (OSError, RuntimeError):  # a loop of links
         return False
     parts = real.relative_to(root).parts if real.is_relative_to(root) else (".git",)
     return "\n" not in name and real.is_file() and parts[0] not in (".git", ".allstop")
 
 
-def lay_copies(root: Path, names: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
-    """Copy these; the second list has what was too much."""
-    left_bytes = MOST_COPIED
+def copy_files(root: Path, names: Sequence[str], folder: Path) -> tuple[list[str], list[str]]:
+    """Copy these files; returns the copied ones and those that are too large."""
+    left_bytes = MAX_COPIED
     copied, too_much = [], []
     for name in names:
-        size = _lay_copy((root / name).resolve(), folder / name, left_bytes)
+        size = _copy_file((root / name).resolve(), folder / name, left_bytes)
         if size is None:
             too_much.append(name)
         else:
@@ -268,14 +269,14 @@ def lay_copies(root: Path, names: Sequence[str], folder: Path) -> tuple[list[str
     return copied, too_much
 
 
-def _lay_copy(source: Path, dest: Path, most_bytes: int) -> int | None:
+def _copy_file(source: Path, dest: Path, most_bytes: int) -> int | None:
     handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > most_bytes:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > most_bytes:
             return None
         dest.parent.mkdir(parents=True, exist_ok=True)
         with dest.open("xb") as copy:
             shutil.copyfileobj(file, copy)
-        dest.chmod(stat.S_IMODE(about.st_mode) & 0o777)
-    return about.st_size
+        dest.chmod(stat.S_IMODE(info.st_mode) & 0o777)
+    return info.st_size

@@ -1,4 +1,4 @@
-"""How work comes home: a pack from the box, which git takes in only after looking at all of it."""
+"""Fetches work from a workspace as a pack, which git checks before it takes it in."""
 
 from __future__ import annotations
 
@@ -13,187 +13,199 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.adapters.git.gather import both
-from allstop.adapters.git.repository.change_report import Raw, parsed
+from allstop.adapters.git.repository.change_report import RawChange, parse_raw
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import folder_name, is_commit_name
-from allstop.adapters.git.workspace.box_git import Boxes
-from allstop.adapters.git.workspace.box_scripts import KEEP, not_work
-from allstop.adapters.git.workspace.change_detection import Look, is_still, look_at
-from allstop.adapters.git.workspace.change_summary import guarded_among, named, sketched
-from allstop.adapters.git.workspace.clone import Making
+from allstop.adapters.git.workspace.box_git import BoxGit
+from allstop.adapters.git.workspace.box_scripts import KEEP, exclude_paths
+from allstop.adapters.git.workspace.change_detection import Snapshot, is_unchanged, take_snapshot
+from allstop.adapters.git.workspace.change_summary import guarded_files, shorten_names, summarize
+from allstop.adapters.git.workspace.clone import CloneBuilder
 from allstop.adapters.git.workspace.clone_layout import loose_links
-from allstop.adapters.git.workspace.folders import Meta, Tree
+from allstop.adapters.git.workspace.folders import Meta, WorkspaceFolders
 from allstop.adapters.git.workspace.free_space import shortage, too_big
 from allstop.core.moves import Change, Failed, FailureKind
 
 LINK = "160000"
-"""The mode of an entry that is a commit of another repository."""
+"""The mode of a submodule entry."""
 
 LOOSE_BELOW = 100
-"""Objects of a smaller pack are kept one by one, as git itself does: packs would pile up."""
+"""Smaller packs are unpacked into loose objects, as git itself does; many small packs are slow."""
 
 
 _WORD = re.compile(rb"^(head [0-9a-f]+|size [0-9]+)$", re.MULTILINE)
 _CHANGED = re.compile(rb"^changed (.+)$", re.MULTILINE)
 
 
-MOST_BYTES = 4 * 1024**3
-"""More than this is not taken from a workspace."""
+MAX_BYTES = 4 * 1024**3
+"""The largest pack that is accepted from a workspace."""
 
-MOST_LINES = 128 * 1024
-"""Bytes before the pack."""
+MAX_LINES = 128 * 1024
+"""The most bytes before the pack."""
 
 IN_MEMORY = 1024**2
-"""What has more bytes is written to a file while it comes."""
+"""Longer output is spooled to a file."""
 
 
-MOST_KNOWN = 100
+MAX_KNOWN = 100
 
-MOST_SEEN = 25_000
-"""Files of all workspaces together; what was seen of one takes a few hundred bytes."""
+MAX_SEEN = 25_000
+"""The most file entries in the snapshots of all workspaces; an entry takes a few hundred bytes."""
 
-FEW = 250
-"""So many files are looked at sooner than somebody else is told to."""
+FEW_ENTRIES = 250
+"""Up to this many entries, comparing is faster than starting a thread for it."""
 
 
-class _Known(NamedTuple):
-    """What a workspace had when it was last looked at."""
+class _LastFetch(NamedTuple):
+    """The state of a workspace at the last fetch."""
 
     meta: Meta
     change: Change
-    look: Look | None = None  # where nothing had come since the look before
+    snapshot: Snapshot | None = None  # only after a fetch without changes
 
 
-class Homecoming:
+class WorkFetcher:
     def __init__(
         self,
         repository: Repository,
-        boxes: Boxes,
-        making: Making,
+        box_git: BoxGit,
+        builder: CloneBuilder,
         *,
         folder: Path,
         disk_mb: int | None,
     ) -> None:
-        """`folder` is where a file may be; `disk_mb` the most that a workspace may hold."""
+        """`folder` may hold temporary files; `disk_mb` is the most that a workspace may hold."""
         self._repository = repository
-        self._boxes = boxes
-        self._making = making
+        self._box_git = box_git
+        self._builder = builder
         self._folder = folder
         self._disk_mb = disk_mb
-        self._known: dict[str, _Known] = {}  # the workspaces that were looked at last
+        self._last: dict[str, _LastFetch] = {}  # the latest fetched last
 
-    async def bring(self, tree: Tree, workspace: str, label: str) -> Change | Failed:
-        """Commit what is left, and take what is new into the user's repository.
+    async def fetch(self, folders: WorkspaceFolders, workspace: str, label: str) -> Change | Failed:
+        """Commit uncommitted changes, and fetch them into the user's repository.
 
-        Where nothing was touched since nothing had come, nothing has to be asked. And where nothing
-        came, nothing has to be looked through again: the ref has kept all of it.
+        If nothing changed since a fetch without changes, no program is started. If no new commit
+        came, the objects aren't checked again: the ref has kept them.
 
         Raises:
-            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be had.
+            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be fetched.
         """
-        meta = tree.meta()
-        assert meta is not None, "a workspace is opened before work is brought home"
+        meta = folders.meta()
+        assert meta is not None, "a workspace is opened before work is fetched"
         kept = self._repository.own.tip(workspace)
-        known = await self._still_known(workspace, meta, kept)
-        tip = known.change.head if known else await self._repository.commit(kept)
-        if known and known.look and await _is_still(known.look):
-            return known.change
-        look = await self._look_at(tree) if known else None
-        told = await self._received(tree, meta, workspace, tip, label)
-        if told.size_kb:
-            message = too_big(told.size_kb * 1024, self._disk_mb or 0)
+        last = await self._last_fetch(workspace, meta, kept)
+        tip = last.change.head if last else await self._repository.commit(kept)
+        if last and last.snapshot and await _is_unchanged(last.snapshot):
+            return last.change
+        snapshot = await self._take_snapshot(folders) if last else None
+        header = await self._receive(folders, meta, workspace, tip, label)
+        if header.size_kb:
+            message = too_big(header.size_kb * 1024, self._disk_mb or 0)
             return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
-        if known and told.head == tip and not told.changed:
-            return self._remembered(workspace, known._replace(look=look))
-        change = await self._looked_through(tree, meta.base, told.head)
-        change = replace(change, loose=(*change.loose, *told.changed))
-        if told.head != tip:
-            await self._repository.set_refs(f"update {kept} {told.head}")
-        return self._remembered(workspace, _Known(meta, change))
+        if last and header.head == tip and not header.changed:
+            return self._remember(workspace, last._replace(snapshot=snapshot))
+        change = await self._inspect(folders, meta.base, header.head)
+        change = replace(change, loose=(*change.loose, *header.changed))
+        if header.head != tip:
+            await self._repository.set_refs(f"update {kept} {header.head}")
+        return self._remember(workspace, _LastFetch(meta, change))
 
-    async def _still_known(self, workspace: str, meta: Meta, kept: str) -> _Known | None:
-        known = self._known.get(workspace)
-        if known is None or known.meta != meta or known.change.loose:
+    async def _last_fetch(self, workspace: str, meta: Meta, kept: str) -> _LastFetch | None:
+        last = self._last.get(workspace)
+        if last is None or last.meta != meta or last.change.loose:
             return None
-        return known if await self._repository.is_at(kept, known.change.head) else None
+        return last if await self._repository.is_at(kept, last.change.head) else None
 
-    async def _look_at(self, tree: Tree) -> Look | None:
-        """Without a box, somebody may still be at work in there."""
-        return await anyio.to_thread.run_sync(look_at, tree) if self._boxes.are_real else None
+    async def _take_snapshot(self, folders: WorkspaceFolders) -> Snapshot | None:
+        """Take a snapshot.
 
-    def _remembered(self, workspace: str, known: _Known) -> Change:
-        self._known.pop(workspace, None)
-        self._known[workspace] = known
-        if len(self._known) > MOST_KNOWN:
-            del self._known[next(iter(self._known))]
-        self._forget_looks()
-        return known.change
+        Only with a sandbox, because otherwise a program may still be running.
+        """
+        if not self._box_git.is_isolated:
+            return None
+        return await anyio.to_thread.run_sync(take_snapshot, folders)
 
-    def _forget_looks(self) -> None:
-        """The oldest, where too much was seen; what git said is kept, and is asked for again."""
-        looks = {name: len(each.look.entries) for name, each in self._known.items() if each.look}
-        seen = sum(looks.values())
-        for name, entries in looks.items():
-            if seen <= MOST_SEEN:
+    def _remember(self, workspace: str, last: _LastFetch) -> Change:
+        self._last.pop(workspace, None)
+        self._last[workspace] = last
+        if len(self._last) > MAX_KNOWN:
+            del self._last[next(iter(self._last))]
+        self._drop_old_snapshots()
+        return last.change
+
+    def _drop_old_snapshots(self) -> None:
+        """Drop the oldest snapshots beyond `MAX_SEEN`; the next fetch asks git then."""
+        sizes = {
+            name: len(each.snapshot.entries) for name, each in self._last.items() if each.snapshot
+        }
+        seen = sum(sizes.values())
+        for name, entries in sizes.items():
+            if seen <= MAX_SEEN:
                 return
-            self._known[name] = self._known[name]._replace(look=None)
+            self._last[name] = self._last[name]._replace(snapshot=None)
             seen -= entries
 
-    async def _received(
-        self, tree: Tree, meta: Meta, workspace: str, tip: str | None, label: str
-    ) -> Told:
-        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MOST_BYTES
+    async def _receive(
+        self, folders: WorkspaceFolders, meta: Meta, workspace: str, tip: str | None, label: str
+    ) -> FetchHeader:
+        most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MAX_BYTES
         with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(self._folder)) as spool:
-            await self._boxes.receive(
-                self._making.place(tree, meta), label, KEEP,
+            await self._box_git.receive(
+                self._builder.box_of(folders, meta), label, KEEP,
                 meta.base, tip or "", f"Work on {folder_name(workspace)}",
-                str((self._disk_mb or 0) * 1024), *not_work(meta.excluded),
+                str((self._disk_mb or 0) * 1024), *exclude_paths(meta.excluded),
                 write=spool.write, most_bytes=most_bytes,
             )  # fmt: skip
-            return await self._taken_in(spool, tip, tree)
+            return await self._unpack(spool, tip, folders)
 
-    async def _taken_in(self, spool: IO[bytes], tip: str | None, tree: Tree) -> Told:
+    async def _unpack(
+        self, spool: IO[bytes], tip: str | None, folders: WorkspaceFolders
+    ) -> FetchHeader:
         try:
-            told = Told(spool)
-            if told.head != tip and not told.size_kb:
-                await take_in(self._repository, spool, told.pack_at)
+            header = FetchHeader(spool)
+            if header.head != tip and not header.size_kb:
+                await unpack(self._repository, spool, header.pack_at)
         except GitError:
-            self._remember_refusal(tree)
+            self._remember_refusal(folders)
             raise
-        return told
+        return header
 
-    async def _looked_through(self, tree: Tree, base: str, head: str) -> Change:
-        """Merged, a file in our own folder would be there for us to believe: a key, a record."""
+    async def _inspect(self, folders: WorkspaceFolders, base: str, head: str) -> Change:
+        """Check the fetched commit.
+
+        A file in `.allstop`, such as a key, would be trusted after a merge.
+        """
         try:
-            change, files = await stock_take(self._repository, base, head)
-            refuse_our_own(files)
+            change, files = await describe_work(self._repository, base, head)
+            refuse_reserved_folder(files)
         except GitError:
-            self._remember_refusal(tree)
+            self._remember_refusal(folders)
             raise
         return change
 
-    def _remember_refusal(self, tree: Tree) -> None:
-        """What git refuses is not taken up as it is; but on a full disk git takes nothing at all."""
+    def _remember_refusal(self, folders: WorkspaceFolders) -> None:
+        """Mark the workspace for recreation; not on a full disk, where git refuses any pack."""
         if not shortage(self._folder):
-            tree.refused.touch()
+            folders.refused_marker.touch()
 
 
-async def _is_still(look: Look) -> bool:
-    if len(look.entries) <= FEW:
-        return is_still(look)
-    return await anyio.to_thread.run_sync(is_still, look)
+async def _is_unchanged(snapshot: Snapshot) -> bool:
+    if len(snapshot.entries) <= FEW_ENTRIES:
+        return is_unchanged(snapshot)
+    return await anyio.to_thread.run_sync(is_unchanged, snapshot)
 
 
-class Told:
+class FetchHeader:
     """The lines before the pack."""
 
     def __init__(self, spool: IO[bytes]) -> None:
         """
         Raises:
-            GitError: it doesn't begin as it should.
+            GitError: the output doesn't begin as expected.
         """
         spool.seek(0)
-        start = spool.read(MOST_LINES)
+        start = spool.read(MAX_LINES)
         lines, gap, _ = start.partition(b"\n\n")
         words = dict(word.split(b" ") for word in _WORD.findall(lines))
         self.size_kb = int(words.get(b"size", b"0"))
@@ -202,24 +214,24 @@ class Told:
         self.changed = [f"{name} (with changes that are not committed)" for name in changed]
         self.pack_at = len(lines) + len(gap)
         if not gap or not (self.size_kb or is_commit_name(self.head)):
-            raise GitError("the workspace named no commit")
+            raise GitError("the workspace sent no commit", code="bad_workspace_answer")
 
 
-async def take_in(repository: Repository, spool: IO[bytes], offset: int) -> None:
-    """Put the objects of a pack into the repository, checked one by one.
+async def unpack(repository: Repository, spool: IO[bytes], offset: int) -> None:
+    """Unpack a pack into the repository; git checks every object.
 
-    `git fetch` from a bundle would not check them before git 2.48, whatever its settings.
+    `git fetch` from a bundle doesn't check objects before git 2.48, whatever its settings.
 
     Raises:
-        GitError: one of them is not as it should be, or something that it needs is missing.
+        GitError: an object is malformed, or one that it needs is missing.
     """
     spool.seek(offset)
-    header = spool.read(12)
-    if not header:
+    start_bytes = spool.read(12)
+    if not start_bytes:
         return
-    count = int.from_bytes(header[8:12], "big")
-    if header[:4] != b"PACK":
-        raise GitError("what came from the workspace is no pack")
+    count = int.from_bytes(start_bytes[8:12], "big")
+    if start_bytes[:4] != b"PACK":
+        raise GitError("the workspace didn't send a pack", code="bad_workspace_answer")
     os.lseek(spool.fileno(), offset, os.SEEK_SET)
     if count < LOOSE_BELOW:
         await repository.output("unpack-objects", "-q", "--strict", stdin=spool)
@@ -227,21 +239,24 @@ async def take_in(repository: Repository, spool: IO[bytes], offset: int) -> None
         await repository.output("index-pack", "--stdin", "--fix-thin", "--strict", stdin=spool)
 
 
-def refuse_our_own(files: Iterable[str]) -> None:
+def refuse_reserved_folder(files: Iterable[str]) -> None:
     """
     Raises:
-        GitError: one is in our folder; some disks don't tell large letters from small ones.
+        GitError: a file is in `.allstop`; case is ignored, as some file systems do.
     """
     for file in files:
         if file.partition("/")[0].casefold() == ".allstop":
-            raise GitError(f"the work has {file}, and that folder is Allstop's own")
+            raise GitError(
+                f"the work contains {file}, but that folder is reserved for Allstop",
+                code="reserved_folder",
+            )
 
 
-async def stock_take(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
-    """How far the work is from its base, and the files. All that is new is there: it is looked for.
+async def describe_work(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
+    """Return the difference to the base, and the changed files. Checks that all new objects exist.
 
     Raises:
-        GitError: something is missing, or `head` is no commit.
+        GitError: an object is missing, or `head` isn't a commit.
     """
     listed, changed = await both(
         repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),
@@ -250,21 +265,21 @@ async def stock_take(repository: Repository, base: str, head: str) -> tuple[Chan
     commits = sum(1 for line in listed.splitlines() if b" " not in line)
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, head, links) if links else []
-    (tree,) = await repository.named(f"{head}^{{tree}}")
+    (tree,) = await repository.resolve(f"{head}^{{tree}}")
     change = Change(
         head=head,
         commits=commits,
         files=len(changed),
         tree=tree or "",
-        loose=named(loose),
-        sketch=sketched(changed),
-        guarded=guarded_among(changed),
+        loose=shorten_names(loose),
+        sketch=summarize(changed),
+        guarded=guarded_files(changed),
     )
     return change, [raw.path for raw in changed]
 
 
-async def changed_files(repository: Repository, base: str, head: str) -> list[Raw]:
-    """Since the work left the base's line; all of them where it never was on it."""
+async def changed_files(repository: Repository, base: str, head: str) -> list[RawChange]:
+    """Return changes since the work left the base's history; all of them if it was never on it."""
     words = (
         "diff",
         "--raw",
@@ -276,4 +291,4 @@ async def changed_files(repository: Repository, base: str, head: str) -> list[Ra
     )
     done = await repository.run(*words, f"{base}...{head}", "--")
     out = done.out if done.code == 0 else await repository.output(*words, base, head, "--")
-    return list(parsed(iter(out.split(b"\0"))))
+    return list(parse_raw(iter(out.split(b"\0"))))

@@ -1,4 +1,4 @@
-"""Refs of linked checkouts that were removed: their boards are gone, and no other one owns them."""
+"""Refs of removed linked checkouts: their boards are gone, and no other board owns them."""
 
 from __future__ import annotations
 
@@ -8,86 +8,90 @@ import anyio
 from msgspec import Struct
 
 from allstop.adapters.git.repository.repository import Repository
-from allstop.adapters.git.repository.safe_names import KEPT_REFS, folder_name, name_of, parts_of
+from allstop.adapters.git.repository.safe_names import (
+    KEPT_REFS,
+    folder_name,
+    split_ref,
+    workspace_name,
+)
 from allstop.adapters.git.workspace.cleanup import Removal
-from allstop.adapters.git.workspace.stale_refs import disown
+from allstop.adapters.git.workspace.stale_refs import back_up_and_delete
 from allstop.core.text import counted
 
 ALL_REFS = (*KEPT_REFS, "refs/allstop/backup/")
 
 
-class Forsaken(Struct, frozen=True, kw_only=True):
-    """What a checkout that git no longer knows has left in its repository."""
+class OrphanRefs(Struct, frozen=True, kw_only=True):
+    """The refs that a removed linked checkout left in the repository."""
 
-    name: str  # @ and what git called the checkout
-    workspaces: tuple[str, ...]  # whose commits they keep
+    name: str  # @ and git's name of the checkout
+    workspaces: tuple[str, ...]  # the workspaces whose commits they keep
     refs: int
-    commits: int  # that are on no branch
+    commits: int  # commits on no branch
 
     @property
     def is_safe(self) -> bool:
-        """Whether nothing is lost with it."""
+        """Whether removing them loses nothing."""
         return not self.commits
 
     @property
-    def why_not(self) -> str:
+    def why_unsafe(self) -> str:
         are = "is" if self.commits == 1 else "are"
         return f"{counted(self.commits, 'commit')} of it {are} on no branch"
 
 
-async def forsaken(repository: Repository) -> list[Forsaken]:
-    """By name.
+async def find_orphan_refs(repository: Repository) -> list[OrphanRefs]:
+    """Return the refs of removed checkouts, sorted by name.
 
     Raises:
         GitError, OSError: the repository can't be read.
     """
-    left = await _left(repository)
-    return [await _look(repository, mark, refs) for mark, refs in sorted(left.items())]
+    orphans = await _refs_by_checkout(repository)
+    return [await _describe(repository, mark, refs) for mark, refs in sorted(orphans.items())]
 
 
-async def let_go(repository: Repository, name: str, *, force: bool = False) -> Removal:
-    """Remove it where nothing is lost; with `force` too, and its commits are kept by refs of this
-    checkout.
+async def remove_orphan_refs(repository: Repository, name: str, *, force: bool = False) -> Removal:
+    """Remove them if nothing is lost; with `force` always, keeping their commits in backup refs.
 
     Raises:
         GitError, OSError: the repository can't be read or written.
     """
     mark = name.removeprefix("@")
-    refs = (await _left(repository)).get(mark)
+    refs = (await _refs_by_checkout(repository)).get(mark)
     if refs is None:
-        return Removal(name=name, removed=False, reason="no checkout that is gone has left that")
-    found = await _look(repository, mark, refs)
+        return Removal(name=name, removed=False, reason="no removed checkout has that name")
+    found = await _describe(repository, mark, refs)
     if not force and not found.is_safe:
-        return Removal(name=name, removed=False, reason=found.why_not)
-    backups = await disown(repository, refs)
+        return Removal(name=name, removed=False, reason=found.why_unsafe)
+    backups = await back_up_and_delete(repository, refs)
     return Removal(name=name, removed=True, backup=" and ".join(dict.fromkeys(backups)))
 
 
-async def _left(repository: Repository) -> dict[str, dict[str, str]]:
-    """The refs of each checkout that is gone, by its mark.
+async def _refs_by_checkout(repository: Repository) -> dict[str, dict[str, str]]:
+    """Return the refs of each removed checkout by its mark.
 
-    Git has a folder for each that it still lists, also for one that is locked, or whose disk is not
-    mounted: of those nothing is touched.
+    Git has a folder for each checkout that it lists, even if it is locked or its disk isn't
+    mounted. Their refs are not touched.
     """
     folder = await repository.common_dir() / "worktrees"
     there = await anyio.to_thread.run_sync(_names_in, folder)
-    left: dict[str, dict[str, str]] = {}
+    orphans: dict[str, dict[str, str]] = {}
     for ref, commit in (await repository.refs(*ALL_REFS)).items():
-        _, mark = parts_of(ref)
+        _, mark = split_ref(ref)
         if mark and mark not in there:
-            left.setdefault(mark, {})[ref] = commit
-    return left
+            orphans.setdefault(mark, {})[ref] = commit
+    return orphans
 
 
 def _names_in(folder: Path) -> set[str]:
     try:
         return {folder_name(path.name) for path in folder.iterdir()}
-    except FileNotFoundError:  # there is no linked checkout
+    except FileNotFoundError:  # no linked checkouts
         return set()
 
 
-async def _look(repository: Repository, mark: str, refs: dict[str, str]) -> Forsaken:
+async def _describe(repository: Repository, mark: str, refs: dict[str, str]) -> OrphanRefs:
     commits = dict.fromkeys(refs.values())
     loose = await repository.git("rev-list", "--count", *commits, "--not", "--branches")
-    names = sorted({name_of(parts_of(ref)[0]) for ref in refs})
-    return Forsaken(name=f"@{mark}", workspaces=tuple(names), refs=len(refs), commits=int(loose))
+    names = sorted({workspace_name(split_ref(ref)[0]) for ref in refs})
+    return OrphanRefs(name=f"@{mark}", workspaces=tuple(names), refs=len(refs), commits=int(loose))

@@ -1,4 +1,4 @@
-"""All that is in a workspace, brought home before it goes: every branch, every stash, the tree itself."""
+"""Fetches every branch, every stash and the tree of a workspace before it is removed."""
 
 from __future__ import annotations
 
@@ -11,89 +11,98 @@ import anyio
 
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import is_commit_name
-from allstop.adapters.git.workspace.box_git import Boxes
-from allstop.adapters.git.workspace.box_scripts import GATHER, not_work
-from allstop.adapters.git.workspace.change_summary import named
+from allstop.adapters.git.workspace.box_git import BoxGit
+from allstop.adapters.git.workspace.box_scripts import GATHER, exclude_paths
+from allstop.adapters.git.workspace.change_summary import shorten_names
 from allstop.adapters.git.workspace.clone_layout import loose_links
 from allstop.adapters.git.workspace.fetch_work import (
     IN_MEMORY,
     LINK,
-    MOST_BYTES,
+    MAX_BYTES,
     changed_files,
-    take_in,
+    unpack,
 )
 from allstop.adapters.git.workspace.folders import Meta
 from allstop.ports import Box
 
 WITHIN_S = 600.0
-MOST_REFS = 1000
-"""With more of them, nobody could find again what is kept."""
+MAX_REFS = 1000
+"""Beyond this, nobody could find a commit among the backup refs."""
 
 
-class _Told(NamedTuple):
-    commits: list[str]  # the first is the tree as it is
+class _Header(NamedTuple):
+    commits: list[str]  # the first has the current tree
     pack_at: int
 
 
 async def salvage(
-    repository: Repository, boxes: Boxes, place: Box, label: str, meta: Meta, folder: Path
+    repository: Repository, box_git: BoxGit, box: Box, label: str, meta: Meta, folder: Path
 ) -> list[str]:
-    """The commits that hold all of it; no ref keeps them yet.
+    """Return the commits that hold everything; no ref keeps them yet.
 
     Raises:
-        GitError, BoxFailedError, LaunchError, UnsafeError, OSError: not all of it can be had.
+        GitError, BoxFailedError, LaunchError, UnsafeError, OSError: not everything can be fetched.
     """
     message = f"What was in the workspace {meta.name}"
     with (
         anyio.fail_after(WITHIN_S),
         tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(folder)) as spool,
     ):
-        await boxes.receive(
-            place, label, GATHER, meta.base, message, *not_work(meta.excluded),
-            write=spool.write, most_bytes=MOST_BYTES,
+        await box_git.receive(
+            box, label, GATHER, meta.base, message, *exclude_paths(meta.excluded),
+            write=spool.write, most_bytes=MAX_BYTES,
         )  # fmt: skip
-        told = _told(spool)
-        await take_in(repository, spool, told.pack_at)
-    await _refuse_gaps(repository, told.commits, meta.base)
-    await _refuse_others(repository, meta.base, told.commits[0])
-    return told.commits
+        header = _parse_header(spool)
+        await unpack(repository, spool, header.pack_at)
+    await _refuse_missing_objects(repository, header.commits, meta.base)
+    await _refuse_nested_repositories(repository, meta.base, header.commits[0])
+    return header.commits
 
 
 async def heads_of(repository: Repository, commits: Sequence[str]) -> list[str]:
-    """Those that none of the others has in its history."""
+    """Return the commits that are no ancestors of the others."""
     if len(commits) < 2:
         return list(commits)
     return (await repository.git("merge-base", "--independent", *commits)).split()
 
 
 async def next_backup(repository: Repository, workspace: str, commit: str) -> str:
-    """The ref that keeps this commit of a workspace already, or a new one."""
+    """Return the backup ref that keeps this commit already, or the name of the next one."""
     kept = await repository.refs(repository.own.backups(workspace))
     same = [ref for ref, backed_up in kept.items() if backed_up == commit]
     taken = [int(ref.rpartition("/")[2]) for ref in kept if ref.rpartition("/")[2].isdigit()]
     return same[0] if same else f"{repository.own.backups(workspace)}{max(taken, default=0) + 1}"
 
 
-def _told(spool: IO[bytes]) -> _Told:
+def _parse_header(spool: IO[bytes]) -> _Header:
     spool.seek(0)
-    lines, gap, _ = spool.read(66 * (MOST_REFS + 2)).partition(b"\n\n")
+    lines, gap, _ = spool.read(66 * (MAX_REFS + 2)).partition(b"\n\n")
     commits = list(dict.fromkeys(lines.decode(errors="replace").split("\n")))
-    if not gap or len(commits) > MOST_REFS:
-        raise GitError(f"it has more than {MOST_REFS} branches, tags and stashes")
+    if not gap or len(commits) > MAX_REFS:
+        raise GitError(
+            f"the workspace has more than {MAX_REFS} branches, tags and stashes",
+            code="too_many_refs",
+        )
     if not all(map(is_commit_name, commits)):
-        raise GitError("the workspace named no commit")
-    return _Told(commits, len(lines) + len(gap))
+        raise GitError("the workspace sent no commit", code="bad_workspace_answer")
+    return _Header(commits, len(lines) + len(gap))
 
 
-async def _refuse_gaps(repository: Repository, commits: Sequence[str], base: str) -> None:
+async def _refuse_missing_objects(
+    repository: Repository, commits: Sequence[str], base: str
+) -> None:
     wanted = "".join(f"{line}\n" for line in (*commits, f"^{base}")).encode()
     await repository.output("rev-list", "--quiet", "--objects", "--stdin", stdin=wanted)
 
 
-async def _refuse_others(repository: Repository, base: str, commit: str) -> None:
-    """Of a repository in the tree only a link comes along, and what it leads to would be gone."""
+async def _refuse_nested_repositories(repository: Repository, base: str, commit: str) -> None:
+    """
+    Raises:
+        GitError: the tree contains other repositories, of which git would keep only a link.
+    """
     changed = await changed_files(repository, base, commit)
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, commit, links) if links else []
     if loose:
-        raise GitError(f"repositories of their own are in it: {', '.join(named(loose))}")
+        names = ", ".join(shorten_names(loose))
+        raise GitError(f"it contains other git repositories: {names}", code="nested_repositories")

@@ -1,4 +1,4 @@
-"""A person works on a task by hand: in a clone of their own, never in the agent's tree."""
+"""Lets a person work on a task by hand, in a separate clone and never in the agent's tree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from allstop.adapters.git.repository.safe_names import folder_name
 _PLAIN = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 
 
-async def lend(repository: Repository, workspace: str, at: Path) -> str:
-    """Make a clone there with the work as it last came home; its commit.
+async def lend_clone(repository: Repository, workspace: str, at: Path) -> str:
+    """Clone the last fetched work into this folder; returns its commit.
 
     Raises:
-        GitError: there is something already, or nothing to lend.
+        GitError: the folder isn't empty, or there is no work.
     """
-    must_be_free(at)
-    commit = await _latest(repository, workspace)
+    require_empty_folder(at)
+    commit = await _latest_commit(repository, workspace)
     await repository.git(*_PLAIN, "clone", "-q", "--no-checkout", str(repository.root), str(at))
     clone = Repository(at)
     await clone.git(*_PLAIN, "fetch", "-q", "--no-tags", str(repository.root), commit)
@@ -27,25 +27,29 @@ async def lend(repository: Repository, workspace: str, at: Path) -> str:
     return commit
 
 
-def must_be_free(at: Path) -> None:
+def require_empty_folder(at: Path) -> None:
     """
     Raises:
-        GitError: something is there already.
+        GitError: the folder isn't empty.
     """
     if at.exists() and not (at.is_dir() and not any(at.iterdir())):
-        raise GitError(f"{at} is there already", "name another folder with --at")
+        raise GitError(
+            f"{at} exists already", "name another folder with --at", code="folder_not_empty"
+        )
 
 
-async def take_back(repository: Repository, workspace: str, at: Path) -> str:
-    """The commit that the person's clone stands at, brought here and kept by a ref.
+async def fetch_takeover(repository: Repository, workspace: str, at: Path) -> str:
+    """Fetch the commit that the person's clone is at, and keep it in a ref.
 
     Raises:
-        GitError: it is not committed, or there is no such clone.
+        GitError: the clone has uncommitted changes, or doesn't exist.
     """
     if not (at / ".git").exists():
-        raise GitError(f"{at} is no clone", "name its folder with --at")
+        raise GitError(f"{at} isn't a clone", "name its folder with --at", code="not_a_clone")
     if await Repository(at).git(*_PLAIN, "status", "--porcelain"):
-        raise GitError(f"not everything in {at} is committed", "commit it, or remove it")
+        raise GitError(
+            f"{at} has uncommitted changes", "commit or remove them", code="uncommitted_changes"
+        )
     ref = repository.own.given(workspace)
     into = f"+HEAD:{ref}"
     fetch = ("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
@@ -55,8 +59,8 @@ async def take_back(repository: Repository, workspace: str, at: Path) -> str:
     return commit
 
 
-async def _latest(repository: Repository, workspace: str) -> str:
+async def _latest_commit(repository: Repository, workspace: str) -> str:
     for ref in (repository.own.tip(workspace), repository.own.base(workspace)):
         if (commit := await repository.commit(ref)) is not None:
             return commit
-    raise GitError(f"there is no work of {workspace} yet", "it has not been started")
+    raise GitError(f"{workspace} has no work yet", "start it first", code="no_work")

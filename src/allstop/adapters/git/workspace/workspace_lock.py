@@ -1,4 +1,4 @@
-"""One at a time for each workspace: it is not opened while it is being removed."""
+"""One lock per workspace, so that it isn't opened while it is being removed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from weakref import WeakValueDictionary
 import anyio
 
 
-class Alone:
-    """`async with alone(name)` waits until nobody else is in such a block for that workspace."""
+class WorkspaceLocks:
+    """`async with lock(name)` waits until no other block for that workspace is active."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()

@@ -1,4 +1,4 @@
-"""A shared clone for each piece of work. The host reads packs from it and touches nothing else."""
+"""Git workspaces: a shared clone per piece of work. The host only reads packs from it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,25 @@ from allstop.adapters.git.repository.change_report import file_changes, with_res
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace import free_space
-from allstop.adapters.git.workspace.box_git import TROUBLE, Boxes, BoxFailedError, SetUpFailedError
-from allstop.adapters.git.workspace.clone import BARE, Fitting, Fittings, Making, clear, unknown
+from allstop.adapters.git.workspace.box_git import (
+    EXPECTED_ERRORS,
+    BoxFailedError,
+    BoxGit,
+    SetUpFailedError,
+)
+from allstop.adapters.git.workspace.clone import (
+    NO_SETUP,
+    CloneBuilder,
+    CloneSetup,
+    FindCloneSetup,
+    make_folders,
+    no_clone_setup,
+)
 from allstop.adapters.git.workspace.clone_layout import Extras, extras_of
-from allstop.adapters.git.workspace.fetch_work import Homecoming
-from allstop.adapters.git.workspace.folders import Meta, Ports, Tree, Trees
-from allstop.adapters.git.workspace.resume_workspace import Resuming
-from allstop.adapters.git.workspace.workspace_lock import Alone
+from allstop.adapters.git.workspace.fetch_work import WorkFetcher
+from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges, WorkspaceFolders
+from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
+from allstop.adapters.git.workspace.workspace_lock import WorkspaceLocks
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
@@ -53,38 +65,38 @@ class GitWorkspaces:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...] = (),
-        fittings: Fittings = BARE,
-        fitting: Fitting = unknown,
+        clone_setup: CloneSetup = NO_SETUP,
+        find_clone_setup: FindCloneSetup = no_clone_setup,
         disk_mb: int | None = None,
         low_bytes: int = free_space.LOW_BYTES,
-        look_every_s: float = 2.0,
+        check_every_s: float = 2.0,
     ) -> None:
-        """`box` is what every workspace's box has; `stores` hold the repository's objects;
-        `links` are folders of the checkout that are shown in it; `fittings` are what it is given
-        where `fitting` does not know those of its target; `disk_mb` is the most it may hold; no
-        work is done on a disk with less than `low_bytes` left.
+        """`box` is the template of every workspace's box; `stores` hold the repository's objects;
+        `links` are folders of the checkout that the box shows; `clone_setup` applies if
+        `find_clone_setup` doesn't know that of the target branch; `disk_mb` is the most that a
+        workspace may hold. No work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
-        self.alone = Alone()
+        self.lock = WorkspaceLocks()
         self._disk_mb = disk_mb
         self._low_bytes = low_bytes
-        self.look_every_s = look_every_s
-        self._boxes = Boxes(launcher)
-        self._ports = Ports(folder)
-        self._trees = Trees(folder)
-        self._making = Making(
+        self.check_every_s = check_every_s
+        self._box_git = BoxGit(launcher)
+        self._ports = PortRanges(folder)
+        self._trees = FolderCache(folder)
+        self._builder = CloneBuilder(
             repository,
-            self._boxes,
+            self._box_git,
             box=box,
             stores=stores,
             links=links,
-            fittings=fittings,
-            fitting=fitting,
+            clone_setup=clone_setup,
+            find_clone_setup=find_clone_setup,
         )
-        self._resuming = Resuming(repository, self._boxes, self._making)
-        self._homecoming = Homecoming(
-            repository, self._boxes, self._making, folder=folder, disk_mb=disk_mb
+        self._resumer = WorkspaceResumer(repository, self._box_git, self._builder)
+        self._fetcher = WorkFetcher(
+            repository, self._box_git, self._builder, folder=folder, disk_mb=disk_mb
         )
 
     # --- the port ---
@@ -100,70 +112,70 @@ class GitWorkspaces:
         given: str = "",
     ) -> WorkspaceOpen | Failed:
         try:
-            async with self.alone(workspace):
+            async with self.lock(workspace):
                 if not given:
                     return await self._open(workspace, target, label, onto=onto, stash=stash)
-                first = await self._with_given(workspace, target, label, given, stash=stash)
+                first = await self._open_with_given(workspace, target, label, given, stash=stash)
                 if first.conflicts:
                     return first
                 opened = await self._open(workspace, target, label, onto=onto)
                 return _after(first, opened)
-        except TROUBLE as error:
+        except EXPECTED_ERRORS as error:
             return _failed(error)
 
-    async def _with_given(
+    async def _open_with_given(
         self, workspace: str, target: str, label: str, given: str, *, stash: bool
     ) -> WorkspaceOpen:
-        """Before anything else: a person may have fitted the work to what is brought in next."""
-        commit = await self._commit_to_bring(given)
-        tree = self._tree(workspace)
+        """Merge a person's commit first: it may have been prepared for the commits merged next."""
+        commit = await self._existing_commit(given)
+        folders = self._folders(workspace)
         made = None
-        if (meta := tree.meta()) is None:
-            meta, made = await self._open_first(tree, workspace, target, label)
-        taken = await self._resuming.take_up(
-            tree, meta, workspace, label, given=commit, stash=stash
+        if (meta := folders.meta()) is None:
+            meta, made = await self._open_first(folders, workspace, target, label)
+        taken = await self._resumer.resume(
+            folders, meta, workspace, label, given=commit, stash=stash
         )
         return _after(made, taken) if made else taken
 
     async def _open(
         self, workspace: str, target: str, label: str, *, onto: str, stash: bool = False
     ) -> WorkspaceOpen:
-        brought = await self._commit_to_bring(onto)
-        tree = self._tree(workspace)
-        meta = tree.meta()
+        brought = await self._existing_commit(onto)
+        folders = self._folders(workspace)
+        meta = folders.meta()
         if meta is not None:
-            brought = brought or await self._resuming.tip_beyond(workspace, target, meta)
-            return await self._resuming.take_up(
-                tree, meta, workspace, label, onto=brought, stash=stash
+            brought = brought or await self._resumer.tip_beyond(workspace, target, meta)
+            return await self._resumer.resume(
+                folders, meta, workspace, label, onto=brought, stash=stash
             )
-        meta, opened = await self._open_first(tree, workspace, target, label)
+        meta, opened = await self._open_first(folders, workspace, target, label)
         if not brought or await self._repository.is_ancestor(brought, meta.base):
             return opened
-        again = await self._resuming.take_up(tree, meta, workspace, label, onto=brought)
+        again = await self._resumer.resume(folders, meta, workspace, label, onto=brought)
         return _after(opened, again)
 
-    def place(self, workspace: str) -> Box:
-        tree = self._tree(workspace)
-        return self._making.place(tree, tree.meta())
+    def box_of(self, workspace: str) -> Box:
+        folders = self._folders(workspace)
+        return self._builder.box_of(folders, folders.meta())
 
     def shortage(self) -> str:
         return free_space.shortage(self._folder, self._low_bytes)
 
-    async def outgrown(self, workspace: str) -> str:
-        return await self._outgrown(self._tree(workspace), free_space.WORKSPACE)
+    async def over_limit(self, workspace: str) -> str:
+        return await self._over_limit(self._folders(workspace), free_space.WORKSPACE)
 
-    async def candidate_outgrown(self, workspace: str) -> str:
-        return await self._outgrown(self._tree(workspace).check, free_space.CLEAN_CLONE)
+    async def candidate_over_limit(self, workspace: str) -> str:
+        return await self._over_limit(self._folders(workspace).check, free_space.CLEAN_CLONE)
 
-    async def _outgrown(self, tree: Tree, what: str) -> str:
+    async def _over_limit(self, folders: WorkspaceFolders, what: str) -> str:
         if (short := self.shortage()) or self._disk_mb is None:
             return short
-        return await anyio.to_thread.run_sync(free_space.outgrown, tree, self._disk_mb, what)
+        return await anyio.to_thread.run_sync(free_space.over_limit, folders, self._disk_mb, what)
 
     async def keep(self, workspace: str, label: str) -> Change | Failed:
         try:
-            return await self._bring_home(workspace, label)
-        except TROUBLE as error:
+            return await self._fetch_work(workspace, label)
+        except EXPECTED_ERRORS as error:
             if why := self.shortage():
                 return Failed(kind=FailureKind.OUT_OF_ROOM, message=why)
             if isinstance(error, OSError):
@@ -174,10 +186,10 @@ class GitWorkspaces:
     async def subject(
         self, workspace: str, label: str, *, commit: str = "", follows: str = ""
     ) -> Subject | Failed:
-        meta = self._tree(workspace).meta()
+        meta = self._folders(workspace).meta()
         try:
-            return await self._to_check(workspace, label, meta, commit=commit, follows=follows)
-        except TROUBLE as error:
+            return await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
+        except EXPECTED_ERRORS as error:
             return _failed(error)
 
     async def candidate(
@@ -189,10 +201,10 @@ class GitWorkspaces:
         follows: str = "",
         restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
-        clean = self._tree(workspace).check
-        meta = self._tree(workspace).meta()
+        clean = self._folders(workspace).check
+        meta = self._folders(workspace).meta()
         try:
-            found = await self._to_check(workspace, label, meta, commit=commit, follows=follows)
+            found = await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
             if isinstance(found, Failed):
                 return found
             shown = found.commit
@@ -200,10 +212,10 @@ class GitWorkspaces:
                 shown = await with_restored(
                     self._repository, found.base, shown, restore, self._folder
                 )
-            extras = await self._repository.named(*extras_of(shown))
-            await clear(clean)
+            extras = await self._repository.resolve(*extras_of(shown))
+            await make_folders(clean)
             lfs = meta.lfs if meta else None
-            made = await self._making.make(
+            made = await self._builder.make(
                 clean,
                 shown,
                 workspace,
@@ -214,14 +226,14 @@ class GitWorkspaces:
             )
         except SetUpFailedError as error:
             return Unready(error.result, error.notes)
-        except TROUBLE as error:
+        except EXPECTED_ERRORS as error:
             return _failed(error)
         kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
-        box = self._making.place(clean, kept)
+        box = self._builder.box_of(clean, kept)
         return Candidate(box, *found, notes=made.notes)
 
     async def drop_candidate(self, workspace: str) -> None:
-        await anyio.to_thread.run_sync(self._tree(workspace).check.remove)
+        await anyio.to_thread.run_sync(self._folders(workspace).check.remove)
 
     async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
         return await file_changes(self._repository, work.base, work.commit)
@@ -229,15 +241,15 @@ class GitWorkspaces:
     async def integrate(
         self, workspace: str, target: str, message: str, label: str
     ) -> Integrated | Failed:
-        """What was brought home is merged: that very commit was checked."""
+        """Merge the last fetched work, because that commit was checked."""
         try:
             for _ in range(2):
                 made = await merge_commits.integrate(self._repository, workspace, target, message)
                 if made is not None:
                     return made
                 await self._tip(workspace, label)
-            raise GitError(f"no work of {workspace!r} was brought home")
-        except TROUBLE as error:
+            raise GitError(f"no work of {workspace!r} was fetched", code="no_work")
+        except EXPECTED_ERRORS as error:
             return _failed(error)
 
     async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
@@ -246,9 +258,9 @@ class GitWorkspaces:
             work = await repository.commit(repository.own.tip(workspace)) if workspace else None
             commit = work or await repository.branch(target)
             if commit is None:
-                raise GitError(f"there is no branch {target!r} with a commit to look at")
+                raise GitError(f"branch {target!r} doesn't exist", code="branch_missing")
             return await tree_survey.survey(repository, commit)
-        except TROUBLE as error:
+        except EXPECTED_ERRORS as error:
             return _failed(error)
 
     async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:
@@ -264,10 +276,11 @@ class GitWorkspaces:
             return _failed(error)
 
     async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed:
-        """Only ever forward, and only once: what the branch already has is what git says."""
+        """Move the branch forward only. Safe to repeat."""
         ref = branch_ref(branch)
         if ref is None:
-            return _failed(GitError(f"no branch can be called {branch!r}"))
+            error = GitError(f"{branch!r} isn't a valid branch name", code="bad_branch_name")
+            return _failed(error)
         repository = self._repository
         try:
             commit = await self._tip(workspace, label)
@@ -275,41 +288,43 @@ class GitWorkspaces:
             if there == commit:
                 return Delivered(branch=branch, commit=commit)
             if there is not None and not await repository.is_ancestor(there, commit):
-                message = f"branch {branch} has other commits; rename it or delete it"
+                message = (
+                    f"branch {branch} has commits that Allstop didn't make; rename or delete it"
+                )
                 return Failed(kind=FailureKind.CONFLICT, message=message)
             await repository.set_refs(f"update {ref} {commit} {there or '0' * len(commit)}")
-        except TROUBLE as error:
+        except EXPECTED_ERRORS as error:
             return _failed(error)
         await self.drop_candidate(workspace)
         return Delivered(branch=branch, commit=commit)
 
     def close(self) -> None:
-        """Keep no program running; all of this can be used again."""
+        """End the long-lived git processes; later calls start them again."""
         self._repository.close()
 
     def discard(self, workspace: str) -> None:
-        """Only for workspaces that nobody worked in: nothing is looked at before it is gone."""
-        self._tree(workspace).remove()
+        """Remove a workspace without any check. Only for workspaces that no agent worked in."""
+        self._folders(workspace).remove()
 
     # --- opening ---
 
-    async def _commit_to_bring(self, onto: str) -> str:
+    async def _existing_commit(self, onto: str) -> str:
         if not onto:
             return ""
         commit = await self._repository.commit(onto)
         if commit is None:
-            raise GitError(f"there is no commit {onto!r} to bring in")
+            raise GitError(f"commit {onto!r} doesn't exist", code="commit_missing")
         return commit
 
     async def _open_first(
-        self, tree: Tree, workspace: str, target: str, label: str
+        self, folders: WorkspaceFolders, workspace: str, target: str, label: str
     ) -> tuple[Meta, WorkspaceOpen]:
-        start, own = await self._start_of(workspace, target), self._repository.own
-        with self._ports.promised() as port:
-            await clear(tree)
+        start, own = await self._find_start(workspace, target), self._repository.own
+        with self._ports.reserve() as port:
+            await make_folders(folders)
             made, _ = await both(
-                self._making.make(
-                    tree,
+                self._builder.make(
+                    folders,
                     start.commit,
                     workspace,
                     label,
@@ -329,47 +344,47 @@ class GitWorkspaces:
                 excluded=made.excluded,
                 lfs=made.lfs,
             )
-            tree.finish(meta)
+            folders.write_meta(meta)
         return meta, WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
 
-    async def _start_of(self, workspace: str, target: str) -> _Start:
-        """The target's tip; or work that came home from a workspace that is gone."""
+    async def _find_start(self, workspace: str, target: str) -> _Start:
+        """Return the target's tip, or work that was fetched from a workspace that is gone."""
         repository, ref = self._repository, branch_ref(target)
         own = repository.own
-        nowhere = GitError(f"there is no branch {target!r} with a commit to start from")
+        nowhere = GitError(f"branch {target!r} doesn't exist", code="branch_missing")
         if ref is None:
             raise nowhere
-        tip, work, base, *extras = await repository.named(
+        tip, work, base, *extras = await repository.resolve(
             f"{ref}^{{commit}}", own.tip(workspace), own.base(workspace), *extras_of(ref)
         )
         if tip is None:
             raise nowhere
         if work is None or base is None or await repository.is_ancestor(work, tip):
             return _Start(tip, tip, Extras(*extras))
-        extras = list(await repository.named(*extras_of(work)))
-        note = f"it goes on from {work[:12]}, which was brought home before"
+        extras = list(await repository.resolve(*extras_of(work)))
+        note = f"it continues from {work[:12]}, which was fetched before"
         return _Start(base, work, Extras(*extras), (note,))
 
-    # --- bringing home ---
+    # --- fetching work ---
 
-    async def _bring_home(self, workspace: str, label: str) -> Change | Failed:
-        return await self._homecoming.bring(self._tree(workspace), workspace, label)
+    async def _fetch_work(self, workspace: str, label: str) -> Change | Failed:
+        return await self._fetcher.fetch(self._folders(workspace), workspace, label)
 
     async def _tip(self, workspace: str, label: str) -> str:
-        """The work as it came home; it is fetched only where it never did."""
+        """Return the fetched work; fetch it only if that never happened."""
         commit = await self._repository.commit(self._repository.own.tip(workspace))
         if commit is not None:
             return commit
-        if self._tree(workspace).meta() is None:
-            raise GitError(f"there is no workspace {workspace!r}, and nothing came home from it")
-        change = await self._bring_home(workspace, label)
+        if self._folders(workspace).meta() is None:
+            raise GitError(f"workspace {workspace!r} doesn't exist", code="workspace_missing")
+        change = await self._fetch_work(workspace, label)
         if isinstance(change, Failed):
             raise BoxFailedError(change.message)
         return change.head
 
     # --- checking ---
 
-    async def _to_check(
+    async def _subject_of(
         self, workspace: str, label: str, meta: Meta | None, *, commit: str, follows: str
     ) -> Subject | Failed:
         if commit:
@@ -379,12 +394,12 @@ class GitWorkspaces:
         found = await gate_subject.of_work(self._repository, workspace, work, target)
         return (await gate_subject.moved(self._repository, found, follows)) or found
 
-    def _tree(self, workspace: str) -> Tree:
+    def _folders(self, workspace: str) -> WorkspaceFolders:
         return self._trees.of(workspace)
 
 
 def _after(first: WorkspaceOpen, then: WorkspaceOpen) -> WorkspaceOpen:
-    """What is told of two steps; the later one says how it stands."""
+    """Combine the results of two steps; the later one gives the state."""
     stashed = first.stashed or then.stashed
     return replace(then, stashed=stashed, notes=(*first.notes, *then.notes))
 

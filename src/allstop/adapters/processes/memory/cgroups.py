@@ -1,8 +1,8 @@
-"""Cgroups in which the kernel bounds the memory of all processes together.
+"""Cgroups in which the kernel limits the memory of all processes of a box together.
 
-Only where somebody has prepared it: one of those around us hands memory on to those below it, and
-lets us make one there and move a process into it. That is so for root, and for programs that a
-desktop starts; a login over SSH may not.
+This works only if a cgroup around this process delegates the memory controller and lets it create
+children and move processes into them. Root has that, and programs started by a desktop; a login
+over SSH may not.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from allstop.adapters.processes.identity import Identity, is_alive, ourselves, world
+from allstop.adapters.processes.identity import Identity, current_world, is_alive, own_identity
 
 TAG = "allstop-box-of"
 TRIAL_MB = 64
 
 
-class Group:
-    """For one box."""
+class Cgroup:
+    """The cgroup of one box."""
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
-    def take_in(self, pid: int) -> None:
-        """It, and all that it will start.
+    def add(self, pid: int) -> None:
+        """Move a process into it; children that it starts later are in it too.
 
         Raises:
-            OSError: it is gone, or the kernel doesn't want to.
+            OSError: the process has ended, or the kernel refuses.
         """
-        (self._place / "cgroup.procs").write_text(str(pid))
+        (self._path / "cgroup.procs").write_text(str(pid))
 
     @property
-    def has_overrun(self) -> bool:
-        """Whether the kernel has ended what was in it, for there was no more to be had."""
+    def was_out_of_memory(self) -> bool:
+        """Whether the kernel killed processes in it because they reached the limit."""
         with suppress(OSError):
-            events = dict(map(str.split, (self._place / "memory.events").read_text().splitlines()))
+            events = dict(map(str.split, (self._path / "memory.events").read_text().splitlines()))
             return int(events.get("oom_kill", 0)) > 0
         return False
 
     def kill(self) -> None:
-        """Everything in it, at once."""
-        with suppress(OSError):  # before Linux 5.14 there is no such file
-            (self._place / "cgroup.kill").write_text("1")
+        """Kill everything in it at once."""
+        with suppress(OSError):  # the file exists since Linux 5.14
+            (self._path / "cgroup.kill").write_text("1")
 
     def remove(self) -> bool:
-        """Whether it is gone; while something in it still ends, it can't be."""
+        """Remove the cgroup; False while a process in it is still ending."""
         try:
-            self._place.rmdir()
+            self._path.rmdir()
         except FileNotFoundError:
             return True
         except OSError:
@@ -59,54 +59,54 @@ class Group:
         return True
 
 
-class Groups:
-    def __init__(self, above: Path) -> None:
-        self.above = above
+class Cgroups:
+    def __init__(self, parent: Path) -> None:
+        self.parent = parent
         self._numbers = count(1)
 
-    def make(self, most_mb: int) -> Group:
+    def make(self, max_mb: int) -> Cgroup:
         """
         Raises:
-            OSError: it can't be made any more.
+            OSError: the cgroup can't be created.
         """
-        driver = ourselves()
+        driver = own_identity()
         home = driver.world.replace("/", "+")
-        place = self.above / f"{TAG}-{driver.pid}-{driver.started}-{home}-{next(self._numbers)}"
-        place.mkdir()
-        group = Group(place)
+        path = self.parent / f"{TAG}-{driver.pid}-{driver.started}-{home}-{next(self._numbers)}"
+        path.mkdir()
+        cgroup = Cgroup(path)
         try:
-            (place / "memory.max").write_text(str(most_mb << 20))
-            (place / "memory.oom.group").write_text("1")  # half a box is of no use
-            with suppress(FileNotFoundError):  # where the kernel knows no swap
-                (place / "memory.swap.max").write_text("0")
+            (path / "memory.max").write_text(str(max_mb << 20))
+            (path / "memory.oom.group").write_text("1")  # kill all of a box, not a part
+            with suppress(FileNotFoundError):  # a kernel without swap
+                (path / "memory.swap.max").write_text("0")
         except OSError:
-            group.remove()
+            cgroup.remove()
             raise
-        return group
+        return cgroup
 
-    def works(self) -> bool:
+    def are_usable(self) -> bool:
         try:
-            group = self.make(TRIAL_MB)
+            cgroup = self.make(TRIAL_MB)
         except OSError:
             return False
         trial = subprocess.Popen(("/bin/sh", "-c", "read -r go"), stdin=subprocess.PIPE)
         try:
-            group.take_in(trial.pid)
+            cgroup.add(trial.pid)
         except OSError:
             return False
         finally:
             trial.communicate()
-            group.remove()
+            cgroup.remove()
         return True
 
     def sweep(self) -> None:
-        """Remove those whose driver was killed; their boxes have ended with it."""
-        for place in self.above.glob(f"{TAG}-*"):
-            driver = _driver(place.name)
-            if driver and driver.world == world() and not is_alive(driver):
-                group = Group(place)
-                group.kill()
-                group.remove()
+        """Remove cgroups whose driver was killed; their boxes have ended with it."""
+        for path in self.parent.glob(f"{TAG}-*"):
+            driver = _driver(path.name)
+            if driver and driver.world == current_world() and not is_alive(driver):
+                cgroup = Cgroup(path)
+                cgroup.kill()
+                cgroup.remove()
 
 
 def _driver(name: str) -> Identity | None:
@@ -119,38 +119,38 @@ def _driver(name: str) -> Identity | None:
 
 
 @cache
-def groups_here(pid: int) -> Groups | None:
-    """Found out by trying, once for each process that asks."""
-    for place in _around_us():
-        groups = Groups(place)
-        if groups.works():
-            groups.sweep()
-            return groups
+def find_cgroups(pid: int) -> Cgroups | None:
+    """Find a usable parent by trying, once per process."""
+    for path in _delegated_parents():
+        cgroups = Cgroups(path)
+        if cgroups.are_usable():
+            cgroups.sweep()
+            return cgroups
     return None
 
 
-def our_groups() -> Groups | None:
-    """Those of this process; None where the kernel can't be asked to bound memory."""
-    return groups_here(os.getpid())
+def own_cgroups() -> Cgroups | None:
+    """Return the cgroups of this process; None if it may not create any."""
+    return find_cgroups(os.getpid())
 
 
-def _around_us() -> Iterator[Path]:
-    """The cgroups that we are in and that hand memory on, the innermost first."""
+def _delegated_parents() -> Iterator[Path]:
+    """Yield the cgroups around this process that delegate memory, the innermost first."""
     with suppress(OSError, ValueError):
-        top, shown = _mounted()
-        inner = top / Path(_ours()).relative_to(shown)
-        for place in (inner, *inner.parents):
-            if not place.is_relative_to(top):
+        top, shown = _cgroup_mount()
+        inner = top / Path(_own_cgroup()).relative_to(shown)
+        for path in (inner, *inner.parents):
+            if not path.is_relative_to(top):
                 return
-            if "memory" in (place / "cgroup.subtree_control").read_text().split():
-                yield place
+            if "memory" in (path / "cgroup.subtree_control").read_text().split():
+                yield path
 
 
-def _ours() -> str:
-    """The one that we are in.
+def _own_cgroup() -> str:
+    """Return the cgroup of this process.
 
     Raises:
-        ValueError: none.
+        ValueError: there is none.
     """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::"):
@@ -158,11 +158,11 @@ def _ours() -> str:
     raise ValueError("no cgroup2")
 
 
-def _mounted() -> tuple[Path, str]:
-    """Where they are shown, and which of them is at the top there.
+def _cgroup_mount() -> tuple[Path, str]:
+    """Return the mount point of cgroup2, and the cgroup that is at its top.
 
     Raises:
-        ValueError: nowhere.
+        ValueError: it isn't mounted.
     """
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")

@@ -1,6 +1,6 @@
-"""Which living trees may hold how much memory, and which of them hold more.
+"""Memory limits of live process trees, and the trees that exceed them.
 
-The kernel sees to it where it can be asked to (`groups`); elsewhere they are looked at.
+The kernel enforces the limits where cgroups can be used; elsewhere memory use is polled.
 """
 
 from __future__ import annotations
@@ -11,123 +11,126 @@ from typing import NamedTuple
 
 import anyio
 
-from allstop.adapters.processes.live_registry import Kind
-from allstop.adapters.processes.memory.cgroups import Group, Groups, our_groups
-from allstop.adapters.processes.memory.memory_use import IN_MEMORY, held
+from allstop.adapters.processes.live_registry import TreeKind
+from allstop.adapters.processes.memory.cgroups import Cgroup, Cgroups, own_cgroups
+from allstop.adapters.processes.memory.memory_use import IN_MEMORY, used_bytes
 from allstop.adapters.processes.proc import family_of
 
-LOOK_EVERY_S = 1.0
+POLL_EVERY_S = 1.0
 NEAR_EVERY_S = 0.2
-NEAR = 0.5
-"""The share of what it may hold from which a tree is looked at more often."""
+NEAR_SHARE = 0.5
+"""Above this share of its limit, a tree is polled more often."""
 
 
 REMOVE_TRIES = 100
 REMOVE_EVERY_S = 0.02
-"""A process that was killed takes a moment to end. What is left after all is swept at the next start."""
+"""A killed process takes a moment to end. A cgroup that remains is removed at the next start."""
 
 REMEDY = "have it run fewer at once, or raise limits.memory_mb"
 
 
-class Bound(NamedTuple):
+class MemoryLimit(NamedTuple):
     label: str
     root: int
-    kind: Kind
-    most_mb: int
+    kind: TreeKind
+    max_mb: int
 
 
-class Bounds:
-    """While nothing that is bounded lives, nothing is looked at; nor in its first second."""
+class MemoryLimits:
+    """Polls only while a limited tree without a cgroup is alive, and not in its first second."""
 
-    def __init__(self, find: Callable[[], Groups | None] = our_groups) -> None:
-        self._find = find
-        self._living: dict[int, Bound] = {}  # those that are looked at, by their roots
-        self._some = anyio.Event()
-        self._grouped: dict[int, tuple[Bound, Group]] = {}
-        self._overran: dict[str, str] = {}
+    def __init__(self, find_cgroups: Callable[[], Cgroups | None] = own_cgroups) -> None:
+        self._find_cgroups = find_cgroups
+        self._polled: dict[int, MemoryLimit] = {}  # polled trees, by root pid
+        self._polled_added = anyio.Event()
+        self._in_cgroups: dict[int, tuple[MemoryLimit, Cgroup]] = {}
+        self._out_of_memory: dict[str, str] = {}
 
-    async def add(self, bound: Bound) -> None:
-        """Before its program is let go."""
-        self._overran.pop(bound.label, None)
+    async def add(self, limit: MemoryLimit) -> None:
+        """Call this before the program starts."""
+        self._out_of_memory.pop(limit.label, None)
         if sys.platform != "linux":
             return
-        if group := await anyio.to_thread.run_sync(self._group_for, bound):
-            self._grouped[bound.root] = bound, group
+        if cgroup := await anyio.to_thread.run_sync(self._cgroup_for, limit):
+            self._in_cgroups[limit.root] = limit, cgroup
             return
-        self._living[bound.root] = bound
-        self._some.set()
+        self._polled[limit.root] = limit
+        self._polled_added.set()
 
     def remove(self, root: int) -> None:
-        self._living.pop(root, None)
+        self._polled.pop(root, None)
 
-    async def settle(self, root: int) -> None:
-        """Its tree has ended; what may have got out of that is still in its group."""
-        if root not in self._grouped:
+    async def finish(self, root: int) -> None:
+        """Clean up after the tree's end; processes that escaped from it are still in its cgroup."""
+        if root not in self._in_cgroups:
             return
-        bound, group = self._grouped.pop(root)
-        if group.has_overrun:
-            self._overran[bound.label] = _came_to(bound)
+        limit, cgroup = self._in_cgroups.pop(root)
+        if cgroup.was_out_of_memory:
+            self._out_of_memory[limit.label] = _killed_message(limit)
         with anyio.CancelScope(shield=True):
             for _ in range(REMOVE_TRIES):
-                if group.remove():
+                if cgroup.remove():
                     return
-                group.kill()
+                cgroup.kill()
                 await anyio.sleep(REMOVE_EVERY_S)
 
-    def overran(self, label: str) -> str:
-        """Why the kernel has ended something under this label since that was last asked."""
-        return self._overran.pop(label, "")
+    def out_of_memory(self, label: str) -> str:
+        """Why the kernel killed programs under this label since the last call; "" if it didn't."""
+        return self._out_of_memory.pop(label, "")
 
-    def _group_for(self, bound: Bound) -> Group | None:
-        """What will become the program is the innermost: all that it starts is in its group."""
-        if (groups := self._find()) is None:
+    def _cgroup_for(self, limit: MemoryLimit) -> Cgroup | None:
+        """Move the innermost process, which becomes the program, into a cgroup."""
+        if (cgroups := self._find_cgroups()) is None:
             return None
         try:
-            group = groups.make(bound.most_mb)
+            cgroup = cgroups.make(limit.max_mb)
         except OSError:
             return None
         try:
-            group.take_in(([bound.root] + [child for child, _ in family_of(bound.root)])[-1])
+            cgroup.add(([limit.root] + [child for child, _ in family_of(limit.root)])[-1])
         except OSError:
-            group.remove()
+            cgroup.remove()
             return None
-        return group
+        return cgroup
 
-    async def outgrown(self) -> tuple[Bound, str]:
-        """The first that is found to hold more than it may, and what to say of it."""
-        every_s = LOOK_EVERY_S
+    async def memory_exceeded(self) -> tuple[MemoryLimit, str]:
+        """Wait for a tree that exceeds its limit; returns it with an explanation."""
+        every_s = POLL_EVERY_S
         while True:
-            if not self._living:
-                self._some = anyio.Event()
-                await self._some.wait()
-                every_s = LOOK_EVERY_S
+            if not self._polled:
+                self._polled_added = anyio.Event()
+                await self._polled_added.wait()
+                every_s = POLL_EVERY_S
             await anyio.sleep(every_s)
-            shares = [await self._share(bound) for bound in tuple(self._living.values())]
-            for bound, share in shares:
-                if share > 1 and self._living.get(bound.root) is bound:
-                    return bound, _too_much(bound, share)
-            near = any(share > NEAR for _, share in shares)
-            every_s = NEAR_EVERY_S if near else LOOK_EVERY_S
+            shares = [await self._share(limit) for limit in tuple(self._polled.values())]
+            for limit, share in shares:
+                if share > 1 and self._polled.get(limit.root) is limit:
+                    return limit, _exceeded_message(limit, share)
+            near = any(share > NEAR_SHARE for _, share in shares)
+            every_s = NEAR_EVERY_S if near else POLL_EVERY_S
 
-    async def _share(self, bound: Bound) -> tuple[Bound, float]:
-        """Of what it may hold. In a thread: whoever maps memory just now is waited for."""
-        most = bound.most_mb * 1024**2
-        folders = IN_MEMORY if bound.kind is Kind.BOX else ()
-        taken = await anyio.to_thread.run_sync(
-            held, bound.root, folders, most, abandon_on_cancel=True
+    async def _share(self, limit: MemoryLimit) -> tuple[MemoryLimit, float]:
+        """Return the share of its limit that it uses.
+
+        In a thread: reading waits for memory mappings.
+        """
+        max_bytes = limit.max_mb * 1024**2
+        folders = IN_MEMORY if limit.kind is TreeKind.BOX else ()
+        used = await anyio.to_thread.run_sync(
+            used_bytes, limit.root, folders, max_bytes, abandon_on_cancel=True
         )
-        return bound, taken / most
+        return limit, used / max_bytes
 
 
-def _too_much(bound: Bound, share: float) -> str:
+def _exceeded_message(limit: MemoryLimit, share: float) -> str:
     return (
-        f"its programs hold {share * bound.most_mb:,.0f} MB of memory, more than the"
-        f" {bound.most_mb:,} MB that they may hold together; {REMEDY}"
+        f"its programs hold {share * limit.max_mb:,.0f} MB of memory, more than the"
+        f" {limit.max_mb:,} MB that they may hold together; {REMEDY}"
     )
 
 
-def _came_to(bound: Bound) -> str:
+def _killed_message(limit: MemoryLimit) -> str:
     return (
-        f"its programs needed more memory than the {bound.most_mb:,} MB that they may hold together;"
+        f"its programs needed more memory than the {limit.max_mb:,} MB that they may hold together;"
         f" {REMEDY}"
     )

@@ -1,4 +1,4 @@
-"""How much memory the processes below one of them hold together."""
+"""How much memory a process tree uses."""
 
 from __future__ import annotations
 
@@ -10,71 +10,71 @@ from contextlib import suppress
 from allstop.adapters.processes.proc import family_of
 
 IN_MEMORY = ("tmp", "dev/shm")
-"""Folders of every box whose files are held in memory, whoever has them open."""
+"""Folders of every box whose files are kept in memory."""
 
-QUICK = frozenset({b"RssAnon", b"RssShmem", b"VmSwap"})
-EXACT = frozenset({b"Pss_Anon", b"Pss_Shmem", b"SwapPss"})
+QUICK_FIELDS = frozenset({b"RssAnon", b"RssShmem", b"VmSwap"})
+EXACT_FIELDS = frozenset({b"Pss_Anon", b"Pss_Shmem", b"SwapPss"})
 MAPPING = re.compile(rb"[0-9a-f]+-[0-9a-f]+ \S+ [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) ")
 
 
-def held(root: int, folders: Iterable[str], enough: int) -> int:
-    """Bytes of it and of all below it, and of files that lie in these folders of its own.
+def used_bytes(root: int, folders: Iterable[str], enough: int) -> int:
+    """Return the bytes used by a process, everything below it, and the files in these folders.
 
-    Pages that several share count once. To find out which they are takes long, so it is done
-    only where more than `enough` are held if each counts for everyone who has it.
+    Shared pages count once. Finding them takes long, so this is done only if the total that counts
+    them for every process exceeds `enough`.
     """
     pids = (root, *(child for child, _ in family_of(root)))
-    files = _in_files(root, folders) | _without_a_name(pids)
+    files = _bytes_in_folders(root, folders) | _bytes_in_memfds(pids)
     in_files = sum(files.values())
-    quick = in_files + sum(_quickly(pid) for pid in pids)
+    quick = in_files + sum(_quick_bytes(pid) for pid in pids)
     if quick <= enough:
         return quick
-    return in_files + sum(_exactly(pid, frozenset(files)) for pid in pids)
+    return in_files + sum(_exact_bytes(pid, frozenset(files)) for pid in pids)
 
 
-def _in_files(root: int, folders: Iterable[str]) -> dict[int, int]:
-    """How much is in them, by the device that they are."""
+def _bytes_in_folders(root: int, folders: Iterable[str]) -> dict[int, int]:
+    """Return the bytes in these folders, by device."""
     found: dict[int, int] = {}
     for folder in folders:
-        place = f"/proc/{root}/root/{folder}"
+        folder_path = f"/proc/{root}/root/{folder}"
         with suppress(OSError):
-            device, about = os.stat(place).st_dev, os.statvfs(place)  # noqa: PTH116
-            found[device] = (about.f_blocks - about.f_bfree) * about.f_frsize
+            device, info = os.stat(folder_path).st_dev, os.statvfs(folder_path)  # noqa: PTH116
+            found[device] = (info.f_blocks - info.f_bfree) * info.f_frsize
     return found
 
 
-def _without_a_name(pids: Iterable[int]) -> dict[int, int]:
-    """How much is in files that only programs know of, by the device: the kernel has one for them."""
+def _bytes_in_memfds(pids: Iterable[int]) -> dict[int, int]:
+    """Return the bytes in memfd files, by device."""
     sizes: dict[tuple[int, int], int] = {}
     for pid in pids:
         with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as handles:
             for handle in handles:
                 with suppress(OSError):
                     if os.readlink(handle.path).startswith("/memfd:"):  # noqa: PTH115
-                        about = os.stat(handle.path)  # noqa: PTH116
-                        sizes[about.st_dev, about.st_ino] = about.st_blocks * 512
+                        info = os.stat(handle.path)  # noqa: PTH116
+                        sizes[info.st_dev, info.st_ino] = info.st_blocks * 512
     found: dict[int, int] = {}
     for (device, _), size in sizes.items():
         found[device] = found.get(device, 0) + size
     return found
 
 
-def _quickly(pid: int) -> int:
-    return _added_up(_read(f"/proc/{pid}/status"), QUICK)
+def _quick_bytes(pid: int) -> int:
+    return _sum_fields(_read(f"/proc/{pid}/status"), QUICK_FIELDS)
 
 
-def _exactly(pid: int, devices: frozenset[int]) -> int:
-    """Without what it has mapped of files that were counted where they lie."""
+def _exact_bytes(pid: int, devices: frozenset[int]) -> int:
+    """Leave out mappings of files that are counted by device."""
     rollup = _read(f"/proc/{pid}/smaps_rollup")
-    if not rollup:  # it ended meanwhile, or the kernel keeps this to itself
-        return _quickly(pid)
-    total = _added_up(rollup, EXACT)
-    if devices and _added_up(rollup, frozenset({b"Pss_Shmem"})):
-        total -= _mapped(_read(f"/proc/{pid}/smaps"), devices)
+    if not rollup:  # it has ended, or the kernel doesn't show it
+        return _quick_bytes(pid)
+    total = _sum_fields(rollup, EXACT_FIELDS)
+    if devices and _sum_fields(rollup, frozenset({b"Pss_Shmem"})):
+        total -= _mapped_bytes(_read(f"/proc/{pid}/smaps"), devices)
     return total
 
 
-def _added_up(text: bytes, names: frozenset[bytes]) -> int:
+def _sum_fields(text: bytes, names: frozenset[bytes]) -> int:
     total = 0
     for line in text.splitlines():
         name, _, value = line.partition(b":")
@@ -83,8 +83,8 @@ def _added_up(text: bytes, names: frozenset[bytes]) -> int:
     return total
 
 
-def _mapped(text: bytes, devices: frozenset[int]) -> int:
-    """Bytes of files on these devices; what was written over them privately is not theirs."""
+def _mapped_bytes(text: bytes, devices: frozenset[int]) -> int:
+    """Return mapped bytes of files on these devices, without private copies."""
     total = 0
     is_there = False
     for line in text.splitlines():
@@ -99,7 +99,7 @@ def _mapped(text: bytes, devices: frozenset[int]) -> int:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - asked for every process
+        with open(path, "rb") as file:  # noqa: PTH123 - runs for every process
             return file.read()
     except OSError:
         return b""

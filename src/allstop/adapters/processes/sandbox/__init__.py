@@ -1,1 +1,1 @@
-"""The sandbox: bubblewrap, landlock, seccomp, and the files a program needs in it."""
+"""The sandbox: bubblewrap, landlock, seccomp, and the files that a program needs in it."""

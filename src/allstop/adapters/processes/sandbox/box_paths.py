@@ -1,4 +1,4 @@
-"""Where things are in a box, and where the same things are on the host."""
+"""Paths in a box, and the same places on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OBJECTS = "/run/allstop/objects"
 
 
 def on_host(path: str, box: Box) -> str:
-    """Where a place of the box is on the host: the innermost mount decides."""
+    """Return the host's path of a path in the box; the innermost mount decides."""
     path = tidy(path)
     dest = source = "/"
     own = ((box.at, box.workspace), (HOME, box.home)) if box.workspace else ((HOME, box.home),)

@@ -1,4 +1,4 @@
-"""The command that runs a program in a box made by bubblewrap."""
+"""The bubblewrap command line that runs a program in a box."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from allstop import open_files
-from allstop.adapters.processes.child_inputs import FileFeed, TextFeed, Told, Word, WordsFeed
+from allstop.adapters.processes.child_inputs import (
+    ArgumentsInput,
+    FileInput,
+    InfoPipe,
+    TextInput,
+    Word,
+)
 from allstop.adapters.processes.sandbox.box_paths import HOME
 from allstop.adapters.processes.sandbox.host_tools import Ceilings, Host, sparse
-from allstop.adapters.processes.sandbox.launch_plan import Scene
+from allstop.adapters.processes.sandbox.launch_plan import LaunchPlan
 from allstop.adapters.processes.sandbox.mounts import Link, Mount, Readable, ReadableFile, Writable
 from allstop.adapters.processes.sandbox.seccomp import filter_for
 from allstop.ports import Box, Caps, Network
@@ -21,107 +27,113 @@ from allstop.ports import Box, Caps, Network
 USER = "agent"
 TEMP = "/tmp"  # noqa: S108 - the box has its own
 
-TOLD = ("--info-fd", Told.WRITING, "--sync-fd", Told.READING)
-"""It holds the reading end too: were we killed before it tells, it would fail half-way."""
+INFO_PIPE = ("--info-fd", InfoPipe.WRITING, "--sync-fd", InfoPipe.READING)
+"""bwrap also gets the reading end: if this process were killed first, bwrap would fail half-way."""
 
 DEVICES = ("--dev", "/dev")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the box has its own
 
-CLOSING = ("--dir", "/dev", "--dir", "/proc", "--remount-ro", "/")
-"""A write to nowhere fails instead of going into memory."""
+READ_ONLY_ROOT = ("--dir", "/dev", "--dir", "/proc", "--remount-ro", "/")
+"""A write outside the mounts fails instead of going into memory."""
 
-GATE = 'echo && read -r go && exec "$@"'
-"""Says that the box stands, and starts the program at a line of input.
+START_SCRIPT = 'echo && read -r go && exec "$@"'
+"""Prints a line when the box is ready, and starts the program at a line of input.
 
-The shell that does so also sets the limits: a program that did would have to be started first.
+The shell also sets the limits: a separate program for that would have to be started first.
 
-bwrap's own --block-fd won't do: it waits before the box is tied to its parent's life, and the
-end of the pipe lets it go on. Kill the parent then, and the program runs with nobody above it.
+bwrap's --block-fd doesn't work here. It waits before the box is tied to its parent's life, and the
+end of the pipe lets it continue: if the parent is killed then, the program runs without a parent.
 """
 
 
-class Recipe(Struct, frozen=True, kw_only=True):
-    """What is the same for every box."""
+class BoxTemplate(Struct, frozen=True, kw_only=True):
+    """The parts of the command line that are the same for every box."""
 
     host: Host
     system: tuple[Word, ...]
-    sparse: tuple[Word, ...]  # less of it: each mount and each file takes time
+    sparse: tuple[Word, ...]  # fewer mounts and files: each takes time
     filter: tuple[Word, ...]
-    tag: str  # a word by which the boxes of one driver can be found
+    tag: str  # marks the boxes of one driver
 
 
-def recipe_of(host: Host, tag: str) -> Recipe:
+def make_template(host: Host, tag: str) -> BoxTemplate:
     known = filter_for(host.machine)
-    return Recipe(
+    return BoxTemplate(
         host=host,
-        system=tuple(_joined(_system_words(host))),
-        sparse=tuple(_joined(_system_words(sparse(host)))),
-        filter=() if known is None else ("--seccomp", TextFeed(known)),
+        system=tuple(_join_words(_system_words(host))),
+        sparse=tuple(_join_words(_system_words(sparse(host)))),
+        filter=() if known is None else ("--seccomp", TextInput(known)),
         tag=tag,
     )
 
 
-def _joined(words: Iterable[Word]) -> Iterator[Word]:
-    """The same with what stands between two feeds as one word."""
+def _join_words(words: Iterable[Word]) -> Iterator[Word]:
+    """Join the words between two inputs into one word."""
     for is_text, some in groupby(words, lambda word: isinstance(word, str)):
         if is_text:
-            yield _as_one(map(str, some))
+            yield _zero_separated(map(str, some))
         else:
             yield from some
 
 
-def _as_one(words: Iterable[str]) -> str:
-    """In a feed these are several again: it is quicker to spell them together."""
+def _zero_separated(words: Iterable[str]) -> str:
+    """Join words with zero bytes; bwrap splits them again. One long word is faster to write."""
     return "\0".join(words)
 
 
-def command(scene: Scene, box: Box, recipe: Recipe) -> tuple[Word, ...]:
-    host = recipe.host
-    gate = _gate(box.caps, host.ceilings, open_files.given())
-    inside = ("/bin/sh", "-c", gate, recipe.tag, *scene.argv)
+def command(plan: LaunchPlan, box: Box, template: BoxTemplate) -> tuple[Word, ...]:
+    host = template.host
+    script = _start_script(box.caps, host.ceilings, open_files.given())
+    inside = ("/bin/sh", "-c", script, template.tag, *plan.argv)
     bwrap = host.tools.bwrap
-    system = recipe.sparse if scene.sparse else recipe.system
-    around = (*system, _own_words(scene.mounts), *TOLD)
-    within = (*recipe.filter, _as_one(_inner(scene, box)))
+    system = template.sparse if plan.sparse else template.system
+    outer_words = (*system, _own_words(plan.mounts), *INFO_PIPE)
+    inner_words = (*template.filter, _zero_separated(_inner(plan, box)))
     if not host.is_root:
-        return (bwrap, "--args", WordsFeed((*around, *DEVICES, *within)), "--", *inside)
+        return (
+            bwrap,
+            "--args",
+            ArgumentsInput((*outer_words, *DEVICES, *inner_words)),
+            "--",
+            *inside,
+        )
     return (
-        *(bwrap, "--args", WordsFeed((*around, *_outer()))),
-        *("--", *_stepped_down(host)),
-        *("--", bwrap, "--args", WordsFeed(("--dev-bind", "/", "/", *within))),
+        *(bwrap, "--args", ArgumentsInput((*outer_words, *_outer()))),
+        *("--", *_drop_privileges(host)),
+        *("--", bwrap, "--args", ArgumentsInput(("--dev-bind", "/", "/", *inner_words))),
         *("--", *inside),
     )
 
 
-def environment(scene: Scene) -> Mapping[str, str]:
+def environment(plan: LaunchPlan) -> Mapping[str, str]:
     return {
-        "PATH": ":".join(scene.path),
+        "PATH": ":".join(plan.path),
         "HOME": HOME,
         "TMPDIR": TEMP,
         "LANG": "C.UTF-8",
         "USER": USER,
-        **scene.env,
+        **plan.env,
     }
 
 
 def _system_words(host: Host) -> Iterator[Word]:
-    """Parents are made by name first: made by a mount, only their owner could enter them."""
+    """Create parents by name first: a mount would create them for their owner only."""
     yield from ("--dir", "/etc", "--dir", "/run", "--dir", "/var")
     yield from ("--perms", "1777", "--tmpfs", TEMP, "--symlink", TEMP, f"/var{TEMP}")
     for file in host.copies:
-        yield from ("--dir", _parent(file), "--perms", "0444", "--file", FileFeed(file), file)
-    yield from ("--perms", "0444", "--file", TextFeed(_passwd(host)), "/etc/passwd")
-    yield from ("--perms", "0444", "--file", TextFeed(_group(host)), "/etc/group")
+        yield from ("--dir", _parent(file), "--perms", "0444", "--file", FileInput(file), file)
+    yield from ("--perms", "0444", "--file", TextInput(_passwd(host)), "/etc/passwd")
+    yield from ("--perms", "0444", "--file", TextInput(_group(host)), "/etc/group")
     for mount in host.mounts:
-        yield from _placed(mount)
+        yield from _mount_words(mount)
 
 
 @lru_cache(maxsize=256)
 def _own_words(mounts: tuple[Mount, ...]) -> str:
-    return _as_one((*chain.from_iterable(map(_placed, mounts)), *CLOSING))
+    return _zero_separated((*chain.from_iterable(map(_mount_words, mounts)), *READ_ONLY_ROOT))
 
 
-def _placed(mount: Mount) -> tuple[str, ...]:
+def _mount_words(mount: Mount) -> tuple[str, ...]:
     match mount:
         case Readable(source, dest):
             return ("--dir", dest, "--ro-bind", source, dest)
@@ -134,10 +146,10 @@ def _placed(mount: Mount) -> tuple[str, ...]:
 
 
 def _outer() -> tuple[str, ...]:
-    """For root: the PID namespace must be this one, or the box would outlive a kill of ours.
+    """For root: this must be the PID namespace, or the box would survive a kill of its parent.
 
-    Its devices are those of the inner one too, where nobody can add any: to lay them out takes
-    a tenth of the time that a box takes.
+    The inner box reuses its devices, because it can't create any. Setting them up takes a tenth of
+    the time that a box takes.
     """
     return (
         *DEVICES,
@@ -148,35 +160,35 @@ def _outer() -> tuple[str, ...]:
     )
 
 
-def _stepped_down(host: Host) -> tuple[str, ...]:
+def _drop_privileges(host: Host) -> tuple[str, ...]:
     return (
         *(host.tools.setpriv, f"--reuid={host.box_uid}", f"--regid={host.box_gid}"),
         *("--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"),
     )
 
 
-def _inner(scene: Scene, box: Box) -> Iterator[str]:
+def _inner(plan: LaunchPlan, box: Box) -> Iterator[str]:
     yield from ("--proc", "/proc", "--unshare-all")
     if box.network is Network.FULL:
         yield "--share-net"
     yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
-    yield from ("--chdir", scene.start, "--clearenv")
-    for name, value in environment(scene).items():
+    yield from ("--chdir", plan.start, "--clearenv")
+    for name, value in environment(plan).items():
         yield from ("--setenv", name, value)
 
 
 @lru_cache(maxsize=256)
-def _gate(caps: Caps, ceilings: Ceilings, files: int | None) -> str:
-    return " && ".join((*limits(caps, ceilings, files), GATE))
+def _start_script(caps: Caps, ceilings: Ceilings, files: int | None) -> str:
+    return " && ".join((*limits(caps, ceilings, files), START_SCRIPT))
 
 
 def limits(caps: Caps, ceilings: Ceilings, files: int | None) -> Iterator[str]:
-    """Set inside, where the count of processes is the box's own.
+    """Yield shell commands that set the limits inside the box, where only its own processes count.
 
-    Shells don't agree on the letter for that. One that knows neither makes no box.
+    Shells use different letters for the process limit. A shell that knows neither fails the launch.
 
-    Memory is bounded for all together elsewhere; that no process alone can write to more holds at
-    once. Address space would not do: some programs set aside a hundred times what they use.
+    Cgroups or polling limit the memory of all processes; this limit holds for one process at once.
+    A limit of address space doesn't work: some programs reserve a hundred times what they use.
     """
     yield "ulimit -c 0"
     if files is not None:

@@ -1,4 +1,4 @@
-"""As root: folders change hands, because a boxed program is another user."""
+"""As root, gives folders to the user that boxed programs run as."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from allstop.ports import Box
 
 
 def hand_over_box(box: Box, host: Host) -> None:
-    """A workspace is given while it is empty or fresh, a home with what was laid into it.
+    """Give away a workspace while it is empty or fresh, and a home with the files prepared in it.
 
     Later everything in them belongs to the box's user anyway.
     """
@@ -23,13 +23,13 @@ def hand_over_box(box: Box, host: Host) -> None:
 
 
 def hand_over(path: Path, host: Host) -> None:
-    """Give a file, or a folder and all in it that is ours, to who runs in the box."""
+    """Give a file, or a folder with everything of ours in it, to the box's user."""
     if not host.is_root:
         return
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):
             _give(Path(folder, name), host)
-    _give(path, host)  # last: until then nobody else can change what is in it
+    _give(path, host)  # last: until then the box's user can't change its content
 
 
 def _give(path: Path, host: Host) -> None:
@@ -38,7 +38,7 @@ def _give(path: Path, host: Host) -> None:
 
 
 def _is_empty(folder: str) -> bool:
-    return not os.listdir(folder)  # noqa: PTH208 - paths are slow to make
+    return not os.listdir(folder)  # noqa: PTH208 - Path objects are slow
 
 
 def _is_ours(path: Path | str) -> bool:

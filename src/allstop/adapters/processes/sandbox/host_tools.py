@@ -1,4 +1,4 @@
-"""What this machine has that a box is made of, looked up once."""
+"""The host's tools, limits and system folders that boxes are made of, looked up once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from allstop.adapters.processes.sandbox.mounts import Link, Mount, Readable
 
 BOX_UID = 64321
-"""Who a program is in the box when we are root: a user that owns nothing else."""
+"""The user in the box if this program runs as root: it owns no other files."""
 
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 ROOTS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -53,18 +53,21 @@ ETC_FOLDERS = (
 
 
 NEEDED = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
-"""Of these, what every program needs: without a word on where else, names are looked up in files."""
+"""The entries of /etc that every program needs.
+
+Without nsswitch.conf, names are looked up in files.
+"""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """The programs a box is made with; an empty name means that it isn't there."""
+    """The programs that make a box; "" if one isn't installed."""
 
     bwrap: str
     setpriv: str
 
 
 class Ceilings(Struct, frozen=True, kw_only=True):
-    """What this process may use itself: nobody can be given more."""
+    """The hard limits of this process; a child can't get more."""
 
     processes: int | None
     memory: int | None
@@ -74,13 +77,13 @@ class Ceilings(Struct, frozen=True, kw_only=True):
 class Host(Struct, frozen=True, kw_only=True):
     tools: Tools
     ceilings: Ceilings
-    machine: str  # the kind of its processor
+    machine: str  # the processor architecture
     uid: int
     gid: int
     home: str
-    path: tuple[str, ...]  # where this program's own user finds programs
-    mounts: tuple[Mount, ...]  # the parts of the system that every box has
-    copies: tuple[str, ...]  # small files: copying one costs a tenth of mounting it
+    path: tuple[str, ...]  # the PATH of the user
+    mounts: tuple[Mount, ...]  # system folders that every box has
+    copies: tuple[str, ...]  # small files: copying costs a tenth of mounting
 
     @property
     def is_root(self) -> bool:
@@ -119,7 +122,7 @@ def this_host() -> Host:
 
 
 def sparse(host: Host) -> Host:
-    """The same machine with no more than every program needs."""
+    """Return the host with only the mounts and files that every program needs."""
     return replace(
         host,
         mounts=tuple(mount for mount in host.mounts if _is_needed(mount.dest)),
@@ -138,12 +141,12 @@ def _tool(name: str) -> str:
 def _home() -> str:
     try:
         return str(Path.home())
-    except RuntimeError:  # nobody knows this user
+    except RuntimeError:  # the user has no entry in passwd
         return "/nonexistent"
 
 
 def _is_for_boxes(folder: str) -> bool:
-    """The shims of version managers work only where all of the manager is."""
+    """Shims of version managers work only where the whole manager is."""
     return folder.startswith("/") and not folder.endswith("/shims")
 
 

@@ -1,9 +1,9 @@
-"""A thread whose children can't reach the abstract sockets of others.
+"""Starts programs from a thread that Landlock keeps away from abstract sockets outside the box.
 
-Such sockets have a name and no file: they belong to the network, so that a box with the network
-would reach those of the person's desktop, which take keys and clicks from anyone of that user.
-Landlock can forbid it (Linux 6.12). It binds a thread and all that the thread starts; set between
-fork and exec instead, it would cost a copy of this process for every program.
+Abstract sockets have a name and no file, and belong to the network namespace. A box with network
+access could reach those of the person's desktop, which accept keys and clicks from the same user.
+Landlock can forbid that (Linux 6.12). It restricts a thread and everything that the thread starts.
+Doing it between fork and exec would copy this process for every program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TypeVar, cast
 
 T = TypeVar("T")
 
-CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same for every processor
+CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same on every machine
 ABSTRACT_SOCKETS = 1
 NO_NEW_PRIVILEGES = 38
 
@@ -32,77 +32,77 @@ class _Rules(ctypes.Structure):
     )
 
 
-class Starter:
-    """A thread that starts programs, for as long as this process lives.
+class StarterThread:
+    """A thread that starts programs, as long as this process lives.
 
-    The kernel ends a box with the thread that started it, and not with the process: whoever asks
-    may be on a thread that is gone the next moment. So there is one also without a fence.
+    The kernel ends a box with the thread that started it, not with the process, and the caller's
+    thread may end soon. So there is such a thread even without Landlock.
     """
 
-    def __init__(self, pid: int, bind: Callable[[], bool]) -> None:
-        self._jobs = _worked_off_by(f"fence of {pid}")
-        self.is_fenced = self.start(bind)
-        if not self.is_fenced:  # what was half done stays with that thread
+    def __init__(self, pid: int, restrict: Callable[[], bool]) -> None:
+        self._jobs = _start_worker(f"fence of {pid}")
+        self.is_restricted = self.start(restrict)
+        if not self.is_restricted:  # a partial restriction stays with that thread
             self._jobs.put(None)
-            self._jobs = _worked_off_by(f"starter of {pid}")
+            self._jobs = _start_worker(f"starter of {pid}")
 
     def start(self, work: Callable[[], T]) -> T:
-        """Do it there, and wait for what comes of it: an executor would take twice as long."""
+        """Run it in the thread and return its result; an executor would take twice as long."""
         job = _Job(work)
         self._jobs.put(job)
-        job.is_over.acquire()
+        job.done.acquire()
         if job.error is not None:
             try:
                 raise job.error
             finally:
-                del job  # the error knows this frame, and would be kept by it
+                del job  # the error refers to this frame; a cycle would keep both
         return cast("T", job.result)
 
 
 class _Job:
     def __init__(self, work: Callable[[], object]) -> None:
         self.work = work
-        self.is_over = threading.Lock()  # once somebody else lets go of it
-        self.is_over.acquire()
+        self.done = threading.Lock()  # released at the end
+        self.done.acquire()
         self.result: object = None
         self.error: BaseException | None = None
 
 
-def _worked_off_by(name: str) -> SimpleQueue[_Job | None]:
-    """A new thread, until there is None."""
+def _start_worker(name: str) -> SimpleQueue[_Job | None]:
+    """Start a thread that runs jobs until it gets None."""
     jobs: SimpleQueue[_Job | None] = SimpleQueue()
-    threading.Thread(target=_work_off, args=(jobs,), name=name, daemon=True).start()
+    threading.Thread(target=_run_jobs, args=(jobs,), name=name, daemon=True).start()
     return jobs
 
 
-def _work_off(jobs: SimpleQueue[_Job | None]) -> None:
+def _run_jobs(jobs: SimpleQueue[_Job | None]) -> None:
     while (job := jobs.get()) is not None:
         try:
             job.result = job.work()
-        except BaseException as error:  # noqa: BLE001 - it is whoever waits who has to know
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
             job.error = error
-        job.is_over.release()
+        job.done.release()
         del job
 
 
-def fenced(start: Callable[[], T]) -> T:
-    """Do it behind the fence, where the kernel has one; wait for what comes of it."""
+def run_restricted(start: Callable[[], T]) -> T:
+    """Run it in the restricted thread, if the kernel has Landlock, and return its result."""
     starter = _starter(os.getpid())
     return starter.start(start) if starter else start()
 
 
-def has_fence() -> bool:
+def has_landlock() -> bool:
     starter = _starter(os.getpid())
-    return starter is not None and starter.is_fenced
+    return starter is not None and starter.is_restricted
 
 
 @cache
-def _starter(pid: int) -> Starter | None:
-    """One for each process; none where there are no boxes."""
-    return Starter(pid, _bind_this_thread) if sys.platform == "linux" else None
+def _starter(pid: int) -> StarterThread | None:
+    """Return one per process; None where there are no boxes."""
+    return StarterThread(pid, _restrict_this_thread) if sys.platform == "linux" else None
 
 
-def _bind_this_thread() -> bool:
+def _restrict_this_thread() -> bool:
     kernel = ctypes.CDLL(None)
     rules = _Rules(scopes=ABSTRACT_SOCKETS)
     number = kernel.syscall(CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)

@@ -1,4 +1,4 @@
-"""What a launch comes to on this machine: its mounts, its PATH, its program."""
+"""The plan of a launch on this machine: mounts, PATH, program and environment."""
 
 from __future__ import annotations
 
@@ -13,57 +13,59 @@ from msgspec import Struct
 
 from allstop.adapters.processes.sandbox.box_paths import HOME, OBJECTS, on_host
 from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
-from allstop.adapters.processes.sandbox.launch_checks import refuse_unspeakable
+from allstop.adapters.processes.sandbox.launch_checks import refuse_malformed
 from allstop.adapters.processes.sandbox.mounts import (
     Mount,
     Readable,
     ReadableFile,
     Writable,
-    around_of,
-    arranged,
+    arrange,
+    enclosing_mount,
     is_within,
 )
 from allstop.adapters.processes.sandbox.program_needs import (
     Needs,
     base_of,
-    can_be_run,
-    followed,
-    holds_home,
+    contains_home,
+    find_program,
+    follow_links,
+    is_always_visible,
+    is_executable,
     is_program,
-    is_seen_anyway,
-    looked_up,
     needs_of,
 )
 from allstop.ports import DESK, Box, Launch, LaunchError
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class LaunchPlan(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     start: str  # the folder it starts in
     path: tuple[str, ...]
-    mounts: tuple[Mount, ...]  # besides those that every box has
+    mounts: tuple[Mount, ...]  # without those of every box
     env: dict[str, str]
     sparse: bool
 
 
-def scene_of(launch: Launch, host: Host) -> Scene:
-    """Look at the host's files and say what has to be where.
+def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
+    """Inspect the host's files and plan the box.
 
     Raises:
-        LaunchError: something it needs isn't there, or must not be shown.
+        LaunchError: a needed path doesn't exist, or must not be shown.
     """
-    refuse_unspeakable(launch)
+    refuse_malformed(launch)
     box = launch.box
-    reads = _reads(box, host)
+    reads = _read_mounts(box, host)
     path = read_path(box)
     wanted = (*path, *host.path, *STANDARD_PATH)
     names = dict.fromkeys((launch.argv[0], *launch.programs))
     program, *others = (program_of(each, box, wanted) for each in names)
-    needs = _together(_needs(each, box, host) for each in (program, *others))
+    needs = _combine(_needs(each, box, host) for each in (program, *others))
     behind = (mount for each in launch.behind for mount in _needs(each, box, host).mounts)
-    mounts = _arranged((*_own(box), *_desk(launch), *reads, *needs.mounts, *behind))
-    _refuse_detours(mounts)
-    return Scene(
+    mounts = _arrange_cached(
+        (*_own_mounts(box), *_tools_mount(launch), *reads, *needs.mounts, *behind)
+    )
+    _refuse_links(mounts)
+    return LaunchPlan(
         argv=(program, *launch.argv[1:]),
         start=box.at if box.workspace else HOME,
         path=(
@@ -76,38 +78,42 @@ def scene_of(launch: Launch, host: Host) -> Scene:
     )
 
 
-def _own(box: Box) -> Iterator[Mount]:
-    yield Writable(_there(box.home, "its home"), HOME)
+def _own_mounts(box: Box) -> Iterator[Mount]:
+    yield Writable(_existing(box.home, "home"), HOME)
     if box.workspace:
-        yield Writable(_there(box.workspace, "its workspace"), box.at)
+        yield Writable(_existing(box.workspace, "workspace"), box.at)
     for number, store in enumerate(box.objects):
-        yield Readable(_there(store, "an object store"), f"{OBJECTS}/{number}")
+        yield Readable(_existing(store, "object store"), f"{OBJECTS}/{number}")
 
 
-def _desk(launch: Launch) -> Iterator[Mount]:
+def _tools_mount(launch: Launch) -> Iterator[Mount]:
     if launch.desk:
-        yield Readable(_there(launch.desk, "the way to its desk"), DESK)
+        yield Readable(_existing(launch.desk, "tools folder"), DESK)
 
 
-def _reads(box: Box, host: Host) -> list[Mount]:
+def _read_mounts(box: Box, host: Host) -> list[Mount]:
     mounts: list[Mount] = []
     for read in box.read:
-        place = Path(_there(read, "a path to read"))
-        if holds_home(place, host.home):
-            raise LaunchError(f"{read} is never shown to a program", "name what it needs of it")
-        if is_seen_anyway(read) or (box.workspace and read == box.at):
+        host_path = Path(_existing(read, "readable path"))
+        if contains_home(host_path, host.home):
+            raise LaunchError(
+                f"{read} contains your home, which is never shown to a program",
+                "name the folders in it that the program needs",
+                code="home_not_shown",
+            )
+        if is_always_visible(read) or (box.workspace and read == box.at):
             continue
-        mounts += _shown(place, box)
-        if (place / "pyvenv.cfg").is_file():
-            for base in base_of(place):
+        mounts += _mounts_for(host_path, box)
+        if (host_path / "pyvenv.cfg").is_file():
+            for base in base_of(host_path):
                 mounts += needs_of(base, home=host.home, path=()).mounts
     return mounts
 
 
-def _shown(place: Path, box: Box) -> list[Mount]:
-    if box.workspace and is_within(str(place), box.at):
-        return [_mount(place, str(place))]
-    links, real = followed(str(place))
+def _mounts_for(host_path: Path, box: Box) -> list[Mount]:
+    if box.workspace and is_within(str(host_path), box.at):
+        return [_mount(host_path, str(host_path))]
+    links, real = follow_links(str(host_path))
     return [*links, _mount(real, str(real))]
 
 
@@ -116,7 +122,7 @@ def _mount(source: Path, dest: str) -> Mount:
 
 
 def read_path(box: Box) -> tuple[str, ...]:
-    """The folders of programs among what it may read."""
+    """Return the program folders among the readable paths."""
     found: list[Path] = []
     for read in map(Path, box.read):
         if read.is_file() and is_program(read):
@@ -129,44 +135,57 @@ def read_path(box: Box) -> tuple[str, ...]:
 
 
 def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
-    """The program's path in the box."""
+    """Return the program's path in the box.
+
+    Raises:
+        LaunchError: it doesn't exist, or isn't executable.
+    """
     if "/" not in name:
-        found = looked_up(name, path)
+        found = find_program(name, path)
         if not found:
             raise LaunchError(
-                f"there is no program called {name}", f"looked in {':'.join(dict.fromkeys(path))}"
+                f"program {name} was not found",
+                f"searched {':'.join(dict.fromkeys(path))}",
+                code="program_missing",
             )
         return found[0]
-    place = on_host(os.path.join(box.at, name), box)  # noqa: PTH118
-    if not os.path.exists(place):  # noqa: PTH110
-        if os.path.islink(place) and _is_its_own(place, box):  # noqa: PTH114
-            return name  # it may lead to something that only the box has
-        raise LaunchError(f"there is no program {name}", _why_not_there(name))
-    if not can_be_run(place):
+    host_path = on_host(os.path.join(box.at, name), box)  # noqa: PTH118
+    if not os.path.exists(host_path):  # noqa: PTH110
+        if os.path.islink(host_path) and _belongs_to_box(host_path, box):  # noqa: PTH114
+            return name  # its target may exist only in the box
+        raise LaunchError(
+            f"program {name} was not found", _missing_hint(name), code="program_missing"
+        )
+    if not is_executable(host_path):
         hint = "make it executable, and commit that if it is a file of the repository"
-        raise LaunchError(f"{name} can't be run: it is no executable file", hint)
+        raise LaunchError(f"{name} isn't an executable file", hint, code="not_executable")
     return name
 
 
-def _why_not_there(name: str) -> str:
+def _missing_hint(name: str) -> str:
     if name.startswith("/"):
-        return "it is not on this machine, or its box doesn't see it: [sandbox] read shows it more"
-    return "it is a file of the repository, which has to be committed before work begins"
+        return "install it, or if its box doesn't show it, add its folder to [sandbox] read"
+    return "commit it first: a relative path names a file of the repository"
 
 
 def _needs(program: str, box: Box, host: Host) -> Needs:
-    """Nothing for a program of the workspace: its links and first line are the agent's word."""
-    if not program.startswith("/") or _is_its_own(on_host(program, box), box):
+    """Return nothing for a program in the workspace.
+
+    The agent controls its links and first line.
+    """
+    if not program.startswith("/") or _belongs_to_box(on_host(program, box), box):
         return Needs((), ())
     needs = needs_of(program, home=host.home, path=host.path)
     own = (HOME, box.at) if box.workspace else (HOME,)
     outside = tuple(
-        mount for mount in needs.mounts if not any(is_within(mount.dest, place) for place in own)
+        mount
+        for mount in needs.mounts
+        if not any(is_within(mount.dest, host_path) for host_path in own)
     )
     return Needs(outside, needs.path)
 
 
-def _together(all_needs: Iterable[Needs]) -> Needs:
+def _combine(all_needs: Iterable[Needs]) -> Needs:
     mounts, folders = zip(*all_needs, strict=True)
     return Needs(tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders)))
 
@@ -175,42 +194,43 @@ def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:
     return (folder for folder in path if folder not in STANDARD_PATH)
 
 
-def _is_its_own(place: str, box: Box) -> bool:
-    return any(folder and is_within(place, folder) for folder in (box.workspace, box.home))
+def _belongs_to_box(host_path: str, box: Box) -> bool:
+    return any(folder and is_within(host_path, folder) for folder in (box.workspace, box.home))
 
 
-def _refuse_detours(mounts: tuple[Mount, ...]) -> None:
-    """A link in a folder the agent can change must not decide where a mount goes."""
-    for step, dest in _steps_within_own(mounts):
+def _refuse_links(mounts: tuple[Mount, ...]) -> None:
+    """Refuse links in folders that the agent can change: they could move a mount."""
+    for step, dest in _steps_in_writable(mounts):
         try:
             is_link = stat.S_ISLNK(os.lstat(step).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except OSError as error:  # what makes the box may look where we may not
-            why = f"nobody can look at {step}: {error.strerror}"
-            raise LaunchError(f"{dest} can't be shown: {why}") from error
+        except OSError as error:  # as root, bwrap could still follow a link there
+            message = f"{dest} can't be mounted: {step} can't be read: {error.strerror}"
+            raise LaunchError(message, code="mount_refused") from error
         if is_link:
-            raise LaunchError(f"{dest} can't be shown: {step} is a link")
+            message = f"{dest} can't be mounted: {step} is a symbolic link"
+            raise LaunchError(message, code="mount_refused")
 
 
-_arranged = lru_cache(maxsize=256)(arranged)  # a box is made again and again
+_arrange_cached = lru_cache(maxsize=256)(arrange)  # the same boxes are made again and again
 
 
 @lru_cache(maxsize=256)
-def _steps_within_own(mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
-    """The folders on the way to what is mounted within something else that can be changed."""
+def _steps_in_writable(mounts: tuple[Mount, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the folders on the way to mounts inside a writable mount."""
     found: list[tuple[str, str]] = []
     for mount in mounts:
-        around = around_of(mount, [other for other in mounts if other is not mount])
-        if isinstance(around, Writable):
-            step = Path(around.source)
-            for part in Path(mount.dest).relative_to(around.dest).parts:
+        outer = enclosing_mount(mount, [other for other in mounts if other is not mount])
+        if isinstance(outer, Writable):
+            step = Path(outer.source)
+            for part in Path(mount.dest).relative_to(outer.dest).parts:
                 step /= part
                 found.append((str(step), mount.dest))
     return tuple(found)
 
 
-def _there(path: str, what: str) -> str:
-    if not os.path.exists(path):  # noqa: PTH110 - paths are slow to make
-        raise LaunchError(f"{path} isn't there; it was to be {what}")
+def _existing(path: str, purpose: str) -> str:
+    if not os.path.exists(path):  # noqa: PTH110 - Path objects are slow
+        raise LaunchError(f"{path} ({purpose}) doesn't exist", code="path_missing")
     return path

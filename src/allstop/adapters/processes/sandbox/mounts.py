@@ -1,4 +1,4 @@
-"""What can be put into a box, and in which order it goes in."""
+"""Mounts of a box, and the order in which they are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class Readable(Struct, frozen=True):
-    """A folder of the host that can be read."""
+    """A read-only folder of the host."""
 
     source: str
     dest: str
@@ -22,7 +22,7 @@ class ReadableFile(Struct, frozen=True):
 
 
 class Writable(Struct, frozen=True):
-    """A folder of the host that can be changed."""
+    """A writable folder of the host."""
 
     source: str
     dest: str
@@ -36,31 +36,31 @@ class Link(Struct, frozen=True):
 Mount: TypeAlias = Readable | ReadableFile | Writable | Link
 
 
-def arranged(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-    """Outer places before inner ones, each place once, and nothing twice that is seen anyway."""
-    placed: list[Mount] = []
+def arrange(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+    """Sort mounts, outer before inner; drops duplicates and mounts that are visible anyway."""
+    result: list[Mount] = []
     for mount in _without_blocked_links(sorted(mounts, key=_order)):
-        around = around_of(mount, placed)
-        if around is None or _adds_something(mount, around):
-            placed.append(mount)
-    return tuple(placed)
+        outer = enclosing_mount(mount, result)
+        if outer is None or _is_needed(mount, outer):
+            result.append(mount)
+    return tuple(result)
 
 
-def around_of(mount: Mount, placed: Sequence[Mount]) -> Mount | None:
-    """The innermost of these mounts that holds this one's place."""
-    holding = [other for other in placed if is_within(mount.dest, other.dest)]
+def enclosing_mount(mount: Mount, result: Sequence[Mount]) -> Mount | None:
+    """Return the innermost of these mounts that contains this one's destination."""
+    holding = [other for other in result if is_within(mount.dest, other.dest)]
     return max(holding, key=lambda other: len(other.dest), default=None)
 
 
 def tidy(path: str) -> str:
-    """Without dots and doubled slashes. Mostly it has none, and a path object is slow to make."""
+    """Remove dots and doubled slashes. Usually there are none, and a Path object is slow."""
     if "//" in path or "/./" in f"/{path}" or path.endswith(("/", "/.")):
         return str(PurePosixPath(path))
     return path
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Both without dots and doubled slashes."""
+    """Both paths must be tidy."""
     return path == folder or path.startswith(f"{folder}/") or folder == "/"
 
 
@@ -69,27 +69,27 @@ def _order(mount: Mount) -> tuple[tuple[str, ...], bool]:
 
 
 def _without_blocked_links(mounts: Sequence[Mount]) -> list[Mount]:
-    """A link can't stand where a folder must be made to hold something else."""
+    """Drop links at places where a folder is needed for another mount."""
     if not any(isinstance(mount, Link) for mount in mounts):
         return list(mounts)
     held = {
-        parent for mount in mounts if not isinstance(mount, Link) for parent in _above(mount.dest)
+        parent for mount in mounts if not isinstance(mount, Link) for parent in _parents(mount.dest)
     }
     return [mount for mount in mounts if not (isinstance(mount, Link) and mount.dest in held)]
 
 
-def _above(place: str) -> Iterator[str]:
-    while place := place.rpartition("/")[0]:
-        yield place
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
-def _adds_something(mount: Mount, around: Mount) -> bool:
-    if mount.dest == around.dest:
+def _is_needed(mount: Mount, outer: Mount) -> bool:
+    if mount.dest == outer.dest:
         return False
-    match around:
+    match outer:
         case Readable(source, dest):
             return source != dest or isinstance(mount, Writable)
         case Writable():
-            return not isinstance(mount, Link)  # it would be made in the host's folder
+            return not isinstance(mount, Link)  # the link would be created in the host's folder
         case ReadableFile() | Link():
             return False

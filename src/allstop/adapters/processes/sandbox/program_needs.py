@@ -1,4 +1,4 @@
-"""Which files and folders a program needs to see in order to run."""
+"""The files and folders that a program needs in order to run."""
 
 from __future__ import annotations
 
@@ -12,136 +12,136 @@ from typing import NamedTuple
 from allstop.adapters.processes.sandbox.host_tools import ROOTS
 from allstop.adapters.processes.sandbox.mounts import Link, Mount, Readable, ReadableFile, tidy
 
-SEEN = {"usr", *(root[1:] for root in ROOTS)}
-LINKS_AT_MOST = 40
-STEPS_AT_MOST = 16
-SHARED = (".local", ".cargo")  # a program there is shown, its neighbours are not
-STORES = {"node_modules": 1, "Cellar": 0}  # how much of the path up to that name is needed
+VISIBLE = {"usr", *(root[1:] for root in ROOTS)}
+MAX_LINKS = 40
+MAX_STEPS = 16
+SHARED = (".local", ".cargo")  # only the program itself is shown, not the whole folder
+STORES = {"node_modules": 1, "Cellar": 0}  # how many parts of the path after that name are needed
 POLYGLOT = re.compile(rb"^'''exec' \"?([^\"\n]+?)\"? \"\$0\"", re.MULTILINE)
 
 
 class Needs(NamedTuple):
     mounts: tuple[Mount, ...]
-    path: tuple[str, ...]  # folders in which it looks for other programs
+    path: tuple[str, ...]  # folders in which it searches other programs
 
 
 def needs_of(program: str, *, home: str, path: Sequence[str]) -> Needs:
-    """Everything behind it: links, interpreters, a virtual environment's own Python.
+    """Return the links, interpreters and the virtual environment's Python behind a program.
 
-    What lies under /usr is seen anyway. Of a language's own folder (`~/.pyenv/versions/3.12`)
-    all is shown, but never all of the home.
+    Everything under /usr is visible anyway. The folder of a language version, such as
+    `~/.pyenv/versions/3.12`, is shown completely, but never the whole home.
     """
     if known := _native(program, home):
         return known
     mounts: list[Mount] = []
-    seen: list[str] = []
+    visited: list[str] = []
     todo = [program]
     found: list[str] = []
-    while todo and len(seen) < STEPS_AT_MOST:
+    while todo and len(visited) < MAX_STEPS:
         step = todo.pop()
-        if step in seen:
+        if step in visited:
             continue
-        seen.append(step)
-        around = _around(step, home)
-        mounts += around.mounts
-        interpreters = _interpreters(around.head, (str(Path(step).parent), *path))
-        found += interpreters.looked_up
+        visited.append(step)
+        inspected = _inspect_cached(step, home)
+        mounts += inspected.mounts
+        interpreters = _interpreters(inspected.head, (str(Path(step).parent), *path))
+        found += interpreters.find_program
         todo += interpreters.programs
-        for venv in _venvs(step, around.real):
+        for venv in _venvs(step, inspected.real):
             if not _is_too_wide(venv, home):
-                mounts += _shown_folder(venv)
+                mounts += _folder_mounts(venv)
                 todo += base_of(venv)
     folders = dict.fromkeys(str(Path(name).parent) for name in (program, *found))
     return Needs(tuple(dict.fromkeys(mounts)), tuple(folders))
 
 
 def _native(program: str, home: str) -> Needs | None:
-    """For machine code with no Python around it. Most programs are such; each is read once."""
+    """Handle machine code outside virtual environments: most programs. Each is read once."""
     try:
-        about = os.stat(program)  # noqa: PTH116 - a path object would cost more than the look
+        info = os.stat(program)  # noqa: PTH116 - a Path object would cost more than the call
     except OSError:
         return None
-    return _native_needs(program, home, about.st_dev, about.st_ino, about.st_ctime_ns)
+    return _native_needs(program, home, info.st_dev, info.st_ino, info.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
 def _native_needs(
     program: str, home: str, device: int, inode: int, changed_ns: int
 ) -> Needs | None:
-    """The numbers say which file it was: another one is looked at anew."""
-    links, real = followed(program)
+    """The numbers identify the file, so a changed file is read again."""
+    links, real = follow_links(program)
     if _venvs(program, real) or not _head(real).startswith(b"\x7fELF"):
         return None
-    mounts = dict.fromkeys((*links, *_shown(real, home)))
+    mounts = dict.fromkeys((*links, *_mounts_for(real, home)))
     return Needs(tuple(mounts), (str(Path(program).parent),))
 
 
-class _Around(NamedTuple):
-    """One step on the way to what a program needs."""
+class _Inspected(NamedTuple):
+    """One file on the way to everything that a program needs."""
 
     mounts: tuple[Mount, ...]
     real: str
     head: bytes
 
 
-def _around(step: str, home: str) -> _Around:
-    """Most are the same again and again: a script, its interpreter."""
+def _inspect_cached(step: str, home: str) -> _Inspected:
+    """Cached: the same scripts and interpreters come again and again."""
     try:
-        about = os.stat(step)  # noqa: PTH116 - a path object would cost more than the look
+        info = os.stat(step)  # noqa: PTH116 - a Path object would cost more than the call
     except OSError:
-        return _looked_around(step, home)
-    return _known_around(step, home, about.st_dev, about.st_ino, about.st_ctime_ns)
+        return _inspect(step, home)
+    return _inspect_file(step, home, info.st_dev, info.st_ino, info.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
-def _known_around(step: str, home: str, device: int, inode: int, changed_ns: int) -> _Around:
-    return _looked_around(step, home)
+def _inspect_file(step: str, home: str, device: int, inode: int, changed_ns: int) -> _Inspected:
+    return _inspect(step, home)
 
 
-def _looked_around(step: str, home: str) -> _Around:
-    links, real = followed(step)
-    return _Around((*links, *_shown(real, home)), str(real), _head(real))
+def _inspect(step: str, home: str) -> _Inspected:
+    links, real = follow_links(step)
+    return _Inspected((*links, *_mounts_for(real, home)), str(real), _head(real))
 
 
-def is_seen_anyway(path: str) -> bool:
-    return path.startswith("/") and path[1:].split("/", 1)[0] in SEEN
+def is_always_visible(path: str) -> bool:
+    return path.startswith("/") and path[1:].split("/", 1)[0] in VISIBLE
 
 
-def followed(path: str) -> tuple[list[Link], Path]:
-    """The links on the way to where a path really leads, and that place."""
+def follow_links(path: str) -> tuple[list[Link], Path]:
+    """Return the links on the way to a path's real location, and that location."""
     links: list[Link] = []
-    here = ""  # a path object for each step would cost more than all the looks
+    here = ""  # a Path object per step would cost more than all system calls
     todo = _steps_back(path)
     while todo:
         part = todo.pop()
         here = _above(here) if part == ".." else f"{here}/{part}"
         target = _link_at(here) if here else None
-        if target is None or len(links) >= LINKS_AT_MOST:
+        if target is None or len(links) >= MAX_LINKS:
             continue
         links.append(Link(target, here))
         todo += _steps_back(target)
         here = "" if target.startswith("/") else _above(here)
-    return [link for link in links if not is_seen_anyway(link.dest)], Path(here or "/")
+    return [link for link in links if not is_always_visible(link.dest)], Path(here or "/")
 
 
-def _above(place: str) -> str:
-    return place.rpartition("/")[0]
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _steps_back(path: str) -> list[str]:
-    """Its parts, the last one first."""
+    """Return the path's parts, the last one first."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
-def _link_at(place: str) -> str | None:
+def _link_at(path: str) -> str | None:
     try:
-        return os.readlink(place)  # noqa: PTH115 - mostly it is none
+        return os.readlink(path)  # noqa: PTH115 - usually it isn't a link
     except OSError:
         return None
 
 
 def base_of(venv: Path) -> list[str]:
-    """The Python that a virtual environment was made from."""
+    """Return the Python that a virtual environment was made from."""
     for line in (venv / "pyvenv.cfg").read_text(errors="replace").splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home":
@@ -153,23 +153,23 @@ def base_of(venv: Path) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def holds_home(folder: Path, home: str) -> bool:
-    """Whether showing it would show all of the home, or of what everything shares there."""
+def contains_home(folder: Path, home: str) -> bool:
+    """Whether showing this folder would show the whole home or a shared folder in it."""
     private = (Path(home), *(Path(home, name) for name in SHARED))
-    return any(place.is_relative_to(folder) for place in private)
+    return any(path.is_relative_to(folder) for path in private)
 
 
 def _is_too_wide(folder: Path, home: str) -> bool:
-    """Whether it holds more than one program and its parts."""
+    """Whether the folder contains more than one program and its parts."""
     return (
-        holds_home(folder, home)
-        or folder.parent in (Path("/home"), Path(home).parent)  # someone else's home
+        contains_home(folder, home)
+        or folder.parent in (Path("/home"), Path(home).parent)  # another user's home
         or len(folder.parts) <= 2
     )
 
 
-def _shown(real: Path, home: str) -> Iterator[Mount]:
-    if is_seen_anyway(str(real)) or not real.exists():
+def _mounts_for(real: Path, home: str) -> Iterator[Mount]:
+    if is_always_visible(str(real)) or not real.exists():
         return
     prefix = _prefix(real)
     if prefix is None or _is_too_wide(prefix, home):
@@ -178,13 +178,13 @@ def _shown(real: Path, home: str) -> Iterator[Mount]:
         yield Readable(str(prefix), str(prefix))
 
 
-def _shown_folder(folder: Path) -> list[Mount]:
-    links, real = followed(str(folder))
+def _folder_mounts(folder: Path) -> list[Mount]:
+    links, real = follow_links(str(folder))
     return [*links, Readable(str(real), str(real))]
 
 
 def _prefix(real: Path) -> Path | None:
-    """The folder that a program and all its parts were installed into."""
+    """Return the folder that a program and all its parts were installed into."""
     for name, extra in STORES.items():
         if name in real.parts:
             return Path(*real.parts[: real.parts.index(name) + extra])
@@ -205,7 +205,7 @@ def _venvs(*programs: str | Path) -> list[Path]:
 
 class _Interpreters(NamedTuple):
     programs: list[str]
-    looked_up: list[str]  # those that were found by their name alone
+    find_program: list[str]  # found by name on the PATH
 
 
 def _interpreters(head: bytes, path: Sequence[str]) -> _Interpreters:
@@ -216,7 +216,7 @@ def _interpreters(head: bytes, path: Sequence[str]) -> _Interpreters:
     if not words or Path(words[0]).name != "env":
         return _Interpreters([*words[:1], *polyglot], [])
     named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
-    found = looked_up(named, path)
+    found = find_program(named, path)
     return _Interpreters([words[0], *found], found)
 
 
@@ -228,15 +228,15 @@ def _head(real: Path) -> bytes:
         return b""
 
 
-def looked_up(name: str, path: Sequence[str]) -> list[str]:
-    """The first program of that name, if there is one."""
+def find_program(name: str, path: Sequence[str]) -> list[str]:
+    """Return the first program of that name, if there is one."""
     places = [name] if "/" in name else (f"{folder}/{name}" for folder in path)
-    found = next(filter(can_be_run, places), None)
+    found = next(filter(is_executable, places), None)
     return [tidy(found)] if found else []
 
 
-def can_be_run(place: str) -> bool:
-    return os.path.isfile(place) and os.access(place, os.X_OK)  # noqa: PTH113 - asked for each box
+def is_executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - runs for each box
 
 
 def is_program(path: Path) -> bool:

@@ -1,8 +1,7 @@
-"""System calls that a box has no use for and that lead around its walls: a filter for bwrap.
+"""A seccomp filter for bwrap: refuses system calls that get around the box's namespaces.
 
-Namespaces don't hold everything. A keyring is inherited with all that is in it, a socket to the
-machine below this one (vsock) needs no network, and a ring of the kernel's makes sockets without
-the call that could be looked at.
+Namespaces don't isolate everything. A keyring is inherited with its keys, a vsock to the host of a
+virtual machine needs no network, and io_uring creates sockets without the `socket` call.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 ALLOW = 0x7FFF0000
-ERRNO = 0x00050000  # with the number of the error in its lower half
-LOAD, IS, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+ERRNO = 0x00050000  # the lower half is the errno
+LOAD, EQUALS, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 
-RINGS = (425, 426, 427)  # io_uring_setup, _enter, _register: the same everywhere
-OTHER_CALLS = 0x40000000  # a second set of calls that x86-64 kernels may have
-FAMILIES = (1, 2, 10, 16)  # unix, internet, internet 6, netlink
+IO_URING_CALLS = (425, 426, 427)  # io_uring_setup, _enter, _register: the same on every machine
+X32_CALLS = 0x40000000  # the x32 calls of x86-64 kernels
+ADDRESS_FAMILIES = (1, 2, 10, 16)  # unix, internet, internet 6, netlink
 
 
 class Machine(NamedTuple):
@@ -39,33 +38,37 @@ MACHINES: Mapping[str, Machine] = {
 class _Step(NamedTuple):
     code: int
     value: int
-    then: int = 0  # steps to leave out
+    then: int = 0  # steps to skip
     otherwise: int = 0
 
 
 def filter_for(machine: str) -> bytes | None:
-    """What bwrap's --seccomp reads; None for a machine whose calls we don't know.
+    """Return the program for bwrap's --seccomp; None for a machine whose call numbers are unknown.
 
-    What is refused says that this kernel has no such thing, so that programs do without it.
-    Programs for another kind of processor are refused whole: their calls have other numbers.
+    Refused calls fail as if the kernel lacked them, so that programs do without them. Programs of
+    another architecture are refused completely: their calls have other numbers.
     """
     known = MACHINES.get(machine)
     if known is None:
         return None
     absent, unknown_family = _refuse(errno.ENOSYS), _refuse(errno.EAFNOSUPPORT)
     allow = _Step(RETURN, ALLOW)
-    refused = (*known.keys, *RINGS)
-    return _spelled(
+    refused = (*known.keys, *IO_URING_CALLS)
+    return _encode(
         (
             _Step(LOAD, ARCHITECTURE),
             *_unless(known.audit, absent),
             _Step(LOAD, NUMBER),
-            _Step(AT_LEAST, OTHER_CALLS, then=0, otherwise=1),
+            _Step(AT_LEAST, X32_CALLS, then=0, otherwise=1),
             absent,
-            *(step for call in refused for step in (_Step(IS, call, otherwise=1), absent)),
+            *(step for call in refused for step in (_Step(EQUALS, call, otherwise=1), absent)),
             *_unless(known.socket, allow),
             _Step(LOAD, FIRST_ARGUMENT),
-            *(step for family in FAMILIES for step in (_Step(IS, family, otherwise=1), allow)),
+            *(
+                step
+                for family in ADDRESS_FAMILIES
+                for step in (_Step(EQUALS, family, otherwise=1), allow)
+            ),
             unknown_family,
         )
     )
@@ -76,10 +79,10 @@ def _refuse(error: int) -> _Step:
 
 
 def _unless(value: int, step: _Step) -> tuple[_Step, _Step]:
-    return _Step(IS, value, then=1), step
+    return _Step(EQUALS, value, then=1), step
 
 
-def _spelled(steps: Sequence[_Step]) -> bytes:
+def _encode(steps: Sequence[_Step]) -> bytes:
     return b"".join(
         struct.pack("=HBBI", step.code, step.then, step.otherwise, step.value) for step in steps
     )

@@ -1,4 +1,4 @@
-"""What to do about a machine on which no box can be made."""
+"""Hints for a machine on which no box can be created."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from allstop.adapters.processes.sandbox.host_tools import Tools
 
 INSTALL = "apt install bubblewrap (Debian, Ubuntu), dnf install bubblewrap, pacman -S bubblewrap"
-BY_NAME = 'to run without one, set [sandbox] mode = "off"'
+TURN_OFF_HINT = 'to run without one, set [sandbox] mode = "off"'
 APPARMOR = (
-    "AppArmor keeps programs from making user namespaces; allow it for bwrap: write "
+    "AppArmor keeps programs from creating user namespaces; allow it for bwrap: write "
     "'abi <abi/4.0>, include <tunables/global> profile bwrap /usr/bin/bwrap flags=(unconfined) "
     "{ userns, }' to /etc/apparmor.d/bwrap and run 'systemctl reload apparmor', "
     "or run 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'"
@@ -28,9 +28,9 @@ CONTAINER = (
 
 
 def missing_tool(tools: Tools) -> str:
-    """How to get what isn't installed; empty when all is there."""
+    """How to install a missing tool; "" if all are installed."""
     if sys.platform != "linux":
-        return "boxes are made with bubblewrap, which is for Linux"
+        return "the sandbox needs bubblewrap, which exists only for Linux"
     if not tools.bwrap:
         return INSTALL
     if not tools.setpriv:
@@ -39,7 +39,10 @@ def missing_tool(tools: Tools) -> str:
 
 
 def why_refused(read: Callable[[str], str]) -> str:
-    """Which switch of the kernel forbids it; `read` gives a switch's value."""
+    """Return the hint for the kernel setting that forbids boxes.
+
+    `read` returns a setting's value.
+    """
     for name, (value, hint) in SWITCHES.items():
         if read(name) == value:
             return hint

@@ -1,1 +1,1 @@
-"""Finding the process that owns a TCP connection."""
+"""Finds the process that owns a TCP connection."""

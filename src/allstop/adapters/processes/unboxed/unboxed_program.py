@@ -1,4 +1,4 @@
-"""A program without a box: weaker, and only where somebody said by name that this is fine."""
+"""A program without a sandbox, where the settings allow that, under a supervisor process."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ import msgspec
 from anyio.lowlevel import checkpoint
 
 from allstop import open_files
-from allstop.adapters.processes.live_registry import Kind
-from allstop.adapters.processes.pipes import Inlet, Outlet
+from allstop.adapters.processes.live_registry import TreeKind
+from allstop.adapters.processes.pipes import InputPipe, OutputPipes
 from allstop.adapters.processes.proc import kill_family
-from allstop.adapters.processes.program import Death, Program
+from allstop.adapters.processes.program import ProcessEnd, Program
 from allstop.adapters.processes.sandbox.box_paths import on_host
 from allstop.adapters.processes.sandbox.bubblewrap import USER
 from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
-from allstop.adapters.processes.sandbox.launch_checks import refuse_unspeakable
+from allstop.adapters.processes.sandbox.launch_checks import refuse_malformed
 from allstop.adapters.processes.sandbox.launch_plan import program_of, read_path
-from allstop.adapters.processes.spawn import Handles, Spawned, pipe, spawn, starting
+from allstop.adapters.processes.spawn import DescriptorList, Spawned, pipe, spawn, starting
 from allstop.ports import Caps, Exit, Isolation, Launch, LaunchError, UnsafeError
 
-KEEPER = (
+SUPERVISOR_COMMAND = (
     "import sys; sys.path.append(sys.argv.pop(1)); "
     "from allstop.adapters.processes.unboxed.unboxed_supervisor import main; main()"
 )
 PACKAGES = str(Path(__file__).parents[4])
-KEEPER_WITHIN_S = 5.0
-CLOSE_WITHIN_S = 1.0  # its pipe ends a moment before it does
+SUPERVISOR_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S = 1.0  # its pipe closes a moment before it ends
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """What the keeper says, a line at a time."""
+    """A line from the supervisor."""
 
     ready: bool = False
     started: int = 0
@@ -49,25 +49,36 @@ class _Report(msgspec.Struct, frozen=True):
     code: int | None = None
 
 
-def bare(host: Host, isolation: Isolation) -> Callable[[Launch], BareTree]:
-    def start(launch: Launch) -> BareTree:
+def unboxed(host: Host, isolation: Isolation) -> Callable[[Launch], UnboxedTree]:
+    def start(launch: Launch) -> UnboxedTree:
         if not (isolation.allowed or launch.trusted):
-            raise UnsafeError(f"{launch.label} needs a sandbox, and there is none", isolation.hint)
-        refuse_unspeakable(launch)
+            raise UnsafeError(f"{launch.label} needs a sandbox, and none works", isolation.hint)
+        refuse_malformed(launch)
         temp = tempfile.mkdtemp(prefix="allstop-")
         with ExitStack() as theirs, ExitStack() as ours, starting(launch.argv[0]):
             ours.callback(shutil.rmtree, temp, ignore_errors=True)
-            kept, given = ours.enter_context(Handles()), theirs.enter_context(Handles())
+            own, inherited = (
+                ours.enter_context(DescriptorList()),
+                theirs.enter_context(DescriptorList()),
+            )
             plan = theirs.enter_context(tempfile.TemporaryFile())
             plan.write(json.dumps(plan_of(launch, host, temp)).encode())
             plan.seek(0)
-            lease_end, lease = pipe(reading=given, writing=kept)
-            report, report_end = pipe(reading=kept, writing=given)
+            lease_end, lease = pipe(reading=inherited, writing=own)
+            report, report_end = pipe(reading=own, writing=inherited)
             passed = (plan.fileno(), lease_end, report_end)
-            argv = (sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES, *map(str, passed))
+            argv = (
+                sys.executable,
+                "-I",
+                "-S",
+                "-c",
+                SUPERVISOR_COMMAND,
+                PACKAGES,
+                *map(str, passed),
+            )
             spawned = spawn(argv, env={}, passed=passed)
             ours.callback(spawned.abandon)
-            tree = BareTree(spawned, lease, report, temp, errors_late=launch.errors_late)
+            tree = UnboxedTree(spawned, lease, report, temp, errors_late=launch.errors_late)
             ours.pop_all()
             return tree
 
@@ -75,7 +86,7 @@ def bare(host: Host, isolation: Isolation) -> Callable[[Launch], BareTree]:
 
 
 def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
-    """What the keeper is told. Nothing is anywhere else than on the host."""
+    """Return the plan for the supervisor; all paths are paths of the host."""
     box = launch.box
     path = (*read_path(box), *host.path, *STANDARD_PATH)
     program = program_of(launch.argv[0], box, path)
@@ -100,10 +111,10 @@ def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
     }
 
 
-class BareTree:
-    """Its root is the keeper, which ends what the program leaves behind."""
+class UnboxedTree:
+    """Its root is the supervisor, which ends the processes that the program leaves behind."""
 
-    kind = Kind.BARE
+    kind = TreeKind.UNBOXED
 
     def __init__(
         self, spawned: Spawned, lease: int, report: int, temp: str, *, errors_late: bool
@@ -111,61 +122,61 @@ class BareTree:
         self._process = spawned.process
         self._lease: int | None = lease
         self._temp = temp
-        self._end = Death(report)
-        self._inlet = Inlet(spawned.stdin)
-        self._outlet = Outlet(spawned.stdout, spawned.stderr, report, errors_late=errors_late)
+        self._end = ProcessEnd(report)
+        self._input = InputPipe(spawned.stdin)
+        self._output = OutputPipes(spawned.stdout, spawned.stderr, report, errors_late=errors_late)
         self._code: int | None = None
 
     async def ready(self) -> int:
-        await self._expect()
+        await self._expect_success()
         return self._process.pid
 
-    async def go(self) -> Program:
+    async def start_program(self) -> Program:
         assert self._lease is not None
         os.write(self._lease, b"g")
-        await self._expect()
-        return Program(self._process.pid, self._inlet, self._outlet, self._end, self._exit)
+        await self._expect_success()
+        return Program(self._process.pid, self._input, self._output, self._end, self._exit)
 
     def has_ended(self) -> bool:
-        return self._code is not None or self._end.has_come()
+        return self._code is not None or self._end.is_over()
 
-    def strike(self) -> None:
+    def kill(self) -> None:
         self._process.send_signal(signal.SIGCONT)
         self._end_lease()
 
-    async def put_down(self) -> None:
-        self._inlet.close()
-        self.strike()
-        with anyio.move_on_after(KEEPER_WITHIN_S) as scope:
-            await self._until_keeper_ends()
+    async def kill_and_wait(self) -> None:
+        self._input.close()
+        self.kill()
+        with anyio.move_on_after(SUPERVISOR_TIMEOUT_S) as scope:
+            await self._wait_for_supervisor()
         if scope.cancelled_caught:
             while kill_family(self._process.pid):
                 await checkpoint()
             self._process.kill()
-            await self._until_keeper_ends()
+            await self._wait_for_supervisor()
         remove = partial(shutil.rmtree, self._temp, ignore_errors=True)
-        await anyio.to_thread.run_sync(remove)  # if its keeper was killed
+        await anyio.to_thread.run_sync(remove)  # in case the supervisor was killed
 
     def close(self) -> None:
-        self._inlet.close()
-        self._outlet.close()
+        self._input.close()
+        self._output.close()
         self._end_lease()
         os.close(self._end.handle)
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(CLOSE_WITHIN_S)
+            self._process.wait(CLOSE_TIMEOUT_S)
 
-    async def _expect(self) -> None:
+    async def _expect_success(self) -> None:
         report = await self._next_report()
         if report is None or report.error:
-            reason = report.error if report else "its keeper ended"
-            raise LaunchError(f"the program can't be started: {reason}")
+            reason = report.error if report else "its supervisor ended"
+            raise LaunchError(f"the program can't be started: {reason}", code="spawn_failed")
 
     async def _next_report(self) -> _Report | None:
         await self._end.wait()
         return self._read_report()
 
     def _read_report(self) -> _Report | None:
-        """One line and no more: what is left in the pipe is the sign that there is more to say."""
+        """Read exactly one line: a later line must stay in the pipe, which then stays readable."""
         line = b""
         while not line.endswith(b"\n"):
             byte = os.read(self._end.handle, 1)
@@ -176,7 +187,7 @@ class BareTree:
         self._code = report.code if report.code is not None else self._code
         return report
 
-    async def _until_keeper_ends(self) -> None:
+    async def _wait_for_supervisor(self) -> None:
         while await self._next_report():
             pass
 
@@ -192,7 +203,7 @@ class BareTree:
 
 
 def _limits(caps: Caps) -> dict[str, int]:
-    """Not the number of processes: without a box it counts all that the user has."""
+    """Return the resource limits, without one on processes: it would count all of the user's."""
     limits = {"RLIMIT_CORE": 0}
     if caps.memory_mb is not None:
         limits["RLIMIT_DATA"] = caps.memory_mb << 20

@@ -1,8 +1,7 @@
-"""Keeps one program where there is no sandbox, and ends what it leaves behind.
+"""Supervises one program where there is no sandbox, and ends the processes that it leaves behind.
 
-Runs as a process of its own with the standard library only. Everything the program starts
-stays below it, daemons too; and it ends them when the program ends, when it is told to, and
-when nobody is left who could tell it.
+Runs as a separate process with only the standard library. It adopts everything the program starts,
+daemons too. It kills them when the program ends, when it is told to, and when its parent dies.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from typing import TypedDict
 from allstop.adapters.processes.proc import halt_family, kill_family
 
 PR_SET_CHILD_SUBREAPER = 36
-LOOK_EVERY_S = 0.001
-TERM = bytes([signal.SIGTERM])  # as a signal rings the bell
+KILL_EVERY_S = 0.001
+TERM = bytes([signal.SIGTERM])  # the byte that this signal writes to the wakeup pipe
 
 
 class Plan(TypedDict):
     argv: list[str]
     env: dict[str, str]
     cwd: str
-    temp: str  # its folder for temporary files, removed at the end
+    temp: str  # a folder for temporary files, removed at the end
     limits: dict[str, int]
-    files: int | None  # how many it may hold open, if not as many as the keeper
+    files: int | None  # its limit of open files; None for the supervisor's own
 
 
 def main() -> None:
@@ -43,66 +42,66 @@ def main() -> None:
         plan: Plan = json.load(file)
     _adopt_orphans()
     wake = _wake_on_signals()
-    _tell(report, ready=True)
-    if _is_let_go(lease, wake):
-        program, error = _started(plan)
+    _report(report, ready=True)
+    if _wait_for_go(lease, wake):
+        program, error = _start_program(plan)
         if error:
-            _tell(report, error=error)
+            _report(report, error=error)
         else:
-            _let_go_of_pipes()
-            _tell(report, started=program)
-            _keep(program, lease, wake, report)
+            _close_standard_pipes()
+            _report(report, started=program)
+            _supervise(program, lease, wake, report)
     _end_all()
     shutil.rmtree(plan["temp"], ignore_errors=True)
 
 
-def _is_let_go(lease: int, wake: int) -> bool:
+def _wait_for_go(lease: int, wake: int) -> bool:
     while True:
-        heard = _heard(lease, wake)
-        if wake in heard and TERM in os.read(wake, 4096):
+        readable = _wait_readable(lease, wake)
+        if wake in readable and TERM in os.read(wake, 4096):
             return False
-        if lease in heard:
+        if lease in readable:
             return bool(os.read(lease, 1))
 
 
-def _heard(*ends: int) -> list[int]:
-    """Which of them have something to say. With `select` their numbers could be too high."""
+def _wait_readable(*ends: int) -> list[int]:
+    """Wait until some are readable and return them; `select` fails for high descriptor numbers."""
     poll = select.poll()
     for end in ends:
         poll.register(end, select.POLLIN)
     return [end for end, _ in poll.poll()]
 
 
-def _keep(program: int, lease: int, wake: int, report: int) -> None:
-    """Until it ends or the lease does."""
+def _supervise(program: int, lease: int, wake: int, report: int) -> None:
+    """Wait until the program ends or the lease is closed."""
     while True:
-        for ended in _heard(lease, wake):
+        for ended in _wait_readable(lease, wake):
             if ended == lease or TERM in os.read(wake, 4096):
                 _end_group(program)
                 return
-        for pid, status in _buried():
+        for pid, status in _reap():
             if pid == program:
-                _tell(report, code=os.waitstatus_to_exitcode(status))
+                _report(report, code=os.waitstatus_to_exitcode(status))
                 _end_group(program)
                 return
 
 
-def _started(plan: Plan) -> tuple[int, str]:
-    failed, told = os.pipe()
+def _start_program(plan: Plan) -> tuple[int, str]:
+    failed, error_pipe = os.pipe()
     program = os.fork()
     if program == 0:
         try:
-            _become(plan)
+            _exec_program(plan)
         except OSError as error:
-            os.write(told, os.fsencode(error.strerror or "unknown"))
+            os.write(error_pipe, os.fsencode(error.strerror or "unknown"))
         finally:
             os._exit(127)
-    os.close(told)
+    os.close(error_pipe)
     with os.fdopen(failed, "rb") as file:
         return program, file.read().decode(errors="replace")
 
 
-def _become(plan: Plan) -> None:
+def _exec_program(plan: Plan) -> None:
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE):
@@ -117,7 +116,7 @@ def _become(plan: Plan) -> None:
             resource.RLIMIT_NOFILE, (files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
         )
     os.chdir(plan["cwd"])
-    os.execve(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606 - there is no shell here
+    os.execve(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606 - no shell is wanted
 
 
 def _adopt_orphans() -> None:
@@ -126,23 +125,23 @@ def _adopt_orphans() -> None:
 
 
 def _wake_on_signals() -> int:
-    wake, bell = os.pipe()
-    for end in (wake, bell):
+    wake, wakeup_pipe = os.pipe()
+    for end in (wake, wakeup_pipe):
         os.set_blocking(end, False)
-    signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wakeup_pipe, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     return wake
 
 
-def _let_go_of_pipes() -> None:
-    """They are the program's; held here, they would never end."""
+def _close_standard_pipes() -> None:
+    """Close the program's pipes here, so that their readers see the end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for end in (0, 1, 2):
         os.dup2(nowhere, end)
 
 
-def _buried() -> list[tuple[int, int]]:
+def _reap() -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     while True:
         try:
@@ -155,7 +154,7 @@ def _buried() -> list[tuple[int, int]]:
 
 
 def _end_group(program: int) -> None:
-    """Where orphans can't be adopted this is all that can be done."""
+    """Where orphans can't be adopted, killing the process group is all that can be done."""
     if sys.platform != "linux":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(program, signal.SIGKILL)
@@ -166,11 +165,11 @@ def _end_all() -> None:
         halt_family(os.getpid())
         if not kill_family(os.getpid()):
             break
-        _buried()
-        select.select([], [], [], LOOK_EVERY_S)
-    _buried()
+        _reap()
+        select.select([], [], [], KILL_EVERY_S)
+    _reap()
 
 
-def _tell(report: int, **words: object) -> None:
-    with suppress(OSError):  # when nobody listens, the lease ends too
+def _report(report: int, **words: object) -> None:
+    with suppress(OSError):  # without a reader, the lease is closed too
         os.write(report, json.dumps(words).encode() + b"\n")

@@ -1,0 +1,41 @@
+"""The app's table of the kinds of runs: how each is started, driven and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from allstop.app.supervisor import RunKind, RunKinds
+from allstop.kinds import KINDS
+
+
+def _board() -> RunKind:
+    from allstop.app.kinds.board import BoardRunKind
+
+    return BoardRunKind()
+
+
+def _task() -> RunKind:
+    from allstop.app.kinds.board import TaskRunKind
+
+    return TaskRunKind()
+
+
+def _room() -> RunKind:
+    from allstop.app.kinds.room import RoomRunKind
+
+    return RoomRunKind()
+
+
+def _auto() -> RunKind:
+    from allstop.app.kinds.auto import AutoRunKind
+
+    return AutoRunKind()
+
+
+ENTRIES: Mapping[str, Callable[[], RunKind]] = {
+    "board": _board,
+    "task": _task,
+    "room": _room,
+    "auto": _auto,
+}
+RUN_KINDS = RunKinds(KINDS, ENTRIES)

@@ -1,0 +1,76 @@
+"""Room threads as the app starts and drives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allstop.app.agents.api_models import load_sdks
+from allstop.app.rooms import threads
+from allstop.app.rooms.driver import RoomDriver
+from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.runs.commands import refuse_if_stopped
+from allstop.app.start_requests import StartRoom
+from allstop.app.supervisor import RunKind, Supervisor
+from allstop.core.ids import RunId
+from allstop.core.room_specs import SessionSpec
+from allstop.ports import HeldError
+
+if TYPE_CHECKING:
+    from allstop.app.runs.status import Recorded
+
+
+class RoomRunKind(RunKind):
+    request = StartRoom
+
+    async def open(self, supervisor: Supervisor, request: StartRoom) -> RunId:
+        wish = Wish(
+            goal=request.goal,
+            mode=request.mode,
+            agents=request.agents,
+            first=request.first,
+            max_rounds=request.max_rounds,
+            respect_final=request.respect_final,
+        )
+        spec = session_spec(supervisor.project, wish)
+        await self._start(supervisor, request.thread, spec, instead=request.instead)
+        return threads.run_of(request.thread)
+
+    async def resume(self, supervisor: Supervisor, recorded: Recorded, by: str) -> None:
+        """A thread that no process drives continues its interrupted session."""
+        if supervisor.is_driven(recorded.run):
+            await super().resume(supervisor, recorded, by)
+            return
+        thread = str(recorded.opened.spec["thread"])
+        found = await threads.read(supervisor.project, thread)
+        if found.room.session is not None:
+            await _load(supervisor, found.room.session.spec)
+        await RoomDriver(supervisor.runtime, thread).go_on()
+
+    async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str:
+        """Handle text that a person types in the room; some of it starts a session.
+
+        Raises:
+            AllstopError: it can't be done.
+        """
+        thread = threads.thread_of(run)
+        assert thread is not None, "a room's run is named by its thread"
+        heard = await threads.typed(supervisor.project, thread, text)
+        if heard.began is not None:
+            await refuse_if_stopped(supervisor.project)
+            async with supervisor.lock:
+                await self._start(supervisor, thread, heard.began, instead=False)
+        return heard.note
+
+    async def _start(
+        self, supervisor: Supervisor, thread: str, spec: SessionSpec, *, instead: bool
+    ) -> None:
+        run = threads.run_of(thread)
+        if not supervisor.drives(run) and supervisor.is_driven(run):
+            raise HeldError(run, supervisor.project.journal.holders()[run])
+        await _load(supervisor, spec)
+        await RoomDriver(supervisor.runtime, thread).begin(spec, instead=instead)
+
+
+async def _load(supervisor: Supervisor, spec: SessionSpec) -> None:
+    agents = supervisor.project.settings.agents
+    await load_sdks(agents[name].driver for name in spec.agents if name in agents)

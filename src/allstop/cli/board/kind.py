@@ -1,0 +1,30 @@
+"""The board in the terminal: resuming it, or one of the runs below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allstop.cli.terminal_kind import TerminalKind
+
+if TYPE_CHECKING:
+    from allstop.app.project import Project
+    from allstop.app.runs.status import Recorded
+    from allstop.app.supervisor import RunKind
+
+
+class BoardTerminal(TerminalKind):
+    async def resume(
+        self, project: Project, recorded: Recorded, kind: RunKind, *, as_json: bool
+    ) -> int:
+        """Of one task: the others stay where they are."""
+        from allstop.app.board.board_spec import board_spec
+        from allstop.app.board.commands import read
+        from allstop.cli.board.run_board import work
+        from allstop.core.board_specs import Mode
+        from allstop.core.ids import BOARD, label_of
+
+        known = await read(project)
+        is_all = recorded.run == BOARD
+        only = [] if is_all else [label_of(recorded.run)]
+        spec = board_spec(project, mode=known.state.chosen if is_all else Mode.SEMI)
+        return await work(project, spec, lambda state: [], only=only, known=known, as_json=as_json)

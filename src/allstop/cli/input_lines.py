@@ -1,0 +1,31 @@
+"""Lines of standard input, read without blocking the event loop."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+
+async def piped_lines(fd: int | None) -> AsyncIterator[str]:
+    """The lines of a pipe, a file or a terminal until it ends; None if standard input was closed."""
+    import anyio
+
+    if fd is None:
+        return
+    waits = stat.S_ISFIFO(os.fstat(fd).st_mode) or stat.S_ISSOCK(os.fstat(fd).st_mode)
+    rest = b""
+    while True:
+        if waits or os.isatty(fd):
+            await anyio.wait_readable(fd)
+        chunk = b""
+        with suppress(OSError):
+            chunk = os.read(fd, 65536)
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")

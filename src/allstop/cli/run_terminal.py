@@ -1,0 +1,286 @@
+"""One run driven in this terminal: its log, questions, typed replies, Ctrl-C, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.cli.record_lines import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from allstop.app.project import Project
+    from allstop.app.runtime import Runtime
+    from allstop.core.asks import Ask
+    from allstop.core.events import Event
+    from allstop.core.ids import AgentName, RunId
+    from allstop.core.moves import Wait
+    from allstop.core.run import RunState
+    from allstop.engine.local import LocalEngine
+    from allstop.ports import Record
+    from allstop.views.kind import Kind
+    from allstop.views.live_state import LiveState
+
+
+async def drive(
+    project: Project,
+    kind: Kind,
+    agents: Iterable[AgentName],
+    begin: Callable[[LocalEngine], Awaitable[RunId]],
+    *,
+    as_json: bool,
+    known: int = 0,
+) -> int:
+    """Drive a run here until it is over, or until only a person can continue it.
+
+    `begin` starts the run and returns its name. Its first `known` events were printed before.
+    """
+    import anyio
+
+    from allstop.app.board import board_spec
+    from allstop.app.runtime import runtime
+
+    for note in board_spec.notes(project):
+        click.echo(f"note: {note}", err=True)
+    async with runtime(project, agents) as shop:
+        terminal = RunTerminal(shop, kind, await begin(shop.engine), as_json=as_json, known=known)
+        async with anyio.create_task_group() as group:
+            group.start_soon(terminal.show)
+            group.start_soon(terminal.heed_signals)
+            group.start_soon(terminal.heed_typing)
+            await terminal.over()
+            group.cancel_scope.cancel()
+        await terminal.catch_up()
+        return await terminal.goodbye()
+
+
+class RunTerminal:
+    def __init__(
+        self, shop: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
+    ) -> None:
+        import anyio
+
+        self._shop = shop
+        self._kind = kind
+        self._project = shop.project
+        self._run = name
+        self._engine = shop.engine
+        self._as_json = as_json
+        self._seq = 0
+        self._known = known
+        self._log = kind.log()
+        self._live: LiveState | None = None
+        self._stirred = anyio.Event()
+        self._told: set[str] = set()
+        self._offered_at: int | None = None  # after so many moves
+
+    async def show(self) -> None:
+        from allstop.app.runs.follow import follow
+
+        async with follow(self._project.journal, self._run) as batches:
+            async for batch in batches:
+                self._take(batch)
+
+    async def catch_up(self) -> None:
+        self._take(await self._project.journal.read(self._run, after=self._seq))
+
+    def _take(self, batch: Any) -> None:
+        from allstop.cli.record_lines import print_records
+
+        record: Record
+        for record in batch:
+            if record.seq <= self._seq:
+                continue
+            self._seq = record.seq
+            self._stirred.set()
+            told = self._log(record.event)
+            self._fold(record.event)
+            if self._as_json:
+                print_records([record], as_json=True)
+                continue
+            if record.seq <= self._known:
+                continue
+            for line in told:
+                click.echo(as_text(line))
+            self._show_asks()
+
+    def _fold(self, event: Event) -> None:
+        from allstop.core.events import Opened
+
+        if isinstance(event, Opened):
+            self._live = self._kind.begin(event)
+        elif self._live is not None:
+            self._live.take(event)
+
+    @property
+    def _state(self) -> RunState[Any] | None:
+        return self._live.state if self._live else None
+
+    def _show_asks(self) -> None:
+        for ask in self._state.asks.values() if self._state else ():
+            if ask.id not in self._told:
+                self._told.add(ask.id)
+                for line in _offered(ask):
+                    click.echo(f"          {line}")
+
+    async def over(self) -> None:
+        import anyio
+
+        while True:
+            self._stirred = anyio.Event()
+            await self._engine.idle()
+            state = self._engine.state(self._run)
+            if state is None or self._is_held(state) or not sys.stdin.isatty():
+                return
+            await self.catch_up()
+            self._offer(state)
+            await self._stirred.wait()
+
+    def _is_held(self, state: RunState[Any]) -> bool:
+        """Paused or stopped: nothing that is typed here would make it go on."""
+        from allstop.core.helm import Hold
+
+        return state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
+
+    def _offer(self, state: RunState[Any]) -> None:
+        """Say once per wait how the person at this terminal can continue the run."""
+        waits = self._waits(state)
+        if self._as_json or waits is None or self._offered_at == state.moves:
+            return
+        self._offered_at = state.moves
+        here = "Enter goes on, or type what to tell it; Ctrl-C leaves"
+        if waits.at_limit:
+            here = f"`{self._more(state)}` elsewhere goes on; Ctrl-C leaves"
+        elif self._kind.needs_look(state):
+            here = f"`allstop diff {self._run}` elsewhere shows it. {here}"
+        click.echo(f"{self._run}: {waits.reason}\n          {here}")
+
+    def _waits(self, state: RunState[Any]) -> Wait | None:
+        from allstop.core.moves import Wait
+        from allstop.core.run import expected_move
+
+        move = expected_move(self._kind.pilot, state, self._project.clock.now(), self._engine.helm)
+        return move if isinstance(move, Wait) else None
+
+    def _waits_for_person(self, state: RunState[Any]) -> bool:
+        waits = self._waits(state)
+        return waits is not None and waits.for_person and not waits.at_limit
+
+    def _more(self, state: RunState[Any]) -> str:
+        return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
+
+    async def heed_signals(self) -> None:
+        from allstop.cli.interrupts import heed_signals
+        from allstop.core.commands import Pause
+
+        async def pause() -> None:
+            await self._engine.command(self._run, Pause(), by="Ctrl-C")
+
+        pausing = "pausing after this turn; Ctrl-C again stops it now"
+        await heed_signals(pause, self._stop, _note, pausing=pausing)
+
+    async def _stop(self, by: str) -> None:
+        from allstop.app.stop.in_process import stop_one
+        from allstop.core.commands import Allstop
+
+        async def tell() -> None:
+            await self._engine.command(self._run, Allstop(), by=by)
+
+        await stop_one(self._shop, tell, by, _note)
+
+    async def heed_typing(self) -> None:
+        from allstop.cli.input_lines import piped_lines
+        from allstop.core.errors import AllstopError
+
+        async for line in piped_lines(sys.stdin.fileno()):
+            try:
+                await self._heed_words(line.strip())
+            except AllstopError as error:
+                _note(f"{error.message} ({error.hint})")
+
+    async def _heed_words(self, words: str) -> None:
+        from allstop.app.runs.commands import typed_reply
+        from allstop.core.commands import Resume, Say, is_allstop
+
+        ask = next(iter(self._state.asks.values()), None) if self._state else None
+        reply = typed_reply(ask, words) if ask else None
+        if is_allstop(words):
+            await self._stop("user")
+        elif reply is not None:
+            await self._engine.command(self._run, reply)
+        elif words:
+            await self._engine.command(self._run, Say(text=words))
+        elif self._state and self._waits_for_person(self._state):
+            await self._engine.command(self._run, Resume())
+
+    async def goodbye(self) -> int:
+        from allstop.core.moves import Outcome
+
+        state = self._state
+        assert state is not None, "it was opened"
+        if state.closed is None:
+            return self._left_open(state)
+        files = self._kind.changed_files(state)
+        if state.closed.outcome is not Outcome.DONE and files:
+            self._show_left(files)
+        match state.closed.outcome:
+            case Outcome.DONE:
+                return FINISHED
+            case Outcome.BRAKED | Outcome.TIMED_OUT:
+                return LIMIT
+            case Outcome.ABORTED:
+                return STOPPED
+            case _:
+                return FAILED
+
+    def _show_left(self, files: int) -> None:
+        """It can't go on, and the work is in a folder that nobody would look for."""
+        from allstop.core.text import counted
+
+        show = f"allstop diff {self._run}"
+        if not self._as_json:
+            click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
+            click.echo(f"          to take the work over: {show} | git apply")
+
+    def _left_open(self, state: RunState[Any]) -> int:
+        """Say why it goes no further, and what helps."""
+        from allstop.core.helm import Hold
+
+        name, waits, held = self._run, self._waits(state), self._is_held(state)
+        why = waits.reason if waits else "it waits"
+        code = LIMIT if waits and waits.at_limit else WAITS
+        helps = f"allstop resume {name}"
+        if self._kind.needs_look(state):
+            helps = f"allstop diff {name}, then {helps}"
+        if code == LIMIT:
+            helps = f"{self._more(state)}, then {helps}"
+        if self._engine.helm.hold is not Hold.NONE:
+            helps = f"allstop resume, then {helps}"
+        if not self._as_json:
+            click.echo(f"{name}: {why}. Go on: {helps}")
+        return STOPPED if held else code
+
+
+def _note(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _offered(ask: Ask) -> list[str]:
+    """Why it is asked, and what can be typed."""
+    from allstop.core.text import one_line
+
+    if not ask.questions:
+        because = [f"asked because: {one_line(ask.rule)}"] if ask.rule else []
+        return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
+    shown = []
+    for question in ask.questions:
+        shown.append(one_line(question.text, 200))
+        for number, option in enumerate(question.options, 1):
+            meaning = f": {one_line(option.text)}" if option.text else ""
+            shown.append(f"  {number} {one_line(option.label)}{meaning}")
+    several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
+    return [*shown, f"type a number or your own words{several}, then Enter   ({ask.id})"]

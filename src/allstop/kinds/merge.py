@@ -1,0 +1,11 @@
+"""A merge as a kind of run."""
+
+from __future__ import annotations
+
+from allstop.merges.pilot import MergePilot
+from allstop.views.kind import Kind
+
+
+class MergeKind(Kind):
+    pilot = MergePilot()
+    waits_as = "merge"

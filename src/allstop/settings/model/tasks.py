@@ -1,0 +1,225 @@
+"""Settings of tasks: [project] [loop] [verification] [workspace] [merge] [review] [sprint]."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, field
+
+from allstop.core import bounds
+from allstop.core.board_specs import Mode, ReviewMode
+from allstop.core.gate import Protection
+from allstop.settings.model.bases import (
+    Branch,
+    Count,
+    Days,
+    Entry,
+    InsidePath,
+    Minutes,
+    Quantity,
+    Seconds,
+    Table,
+    Text,
+)
+
+
+class Project(Table, frozen=True, kw_only=True):
+    target: Annotated[
+        Branch | None,
+        Meta(
+            description="The branch that tasks start from and are merged into. Default: the checked-out one."
+        ),
+    ] = None
+
+
+class Loop(Table, frozen=True, kw_only=True):
+    max_parallel: Annotated[
+        int,
+        Meta(
+            ge=1, le=bounds.SLOTS, description="Maximum number of agents working at the same time."
+        ),
+    ] = 2
+    mode: Annotated[
+        Mode, Meta(description="autopilot: the loop picks tasks; semi: a person assigns each.")
+    ] = Mode.AUTOPILOT
+    auto_execute: Annotated[
+        bool,
+        Meta(
+            description="Start tasks without approval. false isn't implemented and has no effect."
+        ),
+    ] = True
+    idle_seconds: Annotated[
+        Seconds, Meta(description="Seconds without output after which a turn counts as stalled.")
+    ] = 600
+    compact_at_tokens: Annotated[
+        Count | None,
+        Meta(
+            description="Context size at which a conversation is compacted. Not implemented; has no effect."
+        ),
+    ] = None
+    max_iterations: Annotated[
+        Count, Meta(description="Maximum turns of one attempt at a task.")
+    ] = 50
+    timeout_minutes: Annotated[
+        Minutes,
+        Meta(description="Wall-clock minutes of one attempt at a task, including its gate."),
+    ] = 30
+    stuck_threshold: Annotated[
+        Count, Meta(description="Turns without a commit after which a warning is shown.")
+    ] = 5
+    max_consecutive_errors: Annotated[
+        Count, Meta(description="Failed tasks in a row that pause the loop.")
+    ] = 3
+    agent: Annotated[Text | None, Meta(description="The agent for tasks that name no agent.")] = (
+        None
+    )
+    fallback: Annotated[
+        Text | None, Meta(description="The agent used while the first one is rate limited.")
+    ] = None
+    order: Annotated[
+        tuple[Text, ...],
+        Meta(description="Agents in the order to try, if agent and fallback are unset."),
+    ] = ()
+
+
+class Check(Entry, frozen=True, kw_only=True):
+    shorthand: ClassVar[str | None] = "run"
+
+    run: Annotated[Text, Meta(description="The command, run by sh -c in a clean clone.")]
+    name: Annotated[Text | None, Meta(description="The name shown. Default: the command.")] = None
+    timeout: Annotated[
+        Seconds | None, Meta(description="Maximum seconds. Default: verification.default_timeout.")
+    ] = None
+    required: Annotated[bool, Meta(description="A failure fails the gate.")] = True
+    report: Annotated[
+        InsidePath | None,
+        Meta(
+            description="JUnit XML report that decides the result. Not implemented; has no effect."
+        ),
+    ] = None
+
+
+PROTECTED = (
+    "tests/**",
+    "test/**",
+    "spec/**",
+    "**/__tests__/**",
+    ".github/**",
+    ".gitlab-ci.yml",
+    ".circleci/**",
+    "allstop.toml",
+)
+
+
+class Verification(Table, frozen=True, kw_only=True):
+    commands: Annotated[
+        tuple[Check, ...],
+        Meta(description="Commands that must pass before a task is done, in order."),
+    ] = ()
+    default_timeout: Annotated[
+        Seconds, Meta(description="Maximum seconds of a command without its own timeout.")
+    ] = 300
+    required: Annotated[
+        bool, Meta(description="Refuse to run if no verification command is configured.")
+    ] = False
+    keep_going: Annotated[
+        bool, Meta(description="Run the remaining commands after a required one has failed.")
+    ] = False
+    protected: Annotated[
+        tuple[Text, ...], Meta(description="Paths that agents shouldn't change.")
+    ] = PROTECTED
+    protection: Annotated[
+        Protection,
+        Meta(
+            description="Reaction to a changed protected path; restore uses the target's version "
+            "for checks."
+        ),
+    ] = Protection.REPORT
+    mutation: Annotated[
+        bool,
+        Meta(
+            description="Break changed lines and expect a test to fail. Not implemented; has no effect."
+        ),
+    ] = False
+
+
+class Workspace(Table, frozen=True, kw_only=True):
+    copy: Annotated[
+        tuple[InsidePath, ...], Meta(description="Untracked files copied into every workspace.")
+    ] = (".env*",)
+    link: Annotated[
+        tuple[InsidePath, ...], Meta(description="Folders mounted read-only in every workspace.")
+    ] = (".venv", "node_modules")
+    setup: Annotated[
+        Text | None, Meta(description="A command run once in each workspace, in the sandbox.")
+    ] = None
+    setup_timeout: Annotated[Seconds, Meta(description="Seconds the setup command may take.")] = 600
+    keep_days: Annotated[
+        Days, Meta(description="Days to keep workspaces and refs of finished tasks.")
+    ] = 7
+
+
+class Merge(Table, frozen=True, kw_only=True):
+    enabled: Annotated[bool, Meta(description="Merge verified tasks into the target branch.")] = (
+        True
+    )
+    max_conflict_attempts: Annotated[
+        Quantity,
+        Meta(description="Attempts of an agent to resolve a conflict before a person is asked."),
+    ] = 2
+
+
+class Review(Table, frozen=True, kw_only=True):
+    mode: Annotated[
+        ReviewMode,
+        Meta(description="When a person reviews finished tasks before they are merged."),
+    ] = ReviewMode.BATCH
+    rules: Annotated[
+        Mapping[Text, ReviewMode],
+        Meta(description="Modes for tasks with a tag; the strictest one wins."),
+    ] = field(default_factory=dict)
+
+
+class TargetKind(StrEnum):
+    COUNT = "count"
+    DURATION = "duration"
+    UNTIL_TIME = "until_time"
+    NO_READY = "no_ready"
+
+
+class Target(Entry, frozen=True, kw_only=True):
+    shorthand: ClassVar[str | None] = "type"
+
+    type: Annotated[TargetKind, Meta(description="The end of a sprint.")]
+    value: Annotated[
+        int | float | str | None, Meta(description='Tasks, hours, or a time such as "07:00".')
+    ] = None
+
+
+class Filters(Table, frozen=True, kw_only=True):
+    include_operations: Annotated[
+        tuple[Text, ...], Meta(description="Take only tasks of these operations; empty means all.")
+    ] = ()
+    exclude_operations: Annotated[
+        tuple[Text, ...], Meta(description="Skip tasks of these operations.")
+    ] = ()
+    include_tags: Annotated[
+        tuple[Text, ...],
+        Meta(description="Take only tasks with one of these tags; empty means all."),
+    ] = ()
+    exclude_tags: Annotated[
+        tuple[Text, ...], Meta(description="Skip tasks with one of these tags.")
+    ] = ()
+
+
+class Sprint(Table, frozen=True, kw_only=True):
+    target: Annotated[Target, Meta(description="The end of a sprint.")] = Target(
+        type=TargetKind.NO_READY
+    )
+    filters: Annotated[Filters, Meta(description="The tasks of a sprint.")] = Filters()
+    checkpoint_before: Annotated[
+        bool, Meta(description="Save a git tag and a copy of the state before a sprint.")
+    ] = True
+    pause_on_error: Annotated[bool, Meta(description="Pause when a task fails.")] = False
+    pause_on_stuck: Annotated[bool, Meta(description="Pause when a task makes no commits.")] = False
+    batch_review: Annotated[bool, Meta(description="Review everything at the end.")] = True

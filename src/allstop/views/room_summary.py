@@ -1,0 +1,66 @@
+"""The state of a room in brief: its session, or the last one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from allstop.rooms.session import RoomState, Session, Summary, max_rounds
+from allstop.views.runs import RunView
+
+
+class SessionView(Struct, frozen=True, kw_only=True):
+    """The session that is under way in a room."""
+
+    id: str
+    mode: str
+    goal: str
+    agents: list[str]
+    speaker: str
+    round: int
+    max_rounds: int | None
+    turns: int
+    tokens: int
+    cost_usd: float
+    waits_for: str
+    respect_final: bool
+    seconds: float  # spent in turns that are over
+    began: datetime | None  # the turn under way
+
+
+class RoomSummary(Struct, frozen=True, kw_only=True):
+    """Where a room stands. The stream says it anew, as `talk`, whenever it is another."""
+
+    thread: str
+    run: RunView
+    session: SessionView | None
+    last: Summary | None  # the latest session that is over
+
+
+def room_summary(room: RoomState, run: RunView) -> RoomSummary:
+    return RoomSummary(
+        thread=room.spec.thread,
+        run=run,
+        session=_session(room.session) if room.session else None,
+        last=room.last,
+    )
+
+
+def _session(session: Session) -> SessionView:
+    return SessionView(
+        id=session.spec.id,
+        mode=session.spec.mode.value,
+        goal=session.spec.goal,
+        agents=list(session.agents),
+        speaker=session.speaker,
+        round=session.round,
+        max_rounds=max_rounds(session.spec),
+        turns=session.turns,
+        tokens=session.tokens,
+        cost_usd=session.cost_microusd / 1e6,
+        waits_for=session.waits_for,
+        respect_final=session.spec.respect_final,
+        seconds=session.ran_s,
+        began=session.began,
+    )

@@ -1,0 +1,55 @@
+// The setup of the next session in a room: mode, agents, first speaker, rounds.
+
+import { get } from '../lib/api'
+import { defaultAgents, type SessionRequest } from '../lib/room-session'
+import type { AgentFinding, AgentList, SettingList, TalkMode } from '../lib/api-types'
+
+class SessionSetup {
+  agents = $state.raw<AgentFinding[]>([])
+  isLoaded = $state(false)
+  mode = $state<TalkMode>('collaborate')
+  chosen = $state.raw<readonly string[]>([])
+  max_rounds = $state(6)
+  respect_final = $state(false)
+  #first = $state('')
+
+  /** The chosen agents, in the order of allstop.toml. */
+  participants = $derived(
+    this.agents.map(({ name }) => name).filter((name) => this.chosen.includes(name)),
+  )
+  first = $derived(
+    this.participants.includes(this.#first) ? this.#first : (this.participants[0] ?? ''),
+  )
+  unready = $derived(this.agents.filter(({ name, ready }) => !ready && this.chosen.includes(name)))
+
+  get request(): SessionRequest {
+    const { mode, participants, first, max_rounds, respect_final } = this
+    return { mode, agents: participants, first, max_rounds, respect_final }
+  }
+
+  setFirst(name: string): void {
+    this.#first = name
+  }
+
+  choose(name: string, isChosen: boolean): void {
+    this.chosen = isChosen ? [...this.chosen, name] : this.chosen.filter((each) => each !== name)
+  }
+
+  /** Fetches agents and defaults; the person's own choice is kept. */
+  async load(): Promise<void> {
+    const [{ agents }, { settings }] = await Promise.all([
+      get<AgentList>('/agents'),
+      get<SettingList>('/settings'),
+    ])
+    this.agents = agents
+    const names = agents.map(({ name }) => name)
+    if (!this.isLoaded || !this.participants.length) this.chosen = defaultAgents(names)
+    if (this.isLoaded) return
+    const value = (key: string) => settings.find((row) => row.key === key)?.value
+    this.max_rounds = Number(value('room.max_rounds') ?? 6)
+    this.respect_final = value('room.respect_final') === true
+    this.isLoaded = true
+  }
+}
+
+export const sessionSetup = new SessionSetup()
