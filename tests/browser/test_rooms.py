@@ -112,7 +112,7 @@ def test_after_a_broken_stream_every_message_is_shown_once(salon):
     salon.room.kill()
     salon.person.allstop("room", "Second.")
     reopened(salon)
-    tab.shows("Second.", within_s=30)
+    tab.shows("Second.", within_s=60)
     expect(tab.page.get_by_role("button", name="Start")).to_be_visible()
     tab.begin("Third.", "Collaborate")
 

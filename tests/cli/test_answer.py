@@ -60,7 +60,7 @@ def test_f5_a_question_is_answered_by_option_or_in_words(person, asks, given, an
     told = person.allstop("answer", "T1", given)
 
     assert "T1: has its answer" in told
-    running.communicate(timeout=30)
+    running.communicate(timeout=60)
     log = person.allstop("log", "T1")
     assert "asks: Which colour?" in log
     assert f"user: answers ask-0: {answer}" in log
@@ -73,7 +73,7 @@ def test_f5_a_wish_is_denied_with_words_for_the_agent(person, asks):
     assert "wants to know whether it may" in person.refuses("answer", "T1", "no")
     person.allstop("deny", "board/T1.1:ask-0", "-m", "Not here.")
 
-    running.communicate(timeout=30)
+    running.communicate(timeout=60)
     assert "user: denies ask-0: Not here." in person.allstop("log", "T1")
 
 
@@ -85,7 +85,7 @@ def test_k18_leave_for_a_session_is_refused_for_what_can_be_anything(person, ask
 
     assert "allowed once only: it is an interpreter" in refused
     person.allstop("allow", "T1")
-    running.communicate(timeout=30)
+    running.communicate(timeout=60)
     assert "user: allows ask-0" in person.allstop("log", "T1")
 
 
@@ -102,7 +102,7 @@ def test_f5_the_inbox_knows_it_by_a_name_that_answers_it(person, asks):
     assert (waiting.kind, waiting.run, waiting.task) == (Kind.QUESTION, "board/T1.1", "T1")
     assert waiting.options == ("Red", "Dark blue")
     person.allstop("answer", waiting.id, "1")
-    running.communicate(timeout=30)
+    running.communicate(timeout=60)
     assert "answers ask-0: Red" in person.allstop("log", "T1")
 
 
@@ -114,7 +114,7 @@ def test_f5_what_is_no_answer_is_refused(person, asks):
     assert "this is a question" in person.refuses("allow", "T1")
     assert "has no question 'other'" in person.refuses("answer", "T1:other", "x")
     person.allstop("deny", "T1")
-    running.communicate(timeout=30)
+    running.communicate(timeout=60)
 
 
 def test_f5_a_task_that_asks_says_so_wherever_it_is_looked_at_and_how_to_answer(person, asks):
@@ -130,7 +130,7 @@ def test_f5_a_task_that_asks_says_so_wherever_it_is_looked_at_and_how_to_answer(
     assert f"? T1       active: {asked}   → {do}" in status
     assert f"Next: `{do}`." in status
     assert asked in log
-    assert f"{asked}   → {do}" in running.communicate(timeout=30)[0]
+    assert f"{asked}   → {do}" in running.communicate(timeout=60)[0]
 
 
 def test_f5_a_task_that_asks_is_marked_in_the_table(person):

@@ -231,7 +231,7 @@ def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
 
     person.allstop("tell", "auto1", "Use dateutil.")
 
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     log = person.allstop("log", "auto1")
     assert log.count("coder takes a turn") == 1
     assert log.index("user: Use dateutil.") < log.index("its agent was told at once")
@@ -253,7 +253,7 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
     wait_for(lambda: person.runs() == {"auto1": "pausing"}, "the pause")
     person.allstop("tell", "auto1", "Use dateutil.")
 
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert person.runs() == {"auto1": "paused"}
 
@@ -274,7 +274,7 @@ def test_k3_ctrl_c_twice_stops_full_auto_although_another_process_has_the_store(
     other.execute("rollback")
     other.close()
 
-    said = process.communicate(timeout=20)[0]
+    said = process.communicate(timeout=60)[0]
     assert process.returncode == 130, said
     assert "ALLSTOP of everything: the store takes nothing now" in said
     assert "■ ALLSTOP since" in person.allstop("status")

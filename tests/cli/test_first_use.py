@@ -107,7 +107,7 @@ def test_k3_who_stopped_everything_is_on_record_also_where_the_file_was_seen_fir
 
     person.allstop("stop")
 
-    process.wait(20)
+    process.wait(60)
     assert person.json("status")["stopped_by"] == "allstop stop"
     assert "Next: `allstop resume`." in person.allstop("status")
 
@@ -182,7 +182,7 @@ def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
     there = person.allstop("stop")
     again = person.allstop("stop")
 
-    process.wait(20)
+    process.wait(60)
     assert "nothing was running here, and this is no git repository: `allstop -C PATH" in nowhere
     assert "put down" in there
     assert f"nothing was running in {person.repository}\n" in again

@@ -247,7 +247,7 @@ def test_a_reader_that_goes_away_gets_no_trace(person):
     complaint = process.stderr.read()
     process.stderr.close()
 
-    assert process.wait(timeout=30) == 141
+    assert process.wait(timeout=60) == 141
     assert complaint == ""
 
 

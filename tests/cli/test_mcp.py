@@ -82,7 +82,7 @@ def test_k1_a_client_can_stop_everything(person):
     listed, stopped, inspected = served(
         person, call("list_runs"), call("stop"), call("inspect_run", run="auto1")
     )
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
 
     assert '"auto1"' in listed["result"]["content"][0]["text"]
     assert not stopped["result"]["isError"]

@@ -22,7 +22,7 @@ def test_what_to_do_next_fits_to_who_drives(person):
 
     driven = person.allstop("status")
     process.kill()
-    process.wait(20)
+    process.wait(60)
     left = person.allstop("status")
 
     assert "Next: `allstop watch` shows what happens, `allstop stop` ends it." in driven
@@ -36,7 +36,7 @@ def test_b20_the_next_step_for_a_task_that_was_paused_alone_is_to_resume_it(pers
     process = person.start("run", "sleep")
     wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
     person.allstop("pause", "T1")
-    process.wait(20)
+    process.wait(60)
 
     assert person.allstop("status").endswith("Next: `allstop resume T1`.\n")
     person.allstop("resume", "T1")

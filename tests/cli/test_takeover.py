@@ -43,7 +43,7 @@ def test_b20_a_task_is_taken_over_and_given_back(working):
     assert not clone_of(person).exists()
     (tree / "go").touch()
 
-    said, _ = taking.communicate(timeout=30)
+    said, _ = taking.communicate(timeout=60)
     assert taking.returncode == 0, said
     assert f"T1 is yours: {clone_of(person)}" in said
     assert (clone_of(person) / "agent.txt").read_text() == "by the agent\n"
@@ -52,7 +52,7 @@ def test_b20_a_task_is_taken_over_and_given_back(working):
     assert "not everything" in person.refuses("give", "T1")
     in_clone(person, "add", "-A")
     in_clone(person, "-c", "user.name=P", "-c", "user.email=p@x", "commit", "-qm", "By hand")
-    assert process.wait(30) == 3, "all it could do waits for a person"
+    assert process.wait(60) == 3, "all it could do waits for a person"
     assert "`allstop run T1` does" in person.allstop("give", "T1")
     person.allstop("run", "T1")
 
@@ -73,7 +73,7 @@ def test_b20_what_is_in_the_way_is_never_overwritten(working):
     taking = person.start("take", "T1", "--at", str(other))
     wait_for(lambda: "pausing" in person.runs().values(), "the pause")
     (tree / "go").touch()
-    assert "T1 is yours" in taking.communicate(timeout=30)[0]
+    assert "T1 is yours" in taking.communicate(timeout=60)[0]
     assert (other / "agent.txt").exists()
     process.terminate()
 
@@ -97,7 +97,7 @@ def test_b20_one_task_is_paused_while_others_go_on(person):
 
     (tree / "go").touch()
 
-    assert process.wait(30) == 3
+    assert process.wait(60) == 3
     assert person.runs()["board/T1.1"] == "paused"
     assert person.tasks() == {"T1": "active", "T2": "done"}
 

@@ -163,14 +163,14 @@ async def engine_scene(disk):
     async with world.running() as engine:
         await engine.open("t", "task", task(iterations=50))
         disk.fill(journal)
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while not world.shown:
                 await anyio.sleep(0.05)
         turns_then = sum(
             "turn_done" in str(e) or "TurnDone" in str(e) for e in await world.events("t")
         )
         disk.make_room(journal)
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             outcome = await engine.rested("t")
     state = await world.state("t")
     journal.close()
@@ -192,7 +192,7 @@ async def stopped_engine_scene(disk):
         await anyio.sleep(0.2)
         disk.fill(journal)
         await write_until_full(journal)
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             await engine.allstop()
         disk.make_room(journal)
         await anyio.sleep(2.5)

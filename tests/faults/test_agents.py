@@ -134,7 +134,7 @@ def test_b9_whoever_looks_at_a_stuck_task_sees_the_warning(person):
 
     said, run = person.allstop("show", "T1"), person.json("status")["runs"][0]
     process.kill()
-    process.wait(20)
+    process.wait(60)
 
     assert "warning      ⚠ no commit for 1 iteration\n" in said
     assert (run["kind"], run["warning"]) == ("task", "no commit for 1 iteration")

@@ -143,7 +143,7 @@ def test_b14_a_stop_ends_a_running_check_too(person, mark):
     person.allstop("stop")
 
     assert alive(f"sleep {mark}") == []
-    assert process.wait(10) == 130
+    assert process.wait(60) == 130
     assert person.merged() == []
 
 

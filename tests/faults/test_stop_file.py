@@ -44,7 +44,7 @@ async def test_k3_a_file_that_another_process_creates_stops_everything(journal):
             await engine.open(run, "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not any(isinstance(e, Halted) for e in await world.events(HELM)):
                 await anyio.sleep(0.01)
         for run in "abc":
@@ -61,15 +61,15 @@ async def test_k3_the_stop_survives_a_restart_even_when_the_file_is_gone(journal
         await engine.open("t", "task", task())
         await anyio.sleep(0.1)
         touch(journal.folder)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await engine.rested("t") == Waiting("allstop")
     journal.stop_file.remove()
     async with world.running() as engine:
         await engine.take("t")
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await engine.rested("t") == Waiting("allstop")
         await engine.command(HELM, Resume())
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while await world.outcome("t") != [Outcome.DONE]:
                 await anyio.sleep(0.01)
 
@@ -91,7 +91,7 @@ async def test_k3_a_file_that_was_there_before_the_start_stops_too(journal):
     world.agent("cli", DONE)
     async with world.running() as engine:
         await engine.open("t", "task", task())
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await engine.rested("t") == Waiting("allstop")
 
     assert (await helm_of(journal)).hold is Hold.STOPPED
@@ -172,7 +172,7 @@ def locked(journal):
 
 
 async def until(condition):
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while not condition():
             await anyio.sleep(0.01)
 
@@ -197,7 +197,7 @@ async def test_k3_agents_are_struck_as_soon_as_the_file_is_there(journal, locked
             await until(lambda: struck)
             await until(lambda: not drive.at_work)
             before = await helm_of(journal)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await engine.rested("t") == Waiting("allstop")
 
     assert struck[0] == ("", True)
@@ -216,7 +216,7 @@ async def test_k3_what_agents_were_struck_for_is_recorded_though_the_file_is_gon
             (journal.folder / "STOP").write_text("the cat\n")
             await until(lambda: not drive.at_work)
             (journal.folder / "STOP").unlink()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await engine.rested("t") == Waiting("allstop")
         (ended,) = [e for e in await world.events("t") if isinstance(e, MoveEnded)]
     stops = [r.event for r in await journal.read(HELM) if isinstance(r.event, Commanded)]

@@ -60,7 +60,7 @@ class Stage:
         async with anyio.create_task_group() as group:
             group.start_soon(self.live_runs.follow)
             group.start_soon(self.hub.beat)
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 await work()
             group.cancel_scope.cancel()
 

@@ -59,7 +59,7 @@ def test_r19_words_of_a_room_that_a_terminal_drives_are_heard_as_well(room):
         stream.next()
         terminal = room.person.start("room", "Breakfast")
         heard = stream.until(lambda event: event.kind == "talk" and event.data["last"])
-        assert terminal.wait(20) == 0
+        assert terminal.wait(60) == 0
 
     calls = [e.data for e in heard if e.kind == "room" and e.data["type"] == "agent_call"]
     live = [e.data for e in heard if e.kind == "live"]

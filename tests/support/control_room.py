@@ -109,11 +109,11 @@ class ControlRoom:
     def close(self):
         """As Ctrl-C does; its exit code."""
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def kill(self):
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 class Event(msgspec.Struct):

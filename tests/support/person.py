@@ -110,7 +110,7 @@ class Person:
             while waiting and waiting[0][0].encode() in shown:
                 os.write(ours, waiting.pop(0)[1].encode())
         os.close(ours)
-        return shown.decode(errors="replace"), process.wait(20)
+        return shown.decode(errors="replace"), process.wait(60)
 
     def git(self, *arguments):
         return subprocess.run(

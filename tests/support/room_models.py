@@ -126,7 +126,7 @@ class RoomThread:
         await self.place.begin(session_spec(self.project, Wish(goal, mode, **wish)))
 
     async def rest(self):
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await self.place.engine.rested(self.place.run)
 
     async def hold(self, goal, mode=COLLABORATE, **wish):
@@ -325,7 +325,7 @@ class Program:
         if type_ is not None:
             self.type(type_)
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(60)
         self._join()
         assert self.process.returncode == code, (
             f"exit code {self.process.returncode}\n{self.out}\n{self.err}"

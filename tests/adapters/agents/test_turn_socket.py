@@ -148,7 +148,7 @@ async def test_b7_requests_are_answered_after_the_end_of_input(sockets):
     watch = Deliberate()
     lines = "\n".join([call("progress", percent=1, text="x"), call("ask", 2, question="Which?")])
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with opened(sockets, TurnTools(watch)) as access:
             done = await anyio.run_process([access.program(BARE), "mcp"], input=lines.encode())
 
@@ -370,7 +370,7 @@ async def test_b7_the_question_of_a_disconnected_client_is_withdrawn(sockets):
     """B7, F5: the ask ends when its client disconnects."""
     watch = Slow()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with opened(sockets, TurnTools(watch)) as access:
             async with connected(access, call("ask", question="Which?")):
                 await watch.asked.wait()

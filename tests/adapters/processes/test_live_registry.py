@@ -56,7 +56,7 @@ async def test_a_recorded_tree_is_put_down(folder, stranger):
     path = written(folder, record_of(stranger.pid))
 
     assert kill_recorded(folder) == (Killed(label="run", pid=stranger.pid),)
-    assert stranger.wait(5) == -9
+    assert stranger.wait(60) == -9
     assert not path.exists()
 
 
@@ -161,4 +161,4 @@ async def test_a_box_without_its_driver_is_found_and_ended(folder):
         await until(lambda: (orphan.pid, "\0".join((*words, "")).encode()) in alive(words[-1]))
         kill_recorded(folder)
 
-        assert orphan.wait(5) == -9
+        assert orphan.wait(60) == -9

@@ -115,7 +115,7 @@ async def test_sending_to_a_program_that_does_not_read_can_be_cancelled(any_laun
 async def test_sending_to_a_program_that_has_ended_is_no_error(any_launcher, box_folders):
     async with any_launcher.launch(box_folders.launch("true")) as child:
         await child.wait()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await child.send(b"x" * MEGABYTE)
             await child.close_input()
             await child.send(b"x")
@@ -123,13 +123,13 @@ async def test_sending_to_a_program_that_has_ended_is_no_error(any_launcher, box
 
 async def test_a_program_that_ends_while_it_is_sent_to_ends_the_sending(launcher, box_folders):
     async with launcher.launch(box_folders.launch("head", "-c", "1")) as child:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await child.send(b"x" * MEGABYTE)
 
 
 async def test_closing_the_input_ends_a_sending_that_hangs(launcher, box_folders):
     async with launcher.launch(box_folders.launch("sleep", "1000")) as child:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as group:
                 group.start_soon(child.send, b"x" * MEGABYTE)
                 await anyio.sleep(0.05)
@@ -141,7 +141,7 @@ async def test_output_ends_with_the_program_although_a_child_holds_the_pipe(
 ):
     script = "sleep 1000 & (while :; do echo noise; done) & echo done"
     async with any_launcher.launch(box_folders.launch("sh", "-c", script)) as child:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             out, _, code = await output_of(child)
 
     assert b"done\n" in out

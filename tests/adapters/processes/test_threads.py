@@ -50,7 +50,7 @@ def test_q15_a_box_ends_with_the_thread_that_started_it_not_with_the_process(sta
     goes.set()
     thread.join()
 
-    assert child.process.wait(30) == -signal.SIGKILL
+    assert child.process.wait(60) == -signal.SIGKILL
     child.abandon()
 
 

@@ -68,7 +68,7 @@ async def test_a_program_that_waits_to_be_thawed_can_be_put_down(launcher, box_f
             await run(launcher, box_folders.launch("touch", "started"))
 
         group.start_soon(start)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not recorded_trees(live_dir):
                 await anyio.sleep(0.01)
         killed = kill_recorded(live_dir)
@@ -86,7 +86,7 @@ async def test_it_can_be_frozen_and_thawed(launcher, box_folders, token):
         await anyio.sleep(0.05)
         after = beats(box_folders)
         await launcher.thaw("run")
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while beats(box_folders) == before:
                 await anyio.sleep(0.01)
 

@@ -105,7 +105,7 @@ class Bench:
         hand_over(self.work, this_host())
 
     async def until_beating(self):
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not (self.beat.exists() and self.beat.stat().st_size):
                 await anyio.sleep(0.01)
 

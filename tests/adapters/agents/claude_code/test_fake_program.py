@@ -135,7 +135,7 @@ async def test_k10_a_withdrawn_ask_is_dropped(bench):
     agent = bench.agent_at(bench.stand_in(script))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent, watch)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not watch.was_let_go:
                 await anyio.sleep(0.01)
         await anyio.sleep(0.3)
@@ -164,7 +164,7 @@ async def test_k10_one_that_does_not_heed_an_interrupt_is_ended(bench, script, t
     agent = bench.agent_at(bench.stand_in(f'echo \'{{"type":"system"}}\'; touch begun; {script}'))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not (bench.work / "begun").exists():
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()
@@ -178,7 +178,7 @@ async def test_k10_a_stopped_turn_is_interrupted_before_it_is_ended(bench):
     agent = bench.agent_at(bench.stand_in(script))
     async with anyio.create_task_group() as group:
         group.start_soon(bench.turn, agent)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not (bench.work / "heard").exists():
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()

@@ -20,7 +20,7 @@ async def spoken_to(bench, agent, *words, **fields):
 
     async with anyio.create_task_group() as group:
         group.start_soon(take)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await watch.live_seen.wait()
         watch.say(*words)
     return watch, results[0]

@@ -37,7 +37,7 @@ async def test_k12_lines_that_are_no_messages_are_survived(peer, place):
 
 async def test_k12_a_line_without_an_end_ends_the_turn(peer, place):
     """K12: neither a hang nor 64 MB more."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         result = await peer("endless").take_turn(turn(place), RecordingWatch())
 
     assert result.kind is FailureKind.CRASHED
@@ -71,7 +71,7 @@ async def test_f1_a_withdrawn_request_is_not_asked_any_more(peer, place):
             await anyio.sleep_forever()
 
     watch = Undecided()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         result = await peer("taken_back").take_turn(turn(place), watch)
 
     assert len(watch.asks) == 1
