@@ -49,7 +49,7 @@ def fairy_tale(it):
 
 
 def assert_fairy_tale(record):
-    assert record.spoken == ["claude", "gpt", "claude", "gpt"]
+    assert record.speakers == ["claude", "gpt", "claude", "gpt"]
     assert record.messages == [
         FIRST,
         f"[edited] {FIRST}",
@@ -87,7 +87,7 @@ async def test_m1_1_b_bounded_rounds(room):
     async with room(taking_turns) as sits:
         record = await sits.hold("Do it in many steps.", max_rounds=2)
 
-    assert record.spoken == ["gpt", "claude"]
+    assert record.speakers == ["gpt", "claude"]
     assert record.ending == "cap_reached"
     assert record.told("ended") == ["Collaboration ended: cap reached (2 of 2 rounds)."]
 
@@ -120,7 +120,7 @@ async def test_m1_1_c_mixed_envelope_behavior(room, first):
         asked = len(sits.server.requests)
 
     assert record.messages == ["first", "second"]
-    assert record.spoken[0] == first
+    assert record.speakers[0] == first
     assert record.ending == "final"
     assert asked == 2
 
@@ -142,7 +142,7 @@ async def test_m1_1_d_malformed_json_handling(room, text, first):
         record = await sits.hold("Talk.", first=first)
 
     assert record.messages == [text]
-    assert record.spoken == [first]
+    assert record.speakers == [first]
     (warning,) = record.told("warning")
     assert warning.startswith(f"{first} didn't answer in the expected format")
     assert record.ending == "malformed"
@@ -192,7 +192,7 @@ async def test_m1_1_prompt_1_alternation_and_final_within_6_rounds(room):
     async with room(hiking) as sits:
         record = await sits.hold(HIKING)
 
-    assert record.spoken == ["gpt", "claude", "gpt", "claude", "gpt"]
+    assert record.speakers == ["gpt", "claude", "gpt", "claude", "gpt"]
     assert record.messages[-1] == "Step 5"
     assert record.ending == "final"
     assert {event.max_rounds for event in record.responses} == {6}
@@ -230,7 +230,7 @@ async def test_m1_1_prompt_3_final_in_the_first_reply(room, first):
     async with room(answer) as sits:
         record = await sits.hold(SUMMARIZE, first=first)
 
-    assert record.spoken == [first]
+    assert record.speakers == [first]
     assert record.ending == "final"
 
 
@@ -272,7 +272,7 @@ async def test_m1_1_prompt_4_two_requests_back_to_back(person):
     assert first.messages == [f"A zebra, round {number}" for number in range(1, 7)]
     assert second.messages == [f"A lion, round {number}" for number in range(1, 7)]
     assert (first.ending, second.ending) == ("cap_reached", "cap_reached")
-    assert (first.spoken[0], second.spoken[0]) == ("gpt", "claude")
+    assert (first.speakers[0], second.speakers[0]) == ("gpt", "claude")
     assert first.last.session != second.last.session
     for record, thread in ((first, "one"), (second, "two")):
         assert {event.thread for event in record.events} == {thread}

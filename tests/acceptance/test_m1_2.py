@@ -44,7 +44,7 @@ async def test_m1_2_a_autopilot_runs_past_former_bounds(room):
 
     assert running.room.session is not None
     assert running.messages[:14] == [f"Improvement {number}" for number in range(1, 15)]
-    assert running.spoken[:14] == ["gpt", "claude"] * 7
+    assert running.speakers[:14] == ["gpt", "claude"] * 7
     assert [event.round for event in running.responses[:14]] == list(range(1, 15))
     assert {event.max_rounds for event in running.events} == {None}
 
@@ -78,7 +78,7 @@ async def test_m1_2_b_handoff_and_alternation(room, silent):
         await threads.stop(sits.project, "default")
         await sits.rest()
 
-    assert record.spoken[:6] == ["gpt", "claude"] * 3
+    assert record.speakers[:6] == ["gpt", "claude"] * 3
     tasks = [block for block in last.blocks if block.startswith("router → ")]
     assert set(tasks) == {f"router → {silent}: You."}
 
@@ -180,7 +180,7 @@ async def test_m1_2_e_final_ignored_by_default(room):
         after = await sits.record()
 
     assert record.room.session is not None
-    assert record.spoken[:4] == ["gpt", "claude"] * 2
+    assert record.speakers[:4] == ["gpt", "claude"] * 2
     assert set(record.told("suggestion")) == {
         "Agent suggests finish — press ALLSTOP to end or let them continue."
     }
@@ -195,7 +195,7 @@ async def test_m1_2_e_respect_final_ends_it(room):
     ) as sits:
         record = await sits.hold("Talk.", AUTOPILOT)
 
-    assert record.spoken == ["gpt"]
+    assert record.speakers == ["gpt"]
     assert record.ending == "final"
     assert record.told("suggestion") == []
 

@@ -289,7 +289,7 @@ async def test_single_asks_whoever_is_named_and_follows_one_handoff(person):
         await sits.rest()
         record = await sits.record()
 
-    assert record.spoken == ["claude", "gpt"]
+    assert record.speakers == ["claude", "gpt"]
     assert record.last.mode is SINGLE
     assert {event.max_rounds for event in record.responses} == {2}
 
@@ -313,7 +313,7 @@ async def test_r6_what_is_typed_is_seen_at_the_next_turn(person):
         record = await sits.record()
 
     assert record.messages[-1] == "heard: @claude make it rhyme"
-    assert record.spoken[-1] == "claude"
+    assert record.speakers[-1] == "claude"
     (said,) = [event for event in record.events[1:] if event.sender == "you"]
     assert (said.target, said.session_id) == ("claude", record.last.session)
 
@@ -511,7 +511,7 @@ async def test_agents_of_any_kind_sit_in_one_room(person):
     async with with_models(person, answer, more) as sits:
         record = await sits.hold("Talk.", agents=("gpt", "mine", "old"))
 
-    assert record.spoken == ["gpt", "mine", "old", "gpt"]
+    assert record.speakers == ["gpt", "mine", "old", "gpt"]
     assert record.messages[-1] == (
         "all of it: gpt: I begin | router → mine: You. | mine: the program saw it"
         " | router → old: Add. | old: the script adds | router → gpt: Finish."
@@ -530,7 +530,7 @@ async def test_three_agents_alternate_in_the_order_of_their_seats(person):
     async with at(person) as sits:
         record = await sits.hold("Talk.", AUTOPILOT, agents=("gpt", "claude", "third"))
 
-    assert record.spoken == ["gpt", "claude", "third", "gpt", "claude", "third", "claude"]
+    assert record.speakers == ["gpt", "claude", "third", "gpt", "claude", "third", "claude"]
 
 
 # --- trouble ---
@@ -641,7 +641,7 @@ async def test_r17_a_rate_limit_of_the_provider_is_told_and_another_may_be_calle
     assert re.match(rf"{first}: rate limited: .*; next attempt at \d\d:\d\d:\d\d UTC$", warning)
     assert waiting.room.session.wait_until is not None
     assert record.messages == ["I go on"]
-    assert record.spoken == [other]
+    assert record.speakers == [other]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def detail(scene, run):
 
 
 def asks(scene, run):
-    return detail(scene, run)["auto"]["asks"]
+    return detail(scene, run)["detail"]["asks"]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def parser(scene):
 def circles(scene):
     """A thread that was paused because it makes no progress."""
     run = thread(scene, "Go in circles")
-    wait_for(lambda: detail(scene, run)["auto"]["paused"], "a soft stop", 30)
+    wait_for(lambda: detail(scene, run)["detail"]["paused"], "a soft stop", 30)
     return run
 
 
@@ -232,7 +232,7 @@ def test_f10_the_diff_of_its_work_is_shown(visit, parser):
 def test_f3_after_a_safety_pause_a_person_checks_and_switches_it_on(scene, visit):
     """F3, F10: the page shows the reason and the changes; the switch confirms the check."""
     run = thread(scene, "Write some notes")
-    wait_for(lambda: detail(scene, run)["auto"]["paused"], "a pause", 30)
+    wait_for(lambda: detail(scene, run)["detail"]["paused"], "a pause", 30)
     page = visit().page(f"auto/{run}")
     latest = page.get_by_role("region", name="Latest decision")
     expect(latest).to_contain_text("unsafe: the work changes AGENTS.md, which steers agents")

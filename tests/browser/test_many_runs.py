@@ -29,7 +29,7 @@ def scene(tmp_path_factory):
     scene.person.allstop("trust", "--yes")
     scene.open()
     run = scene.post("/runs", {"kind": "auto", "goal": "A long-lived goal", "agent": "demo"})["run"]
-    wait_for(lambda: scene.ask(f"/runs/{run}")["auto"]["asks"], "its question", 60)
+    wait_for(lambda: scene.ask(f"/runs/{run}")["detail"]["asks"], "its question", 60)
     for number in range(LATER):
         order = {"kind": "room", "goal": f"Talk {number}", "thread": f"t{number}"}
         scene.post("/runs", {**order, "mode": "single", "agents": ["demo"]})

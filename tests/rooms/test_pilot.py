@@ -72,7 +72,7 @@ def test_collaborate_follows_the_handoff_and_ends_without_one():
     table.turn(to="gpt")
     table.turn()
 
-    assert table.spoken == ["gpt", "claude", "gpt"]
+    assert table.speakers == ["gpt", "claude", "gpt"]
     assert table.ending is Ending.NO_HANDOFF
 
 
@@ -90,7 +90,7 @@ def test_collaborate_ends_at_max_rounds(rounds, spoke):
     while table.session is not None:
         table.turn(to="claude" if table.session.speaker == "gpt" else "gpt")
 
-    assert len(table.spoken) == spoke
+    assert len(table.speakers) == spoke
     assert table.ending is Ending.CAP_REACHED
 
 
@@ -135,7 +135,7 @@ def test_autopilot_alternates_round_robin_in_seat_order():
     table.turn(to="a")
     table.turn()
 
-    assert table.spoken == ["a", "b", "c", "a", "b", "a"]
+    assert table.speakers == ["a", "b", "c", "a", "b", "a"]
 
 
 def test_single_shows_the_answer_and_follows_one_handoff():
@@ -145,7 +145,7 @@ def test_single_shows_the_answer_and_follows_one_handoff():
     handed.turn(to="gpt")
 
     assert alone.ending is Ending.NO_HANDOFF
-    assert handed.spoken == ["gpt", "claude"]
+    assert handed.speakers == ["gpt", "claude"]
     assert handed.ending is Ending.CAP_REACHED
 
 
@@ -374,7 +374,7 @@ def test_r12_hard_guards(mode, guards, usage, takes_s, turns, words):
         to = "claude" if table.session.speaker == "gpt" else "gpt"
         table.turn(to=to, usage=usage, takes_s=takes_s)
 
-    assert len(table.spoken) == turns
+    assert len(table.speakers) == turns
     assert table.ending is Ending.EMERGENCY_CAP
     assert table.told("ended") == [f"Collaboration stopped: emergency cap ({words})."]
 
@@ -433,7 +433,7 @@ def test_r12_guards_hold_whatever_is_reported(usages):
         before = tokens
 
     assert table.ending is Ending.EMERGENCY_CAP
-    assert len(table.spoken) <= 40
+    assert len(table.speakers) <= 40
 
 
 def test_r13_final_is_a_suggestion_in_autopilot():
@@ -607,7 +607,7 @@ def test_talk_that_goes_in_circles_is_noted_once():
 def test_talk_that_goes_in_circles_waits_for_a_person_where_that_is_set(command):
     table = RoomSteps(AUTOPILOT, pause_in_circles=True)
     for _ in range(3):
-        table.turn(message="Let us do it.", to="claude" if len(table.spoken) % 2 == 0 else "gpt")
+        table.turn(message="Let us do it.", to="claude" if len(table.speakers) % 2 == 0 else "gpt")
 
     move = table.move()
     assert isinstance(move, Wait)

@@ -33,7 +33,7 @@ def room(tmp_path_factory):
     person.allstop("trust", "--yes")
     room = ControlRoom(person)
     assert room.post("/runs", GOAL).status == 200
-    wait_for(lambda: room.read("/runs/auto1")["auto"]["asks"], "it asks", 30)
+    wait_for(lambda: room.read("/runs/auto1")["detail"]["asks"], "it asks", 30)
     room.asked = room.read("/runs/auto1")["auto"]
     room.do("auto1", "allow", ask=room.asked["asks"][0]["ask"]["id"])
     settled(room, "auto1", "done")
@@ -62,7 +62,7 @@ def test_u2_every_moment_is_what_the_record_said_then(room):
     moments = [at(room, seq) for seq in range(1, last + 1)]
 
     statuses = [moment["run"]["status"] for moment in moments]
-    asking = [moment["seq"] for moment in moments if moment["auto"]["asks"]]
+    asking = [moment["seq"] for moment in moments if moment["detail"]["asks"]]
     events = room.read("/runs/auto1/events")["events"]
     asked = [event["seq"] for event in events if event["type"] == "asked"]
     turns = [moment["run"]["tally"].get("turns", 0) for moment in moments]

@@ -154,7 +154,7 @@ class RoomThread:
 
     async def until_turns(self, count):
         async def enough():
-            return len((await self.record()).commands) >= count
+            return len((await self.record()).speakers) >= count
 
         await until(enough, f"{count} turns")
 
@@ -178,7 +178,7 @@ class Record:
         return self.of(EventType.AGENT_RESPONSE)
 
     @property
-    def commands(self):
+    def speakers(self):
         return [event.sender for event in self.responses]
 
     @property

@@ -147,9 +147,9 @@ class Tab:
         earlier = self.page.get_by_role("button", name="Show earlier messages")
         while earlier.count():
             earlier.click()
-        return self.commands()
+        return self.speakers()
 
-    def commands(self):
+    def speakers(self):
         """Who said what, agents only."""
         found = []
         for message in self.messages.all():

@@ -44,7 +44,7 @@ class RoomSteps:
         self.now = NOON
         self.events = []
         self.notices = []
-        self.commands = []
+        self.speakers = []
         self.prompts = []
         self.helm = Helm()
         opened = Opened(at=NOON, kind="room", spec={"thread": "default"})
@@ -93,7 +93,7 @@ class RoomSteps:
         text = text if text is not None else envelope(**more)
         usage = usage if usage is not None else Usage(input=100, output=20)
         self.end(TurnDone(text=text, usage=usage), takes_s, held_s)
-        self.commands.append(move.agent)
+        self.speakers.append(move.agent)
         return move.agent
 
     def fail(self, kind, **more):
