@@ -80,7 +80,7 @@ def test_m1_1_c_mixed_envelope_behavior_in_the_page(salon):
     tab.begin("Talk.", "Collaborate")
 
     assert tab.ends() == [("gpt", "first"), ("claude", "second")]
-    tab.shows("for claude: Go on.")
+    tab.shows("to claude: Go on.")
     tab.shows("Collaboration ended: final (claude says it is done).")
 
 

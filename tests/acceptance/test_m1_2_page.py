@@ -119,7 +119,7 @@ def test_m1_2_d_allstop_button_by_its_key(salon):
     """R19: the same with a shortcut, while somebody types."""
 
     def press(tab):
-        tab.page.get_by_label("Message").fill("I was about to say")
+        tab.page.get_by_label("Message", exact=True).fill("I was about to say")
         tab.page.keyboard.press("Control+.")
 
     assert stopped_while_it_speaks(salon, press) == STOPPED_EVENTS

@@ -96,7 +96,7 @@ async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_go
     """B17: whoever opens a workspace waits until it has been removed."""
     async with supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
-        trees = here._shop.trees
+        trees = here.runtime.trees
         async with trees.lock(task):
             await do(here, task, actions.Retry(), "web")
 

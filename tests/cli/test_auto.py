@@ -150,7 +150,7 @@ def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [("", "nothing of [auto]"), ("revieww = 1\n", "auto.revieww"), ("a =\n", ":1: ")],
+    [("", "expected [auto]"), ("revieww = 1\n", "auto.revieww"), ("a =\n", ":1: ")],
 )
 def test_f7_a_policy_that_says_nothing_is_refused_too(coder, tmp_path, said, words):
     """F7: nobody takes what was not understood for what changes nothing."""

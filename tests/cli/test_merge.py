@@ -315,7 +315,7 @@ def test_k19_work_whose_target_has_moved_is_checked_once_and_not_again_when_it_i
 
     assert person.merged() == ["T1", "T2"]
     log = person.allstop("log", "T2")
-    assert "→ moved: main is at " in log
+    assert "→ moved: main has moved to " in log
     assert log.count("✓ ls passed") == 1
 
 

@@ -109,6 +109,7 @@ def test_json_status_has_stable_keys(person):
         "outcome",
         "parent",
         "reason",
+        "resume",
         "status",
         "tally",
         "title",

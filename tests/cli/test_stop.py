@@ -229,6 +229,7 @@ def test_k3_ctrl_c_twice_ends_agents_at_once_although_another_process_has_the_st
 def test_q15_a_killed_program_takes_its_agents_with_it_and_is_resumed(person, slow, mark):
     """Q15, P7: kill -9 leaves no process; the next one goes on in the kept workspace."""
     slow.kill()
+    slow.wait(60)
 
     wait_for(lambda: alive(f"sleep {mark}") == [], "the agents' end", within_s=60)
     assert person.runs() == {"board/T1.1": "interrupted"}

@@ -49,7 +49,7 @@ def test_b20_a_task_is_taken_over_and_given_back(working):
     assert (clone_of(person) / "agent.txt").read_text() == "by the agent\n"
     assert person.runs()["board/T1.1"] == "paused"
     (clone_of(person) / "by-hand.txt").write_text("by hand\n")
-    assert "not everything" in person.refuses("give", "T1")
+    assert "uncommitted changes" in person.refuses("give", "T1")
     in_clone(person, "add", "-A")
     in_clone(person, "-c", "user.name=P", "-c", "user.email=p@x", "commit", "-qm", "By hand")
     assert process.wait(60) == 3, "all it could do waits for a person"

@@ -34,7 +34,7 @@ def room(tmp_path_factory):
     room = ControlRoom(person)
     assert room.post("/runs", GOAL).status == 200
     wait_for(lambda: room.read("/runs/auto1")["detail"]["asks"], "it asks", 30)
-    room.asked = room.read("/runs/auto1")["auto"]
+    room.asked = room.read("/runs/auto1")["detail"]
     room.do("auto1", "allow", ask=room.asked["asks"][0]["ask"]["id"])
     settled(room, "auto1", "done")
     yield room

@@ -23,7 +23,7 @@ def for_each(names, cases, *, ids=None):
 
         @functools.wraps(test)
         def run_all(**fixtures):
-            given = list(cases() if callable(cases) else cases)
+            given = list(cases() if inspect.isfunction(cases) else cases)
             assert given, "there are no cases"
             failures = []
             for label, case in zip(_labels(ids, given), given, strict=True):
