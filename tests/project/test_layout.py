@@ -14,16 +14,16 @@ MOST_GERUNDS = 0.04
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
 
-ROLES = {"__main__", "agent", "commands", "driver", "error_kinds", "items", "launch", "messages"} | {
+ROLES = {"__main__", "agent", "commands", "driver", "error_kinds", "items", "kind", "launch", "messages"} | {
     "pilot", "prompts", "screen", "state", "threads", "tools", "turn", "turn_fold",
 }  # fmt: skip
 """Stems that name a role which several packages have."""
 
 LAYERED = {
-    "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "chat_completions",
+    "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "board", "chat_completions",
     "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "guidance", "hooks", "inbox", "init",
-    "live_text", "mcp", "notify", "openai_responses", "programs", "remedies",
-    "review_comments", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
+    "live_text", "log", "mcp", "notify", "openai_responses", "programs", "remedies",
+    "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
 }  # fmt: skip
 """Stems that name one thing at several layers: its rules, its wiring, its command."""
 

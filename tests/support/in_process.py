@@ -1,5 +1,6 @@
 """Runs a command of the program in this process, which saves starting Python for it."""
 
+import asyncio  # noqa: TID251 - only to see whether a loop runs
 import gc
 import os
 import resource
@@ -31,6 +32,13 @@ def can_run_here(arguments, stdin):
 
 
 def _in_event_loop():
+    """Also where playwright has left its own loop running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        return True
     try:
         anyio.get_current_task()
     except RuntimeError:

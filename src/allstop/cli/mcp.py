@@ -33,7 +33,7 @@ async def _serve(project: Project) -> None:
     import msgspec
 
     from allstop.app.mcp.mcp_server import answer
-    from allstop.cli.input_lines import piped_lines
+    from allstop.cli.stdin_lines import piped_lines
 
     async for line in piped_lines(sys.stdin.fileno()):
         if not line.strip():

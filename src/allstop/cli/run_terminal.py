@@ -193,7 +193,7 @@ class RunTerminal:
         await stop_one(self._shop, tell, by, _note)
 
     async def heed_typing(self) -> None:
-        from allstop.cli.input_lines import piped_lines
+        from allstop.cli.stdin_lines import piped_lines
         from allstop.core.errors import AllstopError
 
         async for line in piped_lines(sys.stdin.fileno()):

@@ -72,7 +72,7 @@ async def test_p11_this_machine_is_not_told_unless_a_person_allows_it(listener, 
     why = await deliver(Webhook(listener.url(host=host)), ALERT)
 
     assert why.startswith("nothing is sent to ")
-    assert why.endswith("`private = true` in [notify] allows that")
+    assert why.endswith("`private = true` in [notify] allows it")
     assert listener.got == []
 
 

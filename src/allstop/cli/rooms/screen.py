@@ -11,7 +11,7 @@ from typing import Protocol
 import click
 import msgspec
 
-from allstop.cli.input_lines import piped_lines
+from allstop.cli.stdin_lines import piped_lines
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.core.text import plain
 from allstop.ports import Live
