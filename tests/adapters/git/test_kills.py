@@ -85,7 +85,7 @@ async def test_q16_killed_at_every_git_command_of_a_merge(ready, tmp_path, how, 
 
 async def test_q5_a_merge_asks_git_as_little_as_it_can(ready, tmp_path):
     """One that answers, one that writes refs; version; merge-base, merge-tree, commit-tree; folder,
-    status, merge; and once who commits, where git has no settings for it.
+    status, merge; and one more that is not accounted for yet.
     """
     _, asked = land(ready, tmp_path, 0, "")
 
