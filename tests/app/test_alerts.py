@@ -6,11 +6,12 @@ import pytest
 
 from allstop.app import actions
 from allstop.app.actions import ALL, do
-from allstop.app.board import commands
+from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.notify.channels import channels
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
 from allstop.app.supervisor import supervisor
+from allstop.core import commands
 from allstop.core.events import Opened
 from allstop.core.ids import BOARD, RunId
 from allstop.core.room_specs import TalkMode
@@ -96,7 +97,7 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
 
 
 async def _is_done(here, task):
-    return (await commands.find(here.project, task)).status is Status.DONE
+    return (await boards.find(here.project, task)).status is Status.DONE
 
 
 async def test_p11_a_failure_is_told(project, listener):
@@ -138,7 +139,7 @@ async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(project
     async with supervisor(project(worker=["{ sleep = 60 }"]), RUN_KINDS) as here:
         await add(here, "Sleep", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
-        await do(here, ALL, actions.Stop(), "web")
+        await do(here, ALL, commands.Allstop(), "web")
 
     [(level, title, text)] = await told(listener, 1)
     assert (level, title) == ("stopped", "project: Allstop")

@@ -8,10 +8,12 @@ import pytest
 from allstop.adapters.clock import SystemClock
 from allstop.app import actions
 from allstop.app.actions import do
-from allstop.app.board import cleanup, commands
+from allstop.app.board import cleanup
+from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.start_requests import StartBoard
 from allstop.app.supervisor import supervisor
+from allstop.core import commands
 from allstop.core.ids import BOARD
 from allstop.core.tasks import Status
 from support.room_models import until, writes
@@ -36,7 +38,7 @@ async def ends_as(here, status, **more):
     await here.open(StartBoard())
 
     async def holds():
-        return (await commands.find(here.project, task)).status is status
+        return (await boards.find(here.project, task)).status is status
 
     await until(holds, f"{task} to be {status}")
     return task
@@ -81,7 +83,7 @@ async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
     async with supervisor(project, RUN_KINDS) as here:
         waiting = await ends_as(here, Status.BLOCKED, agent="stuck")
         given_up = await ends_as(here, Status.BLOCKED, agent="stuck")
-        await do(here, given_up, actions.RemoveTask(), "web")
+        await do(here, given_up, commands.RemoveTask(task=given_up), "web")
         changed = await ends_as(here, Status.DONE, agent="worker")
         (project.folder / "workspaces" / changed / "tree" / "a.txt").write_text("mine\n")
         project.clock = Later(days=800)
@@ -98,17 +100,17 @@ async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_go
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
         trees = here.runtime.trees
         async with trees.lock(task):
-            await do(here, task, actions.Retry(), "web")
+            await do(here, task, commands.Retry(task=task), "web")
 
             async def begun():
-                return (await commands.find(project, task)).status is Status.ACTIVE
+                return (await boards.find(project, task)).status is Status.ACTIVE
 
             await until(begun, "the second attempt")
             await anyio.sleep(0.5)
             assert await begun()
 
         async def ended():
-            return (await commands.find(project, task)).status is Status.BLOCKED
+            return (await boards.find(project, task)).status is Status.BLOCKED
 
         await until(ended, "it to go on")
 

@@ -227,9 +227,9 @@ def test_every_other_command_is_refused_over_http(here, name):
 def test_no_command_of_the_api_is_left_out():
     from typing import get_args
 
-    from allstop.app.actions import Action
+    from allstop.app.actions import Body
 
-    tags = {each.__struct_config__.tag for each in get_args(Action)}
+    tags = {each.__struct_config__.tag for each in get_args(Body)}
     of_the_board = {"add_task", "order", "mode"}
     assert tags - of_the_board == set(BODIES) | set(REFUSED)
 

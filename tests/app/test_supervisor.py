@@ -7,7 +7,7 @@ import pytest
 
 from allstop.app import actions
 from allstop.app.actions import ALL, do
-from allstop.app.board import commands
+from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import named_in
@@ -15,6 +15,7 @@ from allstop.app.runs.inbox import inbox
 from allstop.app.runs.status import helm_of, record_of, status
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.supervisor import supervisor
+from allstop.core import commands
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
 from allstop.core.events import Halted
@@ -42,7 +43,7 @@ def project(trusted):
 
 async def task_is(project, task, wanted):
     async def holds():
-        return (await commands.find(project, task)).status is wanted
+        return (await boards.find(project, task)).status is wanted
 
     await until(holds, f"{task} to be {wanted}")
 
@@ -98,9 +99,9 @@ async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(project):
         made = await here.open(StartTask(prompt="Write b\nwith an x in it", agent="worker"))
 
         await task_is(here_project, made, Status.DONE)
-        task = await commands.find(here_project, made)
+        task = await boards.find(here_project, made)
         assert (task.title, task.body) == ("Write b", "with an x in it")
-        assert (await commands.find(here_project, waiting)).status is Status.PENDING
+        assert (await boards.find(here_project, waiting)).status is Status.PENDING
 
 
 async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
@@ -112,11 +113,11 @@ async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
     async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Reviewed")
 
-        await do(here, task, actions.Assign(agent="worker"), "web")
+        await do(here, task, commands.Assign(task=task, agent="worker"), "web")
         await task_is(here_project, task, Status.REVIEW)
-        await do(here, task, actions.Approve(), "web")
+        await do(here, task, commands.Approve(task=task), "web")
         await task_is(here_project, task, Status.DONE)
-        reverted = await do(here, task, actions.RollBack(), "web")
+        reverted = await do(here, task, commands.RollBack(task=task), "web")
 
         assert reverted.note == "it is being reverted"
         await task_is(here_project, task, Status.PENDING)
@@ -126,16 +127,16 @@ async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(project):
     here_project = project()
     async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Big", tags=("x",), priority=2)
-        await do(here, task, actions.EditTask(changes=Changes(title="Bigger")), "web")
+        await do(here, task, commands.EditTask(task=task, changes=Changes(title="Bigger")), "web")
         await do(here, task, actions.Limit(iterations=3), "web")
-        await do(here, task, actions.Pin(), "web")
-        changed = await commands.find(here_project, task)
+        await do(here, task, commands.Pin(task=task), "web")
+        changed = await boards.find(here_project, task)
         parts = await do(here, task, actions.Split(titles=("One", "Two")), "web")
-        await do(here, parts.tasks[1], actions.RemoveTask(), "web")
+        await do(here, parts.tasks[1], commands.RemoveTask(task=parts.tasks[1]), "web")
 
         assert (changed.title, changed.iterations, bool(changed.pin)) == ("Bigger", 3, True)
         assert parts.tasks == (f"{task}-1", f"{task}-2")
-        assert (await commands.find(here_project, parts.tasks[1])).status is Status.CANCELLED
+        assert (await boards.find(here_project, parts.tasks[1])).status is Status.CANCELLED
 
 
 async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(project, person):
@@ -144,7 +145,7 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
     here_project = project(worker=[blocked])
     async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Blocked")
-        await do(here, task, actions.Assign(agent="worker"), "web")
+        await do(here, task, commands.Assign(task=task, agent="worker"), "web")
         await task_is(here_project, task, Status.BLOCKED)
 
         cleaned = await do(here, task, actions.Clean(), "web")
@@ -152,11 +153,11 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
         kept = cleaned.note.removeprefix("its work is kept as ")
         assert person.git("show", f"{kept}:half.txt") == "x"
         assert not (here_project.folder / "workspaces" / task).exists()
-        assert (await commands.find(here_project, task)).status is Status.BLOCKED
-        await do(here, task, actions.Retry(), "web")
+        assert (await boards.find(here_project, task)).status is Status.BLOCKED
+        await do(here, task, commands.Retry(task=task), "web")
 
         async def again():
-            found = await commands.find(here_project, task)
+            found = await boards.find(here_project, task)
             return len(found.attempts) == 2 and found.status is Status.BLOCKED
 
         await until(again, "the second attempt to end")
@@ -166,10 +167,10 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (actions.Approve(), "pending"),
-        (actions.Assign(agent="nobody"), "there is no agent 'nobody'"),
-        (actions.Limit(), "no limit is named"),
-        (actions.Cancel(), "is no room"),
+        (commands.Approve(task="T1"), "pending"),
+        (commands.Assign(task="T1", agent="nobody"), "there is no agent 'nobody'"),
+        (actions.Limit(), "names no limit"),
+        (actions.Cancel(), "is not a room"),
         (actions.Allow(), "has not been started yet"),
         (actions.Clean(), "has no workspace"),
     ],
@@ -199,7 +200,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
         await here.open(StartRoom(goal="Talk", mode=TalkMode.AUTOPILOT, agents=("gpt", "claude")))
         await task_is(here_project, task, Status.ACTIVE)
 
-        done = await do(here, ALL, actions.Stop(), "the red button")
+        done = await do(here, ALL, commands.Allstop(), "the red button")
         with pytest.raises(AllstopError, match="Allstop is in force"):
             await here.open(StartTask(prompt="More"))
         stopped_by = (await status(here_project)).stopped_by
@@ -207,7 +208,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
         assert done.note.startswith("done after")
         assert stopped_by == "the red button"
         assert (await threads.read(here_project, "default")).room.session is None
-        await do(here, ALL, actions.Resume(), "web")
+        await do(here, ALL, commands.Resume(), "web")
         assert (await helm_of(here_project)).hold == "running"
         await task_is(here_project, task, Status.DONE)
 
@@ -223,8 +224,8 @@ async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
             return isinstance(move.move, TakeTurn) if move else False
 
         await until(at_work, "the turn")
-        await do(here, auto, actions.Stop(), "web")
-        await do(here, "room:default", actions.Stop(), "web")
+        await do(here, auto, commands.Allstop(), "web")
+        await do(here, "room:default", commands.Allstop(), "web")
 
         (halted,) = await halts(here_project, auto)
         (quiet,) = await halts(here_project, "room:default")
@@ -248,7 +249,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
     )
     async with supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Slow", agent="worker")
-        await do(here, task, actions.Assign(), "web")
+        await do(here, task, commands.Assign(task=task), "web")
         await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
         await here.open(StartAuto(goal="Slowly", agent="worker"))
         await task_is(here_project, task, Status.ACTIVE)
@@ -257,7 +258,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
 
     async with supervisor(here_project, RUN_KINDS) as here:
         for run in ("board", "room:default", "auto1"):
-            await do(here, run, actions.Resume(), "web")
+            await do(here, run, commands.Resume(), "web")
 
         await task_is(here_project, task, Status.DONE)
         assert left["room:default"] == left["auto1"] == "interrupted"
@@ -269,16 +270,16 @@ async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(p
     here_project = project(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
     async with supervisor(here_project, RUN_KINDS) as here:
         run = "room:side"
-        await do(here, run, actions.Say(text="@router autopilot gpt claude: Count sheep"), "web")
-        await do(here, run, actions.Say(text="Please hurry"), "web")
+        await do(here, run, commands.Say(text="@router autopilot gpt claude: Count sheep"), "web")
+        await do(here, run, commands.Say(text="Please hurry"), "web")
         found = await threads.read(here_project, "side")
-        await do(here, run, actions.Say(text="All-Stop!"), "web")
+        await do(here, run, commands.Say(text="All-Stop!"), "web")
 
         async def over():
             return (await threads.read(here_project, "side")).room.session is None
 
         await until(over, "the session to end")
-        again = await do(here, run, actions.Stop(), "web")
+        again = await do(here, run, commands.Allstop(), "web")
         assert found.room.session is not None
         assert again.note == "no session is active: nothing to stop"
         assert "Please hurry" in [event.text for event in found.events]
@@ -361,7 +362,7 @@ async def test_b5_nothing_of_a_long_prompt_is_lost(project):
     async with supervisor(here_project, RUN_KINDS) as here:
         made = await here.open(StartTask(prompt=prompt))
 
-        task = await commands.find(here_project, made)
+        task = await boards.find(here_project, made)
         assert task.body == prompt
         assert len(task.title) <= 120
 
@@ -379,9 +380,9 @@ async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_hav
 
         await until(spent, "the first turn's cost")
         await here.open(StartBoard(mode="semi", budget_usd=1.0))
-        within = (await commands.read(here_project)).run.limits
+        within = (await boards.read(here_project)).run.limits
         await here.open(StartBoard(mode="semi"))
-        kept = (await commands.read(here_project)).run.limits
+        kept = (await boards.read(here_project)).run.limits
 
         assert within.cost_microusd == 3_000_000
         assert kept == within

@@ -1912,7 +1912,7 @@ export interface components {
         };
         /**
          * Done
-         * @description What came of it.
+         * @description The result of an action.
          */
         Done: {
             run: string;
@@ -2048,64 +2048,176 @@ export interface components {
         Approvals: "ask" | "never" | "policy";
         /**
          * Pause
-         * @description No new turn; the current one ends in peace.
+         * @description Starts no new move; the current one ends normally.
          */
         Pause: {
             /** @enum {unknown} */
             command: "pause";
         };
         /**
-         * Freeze
-         * @description Stop processes where they are.
-         */
-        Freeze: {
-            /** @enum {unknown} */
-            command: "freeze";
-        };
-        /**
-         * Thaw
-         * @description Let frozen processes go on.
-         */
-        Thaw: {
-            /** @enum {unknown} */
-            command: "thaw";
-        };
-        /**
-         * Abort
-         * @description End it for good; what it made is kept.
-         */
-        Abort: {
-            /** @enum {unknown} */
-            command: "abort";
-        };
-        /**
          * Resume
-         * @description Lift a pause, a freeze or an Allstop, and drive the run if nobody does.
+         * @description Ends a pause, a freeze and an Allstop.
          */
         Resume: {
             /** @enum {unknown} */
             command: "resume";
         };
         /**
-         * Stop
-         * @description Allstop: it ends now.
+         * Freeze
+         * @description Suspends the processes of the current move.
          */
-        Stop: {
+        Freeze: {
+            /** @enum {unknown} */
+            command: "freeze";
+        };
+        /** Thaw */
+        Thaw: {
+            /** @enum {unknown} */
+            command: "thaw";
+        };
+        /**
+         * Allstop
+         * @description Ends everything at once.
+         */
+        Allstop: {
             /** @enum {unknown} */
             command: "stop";
         };
         /**
-         * Say
-         * @description Say something; an agent hears it at once or at its next turn. In a room, what can be typed there.
+         * Abort
+         * @description Ends the run for good and keeps its work.
          */
+        Abort: {
+            /** @enum {unknown} */
+            command: "abort";
+        };
+        /** Say */
         Say: {
             /** @enum {unknown} */
             command: "say";
             text: string;
         };
         /**
+         * Retry
+         * @description Retries now: a run that waits to retry, or a board's task that ended.
+         */
+        Retry: {
+            /** @enum {unknown} */
+            command: "retry";
+            /** @default  */
+            text: string;
+        };
+        /**
+         * Skip
+         * @description Treats a board's task as done.
+         */
+        Skip: {
+            /** @enum {unknown} */
+            command: "skip";
+        };
+        /** Approve */
+        Approve: {
+            /** @enum {unknown} */
+            command: "approve";
+        };
+        /**
+         * Redo
+         * @description Sends a task back to its agent, with a comment.
+         */
+        Redo: {
+            /** @enum {unknown} */
+            command: "redo";
+            text: string;
+        };
+        /**
+         * Reject
+         * @description Cancels a task and keeps its work unmerged.
+         */
+        Reject: {
+            /** @enum {unknown} */
+            command: "reject";
+        };
+        /**
+         * Assign
+         * @description Starts a task, whatever the board's mode.
+         */
+        Assign: {
+            /** @enum {unknown} */
+            command: "assign";
+            /** @default null */
+            agent: string | null;
+        };
+        /**
+         * Pin
+         * @description Puts a task before all others whatever their score, or undoes that.
+         */
+        Pin: {
+            /** @enum {unknown} */
+            command: "pin";
+            /** @default true */
+            on: boolean;
+        };
+        /**
+         * RollBack
+         * @description Reverts a task's work on the target; the task is pending again.
+         */
+        RollBack: {
+            /** @enum {unknown} */
+            command: "rollback";
+        };
+        /** EditTask */
+        EditTask: {
+            /** @enum {unknown} */
+            command: "edit_task";
+            changes: components["schemas"]["Changes"];
+        };
+        /**
+         * Changes
+         * @description New values for some of a task's fields.
+         */
+        Changes: {
+            title?: string;
+            body?: string;
+            operation?: string;
+            needs?: string[];
+            tags?: string[];
+            priority?: number;
+            agent?: string | null;
+            iterations?: number | null;
+            minutes?: number | null;
+            stuck_after?: number | null;
+        };
+        /**
+         * RemoveTask
+         * @description Cancels a task; its journal is kept.
+         */
+        RemoveTask: {
+            /** @enum {unknown} */
+            command: "remove_task";
+        };
+        /**
+         * Order
+         * @description Puts tasks before all others whatever their score, in this order.
+         */
+        Order: {
+            /** @enum {unknown} */
+            command: "order";
+            tasks: string[];
+        };
+        /** SetMode */
+        SetMode: {
+            /** @enum {unknown} */
+            command: "mode";
+            mode: components["schemas"]["Mode"];
+        };
+        /**
+         * Mode
+         * @enum {unknown}
+         */
+        Mode: "autopilot" | "semi";
+        /**
          * Answer
-         * @description What an agent wanted to know; with several questions asked together, a text for each.
+         * @description Answers an agent; several questions asked together get one text each.
          */
         Answer: {
             /** @enum {unknown} */
@@ -2114,7 +2226,7 @@ export interface components {
         };
         /**
          * Allow
-         * @description Let an agent do what it asks to do: the oldest question, or the one that is named.
+         * @description Allows a request of an agent: the oldest one, or `ask`.
          */
         Allow: {
             /** @enum {unknown} */
@@ -2126,7 +2238,7 @@ export interface components {
         };
         /**
          * Deny
-         * @description Don't let it; it is told so and goes on.
+         * @description Denies a request of an agent: the oldest one, or `ask`. The agent continues.
          */
         Deny: {
             /** @enum {unknown} */
@@ -2138,11 +2250,71 @@ export interface components {
         };
         /**
          * Cancel
-         * @description End a room's session: the Stop button of Collaborate.
+         * @description Ends a room's session: the Stop button of Collaborate.
          */
         Cancel: {
             /** @enum {unknown} */
             command: "cancel";
+        };
+        /**
+         * Split
+         * @description Replaces a task by smaller ones.
+         */
+        Split: {
+            /** @enum {unknown} */
+            command: "split";
+            titles: string[];
+        };
+        /**
+         * AddTask
+         * @description Adds a task; without an id it gets the next free one.
+         */
+        AddTask: {
+            /** @enum {unknown} */
+            command: "add_task";
+            title: string;
+            /** @default  */
+            id: string;
+            /** @default  */
+            body: string;
+            /** @default  */
+            operation: string;
+            /** @default [] */
+            needs: string[];
+            /** @default [] */
+            tags: string[];
+            /** @default 0 */
+            priority: number;
+            /** @default null */
+            agent: string | null;
+            /** @default null */
+            iterations: number | null;
+            /** @default null */
+            minutes: number | null;
+            /** @default null */
+            stuck_after: number | null;
+        };
+        /**
+         * Limit
+         * @description Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on.
+         */
+        Limit: {
+            /** @enum {unknown} */
+            command: "limit";
+            times?: number;
+            iterations?: number;
+            minutes?: number;
+            turns?: number;
+            tokens?: number;
+            cost_usd?: number;
+        };
+        /**
+         * Clean
+         * @description Remove a task's workspace; its commits are kept by a ref, and it stays where it stands.
+         */
+        Clean: {
+            /** @enum {unknown} */
+            command: "clean";
         };
         /**
          * Comment
@@ -2171,189 +2343,6 @@ export interface components {
             removed: boolean;
             /** @default  */
             quoted: string;
-        };
-        /**
-         * Retry
-         * @description Try a task again that failed, timed out or was blocked; its workspace is kept.
-         */
-        Retry: {
-            /** @enum {unknown} */
-            command: "retry";
-            /** @default  */
-            text: string;
-        };
-        /**
-         * Skip
-         * @description Go on as if a task were done.
-         */
-        Skip: {
-            /** @enum {unknown} */
-            command: "skip";
-        };
-        /**
-         * Approve
-         * @description Merge work that waits for review, or whose merge failed.
-         */
-        Approve: {
-            /** @enum {unknown} */
-            command: "approve";
-        };
-        /**
-         * Redo
-         * @description Send work that waits for review back to the agent, with a comment.
-         */
-        Redo: {
-            /** @enum {unknown} */
-            command: "redo";
-            text: string;
-        };
-        /**
-         * Reject
-         * @description Cancel a task whose work waits for review; the work is kept.
-         */
-        Reject: {
-            /** @enum {unknown} */
-            command: "reject";
-        };
-        /**
-         * Assign
-         * @description Start this one next, whatever the mode; by this agent, if one is named.
-         */
-        Assign: {
-            /** @enum {unknown} */
-            command: "assign";
-            /** @default null */
-            agent: string | null;
-        };
-        /**
-         * Limit
-         * @description Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on.
-         */
-        Limit: {
-            /** @enum {unknown} */
-            command: "limit";
-            times?: number;
-            iterations?: number;
-            minutes?: number;
-            turns?: number;
-            tokens?: number;
-            cost_usd?: number;
-        };
-        /**
-         * Pin
-         * @description Put a task in front of all scores, or take it back.
-         */
-        Pin: {
-            /** @enum {unknown} */
-            command: "pin";
-            /** @default true */
-            on: boolean;
-        };
-        /**
-         * EditTask
-         * @description Change what is said of a task.
-         */
-        EditTask: {
-            /** @enum {unknown} */
-            command: "edit_task";
-            changes: components["schemas"]["Changes"];
-        };
-        /**
-         * Changes
-         * @description New values for some of a task's fields.
-         */
-        Changes: {
-            title?: string;
-            body?: string;
-            operation?: string;
-            needs?: string[];
-            tags?: string[];
-            priority?: number;
-            agent?: string | null;
-            iterations?: number | null;
-            minutes?: number | null;
-            stuck_after?: number | null;
-        };
-        /**
-         * RemoveTask
-         * @description Take a task off the board; its record and its work stay.
-         */
-        RemoveTask: {
-            /** @enum {unknown} */
-            command: "remove_task";
-        };
-        /**
-         * RollBack
-         * @description Take a task's work out of the target branch, or throw away what isn't merged.
-         */
-        RollBack: {
-            /** @enum {unknown} */
-            command: "rollback";
-        };
-        /**
-         * Clean
-         * @description Remove a task's workspace; its commits are kept by a ref, and it stays where it stands.
-         */
-        Clean: {
-            /** @enum {unknown} */
-            command: "clean";
-        };
-        /**
-         * Split
-         * @description Put smaller tasks in the place of one.
-         */
-        Split: {
-            /** @enum {unknown} */
-            command: "split";
-            titles: string[];
-        };
-        /**
-         * AddTask
-         * @description A new task; its id is made up where it has none.
-         */
-        AddTask: {
-            /** @enum {unknown} */
-            command: "add_task";
-            title: string;
-            /** @default  */
-            id: string;
-            /** @default  */
-            body: string;
-            /** @default  */
-            operation: string;
-            /** @default [] */
-            needs: string[];
-            /** @default [] */
-            tags: string[];
-            /** @default 0 */
-            priority: number;
-            /** @default null */
-            agent: string | null;
-            /** @default null */
-            iterations: number | null;
-            /** @default null */
-            minutes: number | null;
-            /** @default null */
-            stuck_after: number | null;
-        };
-        /**
-         * Order
-         * @description Put tasks in front of all scores, in this order.
-         */
-        Order: {
-            /** @enum {unknown} */
-            command: "order";
-            tasks: string[];
-        };
-        /**
-         * SetMode
-         * @description Who picks tasks: the loop, or people.
-         */
-        SetMode: {
-            /** @enum {unknown} */
-            command: "mode";
-            /** @enum {unknown} */
-            mode: "autopilot" | "semi";
         };
         /** StopOrder */
         StopOrder: {
@@ -3530,7 +3519,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pause"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Abort"] | components["schemas"]["Resume"] | components["schemas"]["Stop"] | components["schemas"]["Say"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Comment"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Limit"] | components["schemas"]["Pin"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["RollBack"] | components["schemas"]["Clean"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["Order"] | components["schemas"]["SetMode"];
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Resume"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Allstop"] | components["schemas"]["Abort"] | components["schemas"]["Say"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Pin"] | components["schemas"]["RollBack"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["Order"] | components["schemas"]["SetMode"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["Limit"] | components["schemas"]["Clean"] | components["schemas"]["Comment"];
             };
         };
         responses: {

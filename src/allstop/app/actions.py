@@ -1,12 +1,16 @@
-"""What people can do to something that exists, by the names of the command line."""
+"""Carries out a person's command on a run, a task, the board, or everything.
+
+Most commands are those of the journal (`core.commands`). The requests defined here become such
+commands only once the current state is known: `allow`, for example, needs the agent's question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from allstop.app.agents.registry import chosen
 from allstop.app.board import commands as boards
@@ -21,149 +25,57 @@ from allstop.app.stop.allstop import lift
 from allstop.app.stop.one_run import stop_run
 from allstop.board.task_commands import is_merged
 from allstop.core import commands
-from allstop.core.board_specs import Mode
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, AgentName, RunId
+from allstop.core.ids import BOARD, RunId
 from allstop.core.tasks import Changes, NewTask
 
 if TYPE_CHECKING:
     from allstop.app.supervisor import Supervisor
 
 ALL = "all"
-"""In the place of a run's name: everything."""
+"""Stands for everything in place of a run's name."""
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100_000)]
+Many: TypeAlias = Annotated[tuple[str, ...], Meta(min_length=1, max_length=1000)]
 
 
-class _Action(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
+class _Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command"):
     pass
 
 
-# --- brakes, of one run or of all ---
-
-
-class Pause(_Action, frozen=True, tag="pause"):
-    """No new turn; the current one ends in peace."""
-
-
-class Resume(_Action, frozen=True, tag="resume"):
-    """Lift a pause, a freeze or an Allstop, and drive the run if nobody does."""
-
-
-class Freeze(_Action, frozen=True, tag="freeze"):
-    """Stop processes where they are."""
-
-
-class Thaw(_Action, frozen=True, tag="thaw"):
-    """Let frozen processes go on."""
-
-
-class Stop(_Action, frozen=True, tag="stop"):
-    """Allstop: it ends now."""
-
-
-class Abort(_Action, frozen=True, tag="abort"):
-    """End it for good; what it made is kept."""
-
-
-# --- words ---
-
-
-class Say(_Action, frozen=True, tag="say"):
-    """Say something; an agent hears it at once or at its next turn. In a room, what can be typed there."""
-
-    text: Text
-
-
-class Answer(_Action, frozen=True, tag="answer"):
-    """What an agent wanted to know; with several questions asked together, a text for each."""
+class Answer(_Request, frozen=True, tag="answer"):
+    """Answers an agent; several questions asked together get one text each."""
 
     texts: Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
-class Allow(_Action, frozen=True, tag="allow"):
-    """Let an agent do what it asks to do: the oldest question, or the one that is named."""
+class Allow(_Request, frozen=True, tag="allow"):
+    """Allows a request of an agent: the oldest one, or `ask`."""
 
     ask: str | None = None
-    session: bool = False  # also the very same again
+    session: bool = False  # also identical requests later
 
 
-class Deny(_Action, frozen=True, tag="deny"):
-    """Don't let it; it is told so and goes on."""
+class Deny(_Request, frozen=True, tag="deny"):
+    """Denies a request of an agent: the oldest one, or `ask`. The agent continues."""
 
     ask: str | None = None
     message: str = ""
 
 
-class Cancel(_Action, frozen=True, tag="cancel"):
-    """End a room's session: the Stop button of Collaborate."""
+class Cancel(_Request, frozen=True, tag="cancel"):
+    """Ends a room's session: the Stop button of Collaborate."""
 
 
-# --- tasks ---
-
-
-class Retry(_Action, frozen=True, tag="retry"):
-    """Try a task again that failed, timed out or was blocked; its workspace is kept."""
-
-    text: str = ""
-
-
-class Skip(_Action, frozen=True, tag="skip"):
-    """Go on as if a task were done."""
-
-
-class Approve(_Action, frozen=True, tag="approve"):
-    """Merge work that waits for review, or whose merge failed."""
-
-
-class Redo(_Action, frozen=True, tag="redo"):
-    """Send work that waits for review back to the agent, with a comment."""
-
-    text: Text
-
-
-class Reject(_Action, frozen=True, tag="reject"):
-    """Cancel a task whose work waits for review; the work is kept."""
-
-
-class Assign(_Action, frozen=True, tag="assign"):
-    """Start this one next, whatever the mode; by this agent, if one is named."""
-
-    agent: str | None = None
-
-
-class Pin(_Action, frozen=True, tag="pin"):
-    """Put a task in front of all scores, or take it back."""
-
-    on: bool = True
-
-
-class RollBack(_Action, frozen=True, tag="rollback"):
-    """Take a task's work out of the target branch, or throw away what isn't merged."""
-
-
-class EditTask(_Action, frozen=True, tag="edit_task"):
-    """Change what is said of a task."""
-
-    changes: Changes
-
-
-class RemoveTask(_Action, frozen=True, tag="remove_task"):
-    """Take a task off the board; its record and its work stay."""
-
-
-class Split(_Action, frozen=True, tag="split"):
-    """Put smaller tasks in the place of one."""
+class Split(_Request, frozen=True, tag="split"):
+    """Replaces a task by smaller ones."""
 
     titles: Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
-# --- the board ---
-
-
-class AddTask(_Action, frozen=True, tag="add_task"):
-    """A new task; its id is made up where it has none."""
+class AddTask(_Request, frozen=True, tag="add_task"):
+    """Adds a task; without an id it gets the next free one."""
 
     title: Text
     id: str = ""
@@ -178,76 +90,111 @@ class AddTask(_Action, frozen=True, tag="add_task"):
     stuck_after: int | None = None
 
 
-class Order(_Action, frozen=True, tag="order"):
-    """Put tasks in front of all scores, in this order."""
-
-    tasks: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1000)]
-
-
-class SetMode(_Action, frozen=True, tag="mode"):
-    """Who picks tasks: the loop, or people."""
-
-    mode: Literal["autopilot", "semi"]
-
-
-Brake: TypeAlias = Pause | Freeze | Thaw | Abort
-OfTask: TypeAlias = (
-    Retry | Skip | Approve | Redo | Reject | Assign | Limit | Pin | EditTask | RemoveTask
-)
-Action: TypeAlias = (
-    Brake | Resume | Stop | Say | Answer | Allow | Deny | Cancel | Comment
-    | OfTask | RollBack | Clean | Split | AddTask | Order | SetMode
-)  # fmt: skip
+Request: TypeAlias = Answer | Allow | Deny | Cancel | Split | AddTask | Limit | Clean | Comment
+Action: TypeAlias = commands.Command | Request
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of an action."""
 
     run: str
-    driven: bool = True  # somebody acts on it now
+    driven: bool = True  # a process acts on it now
     note: str = ""
-    tasks: tuple[str, ...] = ()  # that were made
+    tasks: tuple[str, ...] = ()  # the tasks that were added
+
+
+# --- bodies of HTTP requests ---
+
+OVER_HTTP: tuple[type[commands.Command], ...] = (
+    commands.Pause, commands.Resume, commands.Freeze, commands.Thaw, commands.Allstop,
+    commands.Abort, commands.Say, commands.Retry, commands.Skip, commands.Approve, commands.Redo,
+    commands.Reject, commands.Assign, commands.Pin, commands.RollBack, commands.EditTask,
+    commands.RemoveTask, commands.Order, commands.SetMode,
+)  # fmt: skip
+"""The journal's commands that HTTP takes as they are."""
+
+_HTTP_NAMES = {commands.Allstop: "stop", commands.RollBack: "rollback", commands.SetMode: "mode"}
+_NOT_IN_BODIES = ("task", "remarks")
+"""The path names the task, and `comment` sends remarks."""
+
+
+def _body(command: type[commands.Command]) -> type[Struct]:
+    """The command as a body: without its task, and with limits on the sizes of required fields."""
+    sized = {str: Text, tuple[str, ...]: Many}
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for field in msgspec.structs.fields(command):
+        if field.name in _NOT_IN_BODIES:
+            continue
+        if field.required:
+            fields.append((field.name, sized.get(field.type, field.type)))
+        else:
+            fields.append((field.name, field.type, field.default))
+    return msgspec.defstruct(
+        command.__name__,
+        fields,
+        bases=(_Request,),
+        namespace={"__doc__": command.__doc__},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+        tag=_HTTP_NAMES.get(command) or str(command.__struct_config__.tag),
+    )
+
+
+_COMMANDS = {_body(command): command for command in OVER_HTTP}
+
+Body: Any = Union[*_COMMANDS, *get_args(Request)]
+
+
+def action_in(body: Struct, run: str) -> Action:
+    """The action that a body asks for on a run or task."""
+    command = _COMMANDS.get(type(body))
+    if command is None:
+        return body  # type: ignore[return-value]  # one of the requests
+    task: dict[str, Any] = {"task": run} if "task" in command.__struct_fields__ else {}
+    return command(**asdict(body), **task)
+
+
+# --- carrying out ---
 
 
 async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:  # noqa: C901 - a case for each
-    """Carry it out.
+    """Carry out an action on a run, a task or `ALL`.
 
     Raises:
-        AllstopError: it makes no sense now; the message says why.
+        AllstopError: it can't be done now.
     """
     project = supervisor.project
     match action:
-        case Stop() | Resume() if run == ALL:
+        case commands.Allstop() | commands.Resume() if run == ALL:
             return await _everything(supervisor, action, by)
-        case Stop():
+        case commands.Allstop():
             return await _stop(supervisor, run, by)
-        case Resume():
+        case commands.Resume():
             return Done(run=await supervisor.resume(run, by))
-        case Pause() | Freeze() | Thaw() | Abort():
-            return await _brake(supervisor, run, action, by)
-        case Say(text=text) if (note := await _said_its_own_way(supervisor, run, text)) is not None:
-            return Done(run=run, note=note)
-        case Say(text=text) if commands.is_allstop(text):
-            return await _stop(supervisor, run, by)
+        case commands.Abort():
+            return await _abort(supervisor, run, by)
+        case commands.Pause() | commands.Freeze() | commands.Thaw():
+            spoken = await speak(project, None if run == ALL else run, action, by)
+            return Done(run=run, driven=spoken.driven)
+        case commands.Say(text=text):
+            return await _say(supervisor, run, text, by)
         case Cancel():
             heard = await threads.cancel(project, _thread(run))
             return Done(run=run, note=heard.note)
         case Comment():
             return await _comment(supervisor, run, action, by)
-        case Say() | Answer() | Allow() | Deny():
-            return await _speak(supervisor, run, action, by)
+        case Answer() | Allow() | Deny():
+            return await _reply(supervisor, run, action, by)
         case AddTask():
             return await _add(supervisor, action)
-        case SetMode(mode=mode):
-            await boards.tell(project, lambda state: [commands.SetMode(mode=Mode(mode))])
-            return Done(run=BOARD, driven=supervisor.drives(BOARD))
-        case Order(tasks=tasks):
-            await boards.tell(project, lambda state: [commands.Order(tasks=tasks)])
+        case commands.SetMode() | commands.Order():
+            await boards.tell(project, lambda state: [action])
             return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Split(titles=titles):
             made = await boards.split(project, run, titles)
             return Done(run=run, tasks=tuple(made), driven=supervisor.drives(BOARD))
-        case RollBack():
+        case commands.RollBack():
             return await _roll_back(supervisor, run)
         case Clean():
             return Done(run=run, note=_kept_as(await clean(project, run)))
@@ -256,20 +203,20 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case Limit(times=float(times)):
             note = await raise_limits(project, run, times)
             return Done(run=run, driven=supervisor.drives(BOARD), note=note)
-        case task_deed:
-            _check_agent(supervisor, task_deed)
-            return Done(run=run, note=await _tell_board(supervisor, [_order(run, task_deed)]))
+        case Limit():
+            return await _tell_board(supervisor, run, _limit(run, action))
+        case commands.Retry(text=text) if text:
+            return await _tell_board(
+                supervisor, run, replace(action, text=f"A person says: {text}")
+            )
+        case _:
+            return await _tell_board(supervisor, run, action)
 
 
-async def _said_its_own_way(supervisor: Supervisor, run: str, text: str) -> str | None:
-    """Rooms read text as their own input; None sends it to the agent of the run."""
-    if threads.thread_of(RunId(run)) is not None:  # a thread may not have been opened yet
-        return await supervisor.kinds[threads.PILOT.kind].say(supervisor, RunId(run), text)
-    return None
-
-
-async def _everything(supervisor: Supervisor, action: Stop | Resume, by: str) -> Done:
-    if isinstance(action, Resume):
+async def _everything(
+    supervisor: Supervisor, action: commands.Allstop | commands.Resume, by: str
+) -> Done:
+    if isinstance(action, commands.Resume):
         lifted = await lift(supervisor.project, by)
         return Done(run=ALL, note="nothing was held" if lifted is Hold.NONE else "")
     stopped = await supervisor.allstop(by)
@@ -281,29 +228,30 @@ async def _stop(supervisor: Supervisor, run: str, by: str) -> Done:
     return Done(run=run, driven=stopped.driven, note=stopped.note)
 
 
-async def _brake(supervisor: Supervisor, run: str, action: Brake, by: str) -> Done:
-    if isinstance(action, Abort) and run == ALL:
-        raise AllstopError("everything can't be ended for good", "stop it, or abort runs by name")
-    if isinstance(action, Abort):
-        aborted = await abort(supervisor.project, run, by, engine=supervisor.engine)
-        return Done(run=run, driven=aborted.driven)
-    words: dict[type, commands.Command] = {
-        Pause: commands.Pause(),
-        Freeze: commands.Freeze(),
-        Thaw: commands.Thaw(),
-    }
-    spoken = await speak(supervisor.project, None if run == ALL else run, words[type(action)], by)
-    return Done(run=run, driven=spoken.driven)
+async def _abort(supervisor: Supervisor, run: str, by: str) -> Done:
+    if run == ALL:
+        raise AllstopError(
+            "everything can't be aborted at once",
+            "stop everything, or abort runs by name",
+            code="abort_needs_run",
+        )
+    aborted = await abort(supervisor.project, run, by, engine=supervisor.engine)
+    return Done(run=run, driven=aborted.driven)
 
 
-async def _speak(
-    supervisor: Supervisor, run: str, action: Say | Answer | Allow | Deny, by: str
-) -> Done:
+async def _say(supervisor: Supervisor, run: str, text: str, by: str) -> Done:
+    note = await supervisor.say(RunId(run), text)
+    if note is not None:
+        return Done(run=run, note=note)
+    if commands.is_allstop(text):
+        return await _stop(supervisor, run, by)
+    return await _speak(supervisor, run, commands.Say(text=text), by)
+
+
+async def _reply(supervisor: Supervisor, run: str, action: Answer | Allow | Deny, by: str) -> Done:
     project = supervisor.project
     command: commands.Command
     match action:
-        case Say(text=text):
-            command = commands.Say(text=text)
         case Answer(texts=texts):
             command = await reply_to(project, run, texts)
         case Allow(ask=ask, session=session):
@@ -311,13 +259,17 @@ async def _speak(
         case Deny(ask=ask, message=message):
             asked = await asked_of(project, run, ask)
             command = commands.Permit(ask=asked.id, allow=False, message=message)
-    name, _ = await named_in(project, run)
-    spoken = await speak(project, name, command, by)
+    return await _speak(supervisor, run, command, by)
+
+
+async def _speak(supervisor: Supervisor, run: str, command: commands.Command, by: str) -> Done:
+    name, _ = await named_in(supervisor.project, run)
+    spoken = await speak(supervisor.project, name, command, by)
     return Done(run=name, driven=spoken.driven)
 
 
 async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Done:
-    """More budget is meant to be used: it goes on, unless a person holds it."""
+    """Raise a run's limits; the run continues unless a person holds it."""
     done = await raise_run(supervisor.project, run, action.allowance, by)
     if not done.driven and not done.held:
         await supervisor.resume(run, by)
@@ -331,56 +283,35 @@ async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -
     return Done(run=run, driven=sent.driven, note=sent.note)
 
 
-# --- the board's ---
+# --- the board ---
 
 
-async def _tell_board(supervisor: Supervisor, orders: Sequence[commands.Command]) -> str:
-    """Why nothing starts all the same; "" where it does."""
-    told = await boards.tell(supervisor.project, lambda state: orders)
-    await supervisor.board_at_hand()  # which lifts the brake of one that nobody drove
-    brake = (
-        (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
-    )
-    return f"{brake}: the loop waits until you resume the board" if brake else ""
-
-
-def _order(task: str, action: OfTask) -> commands.TaskCommand:
-    match action:
-        case Retry(text=text):
-            return commands.Retry(task=task, text=f"A person says: {text}" if text else "")
-        case Redo(text=text):
-            return commands.Redo(task=task, text=text)
-        case Assign(agent=agent):
-            return commands.Assign(task=task, agent=AgentName(agent) if agent else None)
-        case Pin(on=on):
-            return commands.Pin(task=task, on=on)
-        case EditTask(changes=changes):
-            return commands.EditTask(task=task, changes=changes)
-        case Limit(iterations=iterations, minutes=minutes):
-            if iterations is UNSET and minutes is UNSET:
-                raise AllstopError("no limit is named", "times, iterations or minutes")
-            changes = Changes(iterations=iterations, minutes=minutes)
-            return commands.EditTask(task=task, changes=changes)
-        case Skip() | Approve() | Reject() | RemoveTask():
-            return _PLAIN[type(action)](task=task)
-
-
-_PLAIN: dict[
-    type, type[commands.Skip | commands.Approve | commands.Reject | commands.RemoveTask]
-] = {
-    Skip: commands.Skip,
-    Approve: commands.Approve,
-    Reject: commands.Reject,
-    RemoveTask: commands.RemoveTask,
-}
-
-
-def _check_agent(supervisor: Supervisor, action: OfTask) -> None:
-    match action:
-        case Assign(agent=str(agent)) | EditTask(changes=Changes(agent=str(agent))):
+async def _tell_board(supervisor: Supervisor, task: str, command: commands.Command) -> Done:
+    """Give the board a command; the note says why nothing starts all the same."""
+    match command:
+        case (
+            commands.Assign(agent=str(agent)) | commands.EditTask(changes=Changes(agent=str(agent)))
+        ):
             chosen(supervisor.project, agent)
         case _:
             pass
+    told = await boards.tell(supervisor.project, lambda state: [command])
+    await supervisor.board_at_hand()  # lifts the brake of a board that no process drove
+    brake = (
+        (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
+    )
+    return Done(
+        run=task, note=f"{brake}: the loop waits until you resume the board" if brake else ""
+    )
+
+
+def _limit(task: str, action: Limit) -> commands.EditTask:
+    if action.iterations is UNSET and action.minutes is UNSET:
+        raise AllstopError(
+            "the request names no limit", "name times, iterations or minutes", code="no_limit_named"
+        )
+    changes = Changes(iterations=action.iterations, minutes=action.minutes)
+    return commands.EditTask(task=task, changes=changes)
 
 
 async def _add(supervisor: Supervisor, action: AddTask) -> Done:
@@ -391,7 +322,7 @@ async def _add(supervisor: Supervisor, action: AddTask) -> Done:
 
 
 async def _roll_back(supervisor: Supervisor, task_id: str) -> Done:
-    """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
+    """The process that drives the board reverts merged work; other work is removed here."""
     task = await to_roll_back(supervisor.project, task_id)
     await boards.tell(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
     if is_merged(task):
@@ -408,5 +339,7 @@ def _kept_as(ref: str) -> str:
 def _thread(run: str) -> str:
     thread = threads.thread_of(RunId(run))
     if thread is None:
-        raise AllstopError(f"{run} is no room", "cancel ends the session of a room")
+        raise AllstopError(
+            f"{run} is not a room", "cancel ends the session of a room", code="not_a_room"
+        )
     return thread

@@ -74,6 +74,10 @@ class RunKind:
         supervisor.hire(self.agents(recorded.opened))
         await supervisor.engine.take(recorded.run)
 
+    def has_name(self, run: RunId) -> bool:
+        """Whether a run of this name would be of this kind, also before it is opened."""
+        return False
+
     async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str | None:
         """Handle a person's text in this kind's own way; None sends it to the run's agent."""
         return None
@@ -120,6 +124,13 @@ class Supervisor:
         self._note = note
         self._hooks_are_on = False
         self.lock = anyio.Lock()  # two requests at once must not both find the board at rest
+
+    async def say(self, run: RunId, text: str) -> str | None:
+        """Let the kind of the run handle a person's text; None if it has no way of its own."""
+        for name in self.kinds:
+            if self.kinds[name].has_name(run):
+                return await self.kinds[name].say(self, run, text)
+        return None
 
     def view(self, show: Show) -> None:
         """Be shown what happens live, from now on."""

@@ -46,6 +46,9 @@ class RoomRunKind(RunKind):
             await _load(supervisor, found.room.session.spec)
         await RoomDriver(supervisor.runtime, thread).go_on()
 
+    def has_name(self, run: RunId) -> bool:
+        return threads.thread_of(run) is not None
+
     async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str:
         """Handle text that a person types in the room; some of it starts a session.
 

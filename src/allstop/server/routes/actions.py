@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from allstop.app.actions import Action, Done, do
+from allstop.app.actions import Done, action_in, do
 from allstop.app.runs.day import More, Today, allow_more
 from allstop.app.setup import init
 from allstop.app.setup.edit_setting import Change, change
@@ -44,8 +44,8 @@ async def open_run(
     return wire_types.Opened(run=await desk.supervisor.open(request))
 
 
-async def command(desk: Desk, given: path_parameters.Commanded, action: Action) -> Done:
-    return await do(desk.supervisor, given.run, action, BY)
+async def command(desk: Desk, given: path_parameters.Commanded, body: Struct) -> Done:
+    return await do(desk.supervisor, given.run, action_in(body, given.run), BY)
 
 
 class SettingOrder(NoOrder, frozen=True):

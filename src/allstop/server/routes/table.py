@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Union
 
-from allstop.app.actions import Action, Done
+from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.runs.day import More, Today
 from allstop.app.start_requests import StartRequest
@@ -88,7 +88,7 @@ READING = (
 
 CHANGING = (
     Change("/runs", "Start a run.", path_parameters.Nothing, StartRequest, wire_types.Opened, actions.open_run),
-    Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", path_parameters.Commanded, Action, Done, actions.command),
+    Change("/runs/{run}/commands", "Tell a run, a task, or all of them to do something.", path_parameters.Commanded, Body, Done, actions.command),
     Change("/allstop", "Everything ends now.", path_parameters.Nothing, actions.StopOrder, Stopped, actions.allstop),
     Change("/day", "Allow all runs more, until midnight.", path_parameters.Nothing, More, Today, actions.allow_today),
     Change("/settings", "Change one setting in the checkout's allstop.toml.", path_parameters.Nothing, actions.SettingOrder, wire_types.SettingList, actions.change_setting),
