@@ -368,3 +368,18 @@ def test_p5_what_waits_for_a_limit_says_when_it_tries_again(later, words):
     assert [line.text for line in log.lines(child)] == [
         f"board/T1.1 waits: {own.reason}, until {words}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("hold", "actions"),
+    [
+        (Hold.NONE, ("pause", "stop")),
+        (Hold.PAUSED, ("resume",)),
+        (Hold.FROZEN, ("resume", "stop")),
+        (Hold.STOPPED, ("resume",)),
+    ],
+)
+def test_u2_a_run_says_which_commands_it_accepts(hold, actions):
+    assert (
+        Kind().actions(None, "running" if hold is Hold.NONE else hold.value, Helm(), NOW) == actions
+    )

@@ -603,6 +603,8 @@ export interface components {
             warning: string;
             /** @default  */
             resume: string;
+            /** @default [] */
+            actions: string[];
         };
         /**
          * Tally
@@ -628,6 +630,7 @@ export interface components {
          */
         BoardState: {
             phase: string;
+            action: string;
             mode: string;
             counts: {
                 [key: string]: number;
@@ -668,6 +671,7 @@ export interface components {
             cost_usd: number;
             remedies: string[];
             hint: string;
+            actions: string[];
         };
         /**
          * Attempt
@@ -1678,6 +1682,7 @@ export interface components {
         /** BoardPage */
         BoardPage: {
             phase: string;
+            action: string;
             mode: string;
             counts: {
                 [key: string]: number;

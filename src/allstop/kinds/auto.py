@@ -29,6 +29,13 @@ class AutoKind(Kind):
     def log(self) -> Log:
         return Story(self.pilot).take
 
+    def actions(
+        self, state: RunState[AutoState], status: str, helm: Helm, now: datetime
+    ) -> tuple[str, ...]:
+        usual = super().actions(state, status, helm, now)
+        is_off = "pause" in usual and stop_condition(state, helm, now)
+        return (*(("resume",) if is_off else usual), "abort")
+
     def kept_after_abort(self, called: str) -> str:
         return f"; what it made is kept: `allstop diff {called}`"
 

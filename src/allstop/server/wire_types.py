@@ -128,6 +128,7 @@ class RecordList(_Shape, frozen=True):
 
 class BoardPage(_Shape, frozen=True):
     phase: str
+    action: str  # the command that the board accepts now: start, pause, resume or ""
     mode: str
     counts: dict[str, int]
     tasks: list[TaskView]  # oldest first
@@ -257,6 +258,7 @@ class BoardState(_Shape, frozen=True):
     """The board without its tasks."""
 
     phase: str
+    action: str  # as in BoardPage
     mode: str
     counts: dict[str, int]
 

@@ -64,6 +64,19 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     return Phase.WAITING_USER if needs_person or state.is_braked else Phase.IDLE
 
 
+def action(board: Board, phase: Phase) -> str:
+    """The command that a person can give the board now: start, pause, resume, or ""."""
+    match phase:
+        case Phase.RUNNING:
+            return "pause"
+        case Phase.PAUSING | Phase.PAUSED:
+            return "resume"
+        case Phase.STOPPED:
+            return ""
+        case _:
+            return "start" if graph.best(board) else ""
+
+
 def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
     """The tasks that would be at work, had not they, or everything, been stopped: people see them
     as pending.

@@ -64,6 +64,14 @@ class Kind:
         """What is left of an aborted run, as the end of a sentence."""
         return ""
 
+    def actions(
+        self, state: RunState[Any], status: str, helm: Helm, now: datetime
+    ) -> tuple[str, ...]:
+        """The commands that an open run accepts now, the best first."""
+        if status in ("pausing", "frozen"):
+            return ("resume", "stop")
+        return ("resume",) if status in ("paused", "stopped", "interrupted") else ("pause", "stop")
+
     def warning(self, state: RunState[Any]) -> str:
         """What a person should know about a run although it continues."""
         return ""

@@ -35,6 +35,7 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     driven: bool = False  # some process drives it now
     warning: str = ""  # what a person should know of it although it goes on
     resume: str = ""  # the command that continues it
+    actions: tuple[str, ...] = ()  # the commands that the run accepts now, the best first
 
 
 def view(
@@ -62,6 +63,7 @@ def view(
         driven=driven,
         warning=kind.warning(state) if state.closed is None else "",
         resume=kind.resume_command(run, state.opened) if state.closed is None else "",
+        actions=kind.actions(state, status, helm, now) if state.closed is None else (),
     )
 
 

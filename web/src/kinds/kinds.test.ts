@@ -6,7 +6,15 @@ import { kindOf, KINDS } from '.'
 
 const run = (kind: string): RunView =>
   ({
-    ...{ id: `${kind}1`, kind, title: 'Ship it', status: 'running', reason: '', parent: null },
+    ...{
+      id: `${kind}1`,
+      kind,
+      title: 'Ship it',
+      status: 'running',
+      actions: ['pause', 'stop'],
+      reason: '',
+      parent: null,
+    },
     ...{ opened_at: '2026-01-01T00:00:00Z', outcome: null, tally: { turns: 2, input: 1_500 } },
   }) as unknown as RunView
 

@@ -1,8 +1,8 @@
-// The actions that are legal now on a task, a run or the board, with their labels and keys.
+// How the actions on a task or a run look: label, key, prompt, warning.
 //
-// All rules about legality are in this file, so that a list from the server can replace them.
+// The server lists the commands that a task or a run accepts now, the best first.
 
-import type { AutoView, RunView, TaskView } from './api-types'
+import type { RunView, TaskView } from './api-types'
 
 export interface Action {
   /** The name of the command. */
@@ -15,6 +15,8 @@ export interface Action {
   warning?: string
   /** The best action now. */
   isFirst?: boolean
+  /** It is not offered as the best action. */
+  isNeverFirst?: boolean
   /** The key works, but the action would not help: no button offers it. */
   isUnhelpful?: boolean
 }
@@ -41,13 +43,12 @@ const ROLL_BACK: Action = {
   name: 'rollback',
   label: 'Roll back',
   key: 'R',
+  isNeverFirst: true,
   warning:
     'Merged work is reverted by a new commit. Unmerged work is discarded; a git ref keeps it. The task becomes pending again.',
 }
-const RESTORE: Action = {
-  name: 'rollback',
+const RESTORE = {
   label: 'Restore',
-  key: 'R',
   warning: 'The task becomes pending again. Its unmerged work is discarded; a git ref keeps it.',
 }
 const CLEAN: Action = {
@@ -70,7 +71,6 @@ const ANSWER: Action = {
   text: { prompt: 'Your answer' },
 }
 const APPROVE: Action = { name: 'approve', label: 'Approve', key: 'a' }
-const MERGE_AGAIN: Action = { name: 'approve', label: 'Merge again', key: 'a' }
 const REDO: Action = {
   name: 'redo',
   label: 'Redo',
@@ -83,9 +83,9 @@ const REJECT: Action = {
   key: 'x',
   warning: 'The work will not be merged. It is kept.',
 }
-const PAUSE: Action = { name: 'pause', label: 'Pause' }
+const PAUSE: Action = { name: 'pause', label: 'Pause', isNeverFirst: true }
 const RESUME: Action = { name: 'resume', label: 'Resume' }
-const STOP: Action = { name: 'stop', label: 'Stop' }
+const STOP: Action = { name: 'stop', label: 'Stop', isNeverFirst: true }
 const ABORT: Action = {
   name: 'abort',
   label: 'Abort',
@@ -107,101 +107,53 @@ export const KEYS: Readonly<Record<string, string>> = {
   R: 'Roll back or restore',
 }
 
-const HELD = ['paused', 'pausing', 'frozen', 'stopped']
+const ACTIONS = new Map(
+  [
+    START, PIN, EDIT, SKIP, REMOVE, RETRY, RAISE, SPLIT, ROLL_BACK, CLEAN, TELL, ANSWER, APPROVE,
+    REDO, REJECT, PAUSE, RESUME, STOP, ABORT,
+  ].map((action) => [action.name, action]),
+) // prettier-ignore
 
-const first = (action: Action): Action => ({ ...action, isFirst: true })
-
-/** What a person can do with a task. */
-export function taskActions(task: TaskView, runStatus = ''): Action[] {
-  const pin = task.pinned ? UNPIN : PIN
-  switch (task.status) {
-    case 'pending':
-      if (runStatus === 'stopped') return [first(RESUME)]
-      // After its agent died a task has remedies, and waits until somebody starts the board.
-      return task.remedies.length
-        ? [...remedyActions(task.remedies), pin]
-        : [first(START), pin, EDIT, SPLIT, SKIP, REMOVE]
-    case 'active':
-      return [first(TELL), HELD.includes(runStatus) ? RESUME : PAUSE, STOP]
-    case 'waiting':
-      return isAsking(task) ? [first(ANSWER), SKIP, STOP] : remedyActions(task.remedies)
-    case 'review':
-      return [first(APPROVE), REDO, REJECT]
-    case 'blocked':
-    case 'failed':
-    case 'timeout':
-      return remedyActions(task.remedies)
-    case 'done':
-      return [ROLL_BACK]
-    case 'skipped':
-      return [first(RESTORE), EDIT, REMOVE]
-    case 'cancelled':
-      return [first(RETRY), EDIT]
-    default:
-      return []
-  }
+/** The actions with these names, the first of them marked as the best. */
+function named(names: readonly string[]): Action[] {
+  return names
+    .flatMap((name) => ACTIONS.get(name) ?? [])
+    .map((action, at) => (at || action.isNeverFirst ? action : { ...action, isFirst: true }))
 }
 
-const REMEDIES: Readonly<Record<string, Action>> = {
-  approve: MERGE_AGAIN,
-  retry: RETRY,
-  limit: RAISE,
-  edit: EDIT,
-  split: SPLIT,
-  rollback: ROLL_BACK,
-  skip: SKIP,
-}
-
-/** For a task that stands still: first the remedies that the server names, then the rest. */
-function remedyActions(remedies: readonly string[]): Action[] {
-  const [best, ...others] = remedies.flatMap((name) => REMEDIES[name] ?? [])
-  const raise = remedies.includes('limit') ? [] : [{ ...RAISE, isUnhelpful: true }]
-  return [...(best ? [first(best)] : []), ...others, CLEAN, REMOVE, ...raise]
-}
-
-/** Whether its agent asked a question; else its work could not be merged. */
-function isAsking(task: TaskView): boolean {
-  const latest = task.attempts.at(-1)
-  return !task.lacks_merge && !!latest && !latest.outcome
+/** What a person can do with a task and its latest run. */
+export function taskActions(task: TaskView, run?: RunView): Action[] {
+  return named([...task.actions, ...(run?.actions ?? [])]).map((action) => {
+    switch (action.name) {
+      case 'pin':
+        return task.pinned ? UNPIN : action
+      case 'approve':
+        return task.lacks_merge ? { ...action, label: 'Merge again' } : action
+      case 'rollback':
+        return task.status === 'skipped' ? { ...action, ...RESTORE, isFirst: true } : action
+      case 'limit':
+        return { ...action, isUnhelpful: !task.remedies.includes('limit') }
+      default:
+        return action
+    }
+  })
 }
 
 /** Whether a changed task can be saved and retried in one go. */
-export function canRetryWithChanges({ status }: TaskView): boolean {
-  return ['failed', 'timeout', 'blocked'].includes(status)
+export function canRetryWithChanges(task: TaskView): boolean {
+  return task.actions.includes('retry') && task.actions.includes('edit_task')
 }
 
 /** The label of the button that sends comments on a task's changes; `''` while no agent reads them. */
-export function commentLabel(status: string): string {
-  if (status === 'review') return 'Send back'
-  if (status === 'active' || status === 'waiting') return 'Send to the agent'
-  return ['blocked', 'failed', 'timeout'].includes(status) ? 'Retry with comments' : ''
+export function commentLabel({ actions }: TaskView): string {
+  if (!actions.includes('comment')) return ''
+  if (actions.includes('redo')) return 'Send back'
+  return actions.includes('retry') ? 'Retry with comments' : 'Send to the agent'
 }
 
 /** What a person can do with a run of any kind. */
 export function runActions(run: RunView): Action[] {
-  if (run.outcome) return []
-  const isHeld = HELD.includes(run.status) || run.status === 'interrupted'
-  return isHeld ? [first(RESUME)] : [PAUSE, STOP]
-}
-
-/** What a person can do with a thread of full auto. */
-export function threadActions(run: RunView, auto: AutoView): Action[] {
-  if (run.outcome) return []
-  const isHeld = HELD.includes(run.status) || run.status === 'interrupted'
-  if (!isHeld && !auto.condition) return [PAUSE, STOP, ABORT]
-  return run.status === 'pausing' ? [RESUME, STOP, ABORT] : [RESUME, ABORT]
-}
-
-/** What a person can do with the board. */
-export function boardAction(
-  phase: string,
-  tasks: readonly TaskView[],
-  isStopped: boolean,
-): 'pause' | 'resume' | 'start' | undefined {
-  if (phase === 'running') return 'pause'
-  if (isStopped) return undefined
-  if (phase === 'paused' || phase === 'pausing') return 'resume'
-  return tasks.some(({ ready }) => ready) ? 'start' : undefined
+  return named(run.actions)
 }
 
 /** The factor by which a limit is raised each time. */

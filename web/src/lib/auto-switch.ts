@@ -1,6 +1,5 @@
 // The switch of a full auto thread: on, off or over, and its label.
 
-import { threadActions } from './actions'
 import type { AutoView, RunDetail, RunView } from './api-types'
 
 export type SwitchState = 'on' | 'off' | 'over'
@@ -11,9 +10,9 @@ export function autoDetail(detail: RunDetail['detail']): AutoView | undefined {
 }
 
 /** A thread that a decision paused, or that is at its limit, is off: a person decides. */
-export function switchOf(run: RunView, auto: AutoView): SwitchState {
+export function switchOf(run: RunView): SwitchState {
   if (run.outcome) return 'over'
-  return threadActions(run, auto).some(({ name }) => name === 'resume') ? 'off' : 'on'
+  return run.actions.includes('resume') ? 'off' : 'on'
 }
 
 /** Whether it waits only for a person's look: switched on, it does what was decided. */
@@ -22,7 +21,7 @@ export function awaitsReview(auto: AutoView): boolean {
 }
 
 export function switchLabel(run: RunView, auto: AutoView): string {
-  switch (switchOf(run, auto)) {
+  switch (switchOf(run)) {
     case 'over':
       return `Ended: ${run.outcome}`
     case 'on':

@@ -6,6 +6,8 @@ import { KeyedStore } from './keyed-store.svelte'
 
 class Board {
   phase = $state('')
+  /** The command that the board accepts now; `''` if there is none. */
+  action = $state('')
   mode = $state('')
   #tasks = new KeyedStore<TaskView>()
 
@@ -22,8 +24,9 @@ class Board {
     this.#tasks.replace(board.tasks.map((task) => [task.id, task]))
   }
 
-  setState({ phase, mode }: Pick<BoardState, 'phase' | 'mode'>): void {
+  setState({ phase, action, mode }: Pick<BoardState, 'phase' | 'action' | 'mode'>): void {
     this.phase = phase
+    this.action = action
     this.mode = mode
   }
 

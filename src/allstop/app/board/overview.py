@@ -13,6 +13,7 @@ from allstop.app.runs.status import helm_of, record_of, runs_below
 from allstop.board import graph
 from allstop.board import remedies as mending
 from allstop.board.graph import Board, Score
+from allstop.board.task_actions import task_actions
 from allstop.core import run as runs
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.run import RunState
@@ -58,6 +59,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     cost_usd: float
     remedies: tuple[str, ...]  # of one that can't go on: the commands that may help, the best first
     hint: str  # the same in words
+    actions: tuple[str, ...]  # the commands that the board accepts for it now, the best first
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
@@ -168,6 +170,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         cost_usd=tally.cost_microusd / 1e6,
         remedies=() if stopped else mending.remedies(task),
         hint="" if stopped else mending.hint(task),
+        actions=() if stopped else task_actions(task),
     )
 
 

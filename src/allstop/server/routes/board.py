@@ -19,22 +19,29 @@ from allstop.server import wire_types
 from allstop.server.app_state import Desk
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import task_view
-from allstop.views.board_phase import Phase, counts, phase, stopped
+from allstop.views.board_phase import Phase, action, counts, phase, stopped
 
 
 async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPage:
     run = await desk.live_runs.board()
     if run is None:
         return wire_types.BoardPage(
-            phase=Phase.IDLE.value, mode=Mode.AUTOPILOT.value, counts={}, tasks=[], more=False
+            phase=Phase.IDLE.value,
+            action="",
+            mode=Mode.AUTOPILOT.value,
+            counts={},
+            tasks=[],
+            more=False,
         )
     state, helm = run.pilot, desk.live_runs.helm
     under = await desk.live_runs.below(state)
     halted = stopped(state, helm, under)
-    find_clone_setup = (task for task in state.board.tasks() if _fits(task, halted, given))
-    page = list(itertools.islice(find_clone_setup, given.after, given.after + given.limit + 1))
+    fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
+    page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
+    now = phase(run, helm, under, driven=desk.live_runs.is_driven(BOARD))
     return wire_types.BoardPage(
-        phase=phase(run, helm, under, driven=desk.live_runs.is_driven(BOARD)).value,
+        phase=now.value,
+        action=action(state.board, now),
         mode=state.spec.mode.value,
         counts=counts(state.board, halted),
         tasks=[

@@ -13,7 +13,7 @@ from allstop.core.run import RunState
 from allstop.ports import Record
 from allstop.server.run_messages import detail_of, hold_view, task_view
 from allstop.server.wire_types import BoardState, InboxCount, Reset
-from allstop.views.board_phase import counts, phase, stopped
+from allstop.views.board_phase import action, counts, phase, stopped
 
 if TYPE_CHECKING:
     from allstop.app.live_runs import LiveRuns
@@ -121,8 +121,10 @@ class Changes:
         state, helm = run.pilot, self._live_runs.helm
         under, driven = await self._live_runs.below(state), self._live_runs.is_driven(BOARD)
         halted = stopped(state, helm, under)
+        now = phase(run, helm, under, driven=driven)
         short = BoardState(
-            phase=phase(run, helm, under, driven=driven).value,
+            phase=now.value,
+            action=action(state.board, now),
             mode=state.spec.mode.value,
             counts=counts(state.board, halted),
         )
