@@ -89,7 +89,7 @@ async def stop_once(project: Project, thread: str, server, *, everything: bool) 
     if posted:
         print("    a reply was posted after the stop!")
     if everything:
-        from allstop.app.stop.allstop import lift
+        from allstop.app.stop.everything import lift
 
         await lift(project, "bench")
     return took

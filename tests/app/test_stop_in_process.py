@@ -18,7 +18,7 @@ class Place:
         self.is_struck = False
         self._trouble = trouble
 
-    def strike(self):
+    def kill_agents(self):
         self.is_struck = True
 
     async def allstop(self, by):

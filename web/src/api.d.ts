@@ -1930,7 +1930,7 @@ export interface components {
         };
         /**
          * Stopped
-         * @description What a stop from outside did.
+         * @description The result of a stop.
          */
         Stopped: {
             receipt: components["schemas"]["Halted"];
@@ -1940,6 +1940,10 @@ export interface components {
             recorded: boolean;
             /** @default true */
             filed: boolean;
+            /** @default false */
+            driven: boolean;
+            /** @default  */
+            note: string;
         };
         /**
          * Halted

@@ -21,8 +21,8 @@ from allstop.app.raise_limits import Limit, is_run, raise_run
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import asked_of, leave_for, named_in, reply_to, speak
 from allstop.app.stop.abort import abort
-from allstop.app.stop.allstop import lift
-from allstop.app.stop.one_run import stop_run
+from allstop.app.stop.everything import lift
+from allstop.app.stop.stop import stop
 from allstop.board.task_commands import is_merged
 from allstop.core import commands
 from allstop.core.errors import AllstopError
@@ -224,7 +224,7 @@ async def _everything(
 
 
 async def _stop(supervisor: Supervisor, run: str, by: str) -> Done:
-    stopped = await stop_run(supervisor.project, run, by)
+    stopped = await stop(supervisor.project, by, run)
     return Done(run=run, driven=stopped.driven, note=stopped.note)
 
 

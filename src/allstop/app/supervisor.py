@@ -17,9 +17,10 @@ from allstop.app.runs.budget_limits import of_day
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.status import helm_of, others_at_work, record_of
 from allstop.app.runtime import Runtime, runtime
-from allstop.app.stop.allstop import Stopped, raise_stop_file
-from allstop.app.stop.allstop import stop as stop_all
-from allstop.app.stop.in_process import strike_if_raised
+from allstop.app.stop import everything
+from allstop.app.stop.everything import create_stop_file
+from allstop.app.stop.in_process import kill_if_stopped
+from allstop.app.stop.receipts import Stopped
 from allstop.core.board_specs import BoardSpec, Mode
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -255,11 +256,11 @@ class Supervisor:
 
     async def allstop(self, by: str) -> Stopped:
         """Stop everything, here and wherever else runs of this store are driven."""
-        raise_stop_file(self.project, by)
-        strike_if_raised(self.runtime)
+        create_stop_file(self.project, by)
+        kill_if_stopped(self.runtime)
         receipt = await self.engine.allstop(by)
         if others_at_work(self.project):
-            return await stop_all(self.project, by)
+            return await everything.stop(self.project, by)
         return Stopped(receipt=receipt)
 
     # --- the board ---

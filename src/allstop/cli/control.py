@@ -55,9 +55,9 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         _stop_run(context, run_id, as_json=as_json)
         return 0
     with context.project() as project:
-        from allstop.app.stop.allstop import stop as stop_all
+        from allstop.app.stop.stop import stop as stop_runs
 
-        stopped = run(lambda: stop_all(project, "allstop stop"))
+        stopped = run(lambda: stop_runs(project, "allstop stop"))
         where = project.root
     holds = stopped.recorded or stopped.filed
     if as_json:
@@ -87,16 +87,17 @@ def _where(root: Path | None) -> str:
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
-    from allstop.app.stop.one_run import stop_run
+    from allstop.app.stop.stop import stop as stop_runs
 
     with context.project() as project:
-        stopped = run(lambda: stop_run(project, run_id, "allstop stop"))
+        stopped = run(lambda: stop_runs(project, "allstop stop", run_id))
+    silent = stopped.silent[0] if stopped.silent else None
     if as_json:
         print_json(
             {
                 "run": run_id,
                 "driven": stopped.driven,
-                "silent": stopped.silent,
+                "silent": silent,
                 "receipt": _whole(stopped.receipt),
             }
         )
@@ -105,8 +106,8 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
     _show_receipt(stopped.receipt)
     if stopped.note:
         click.echo(f"  {stopped.note}")
-    if stopped.silent:
-        click.echo(f"Process {stopped.silent} hangs and still has the run; `allstop stop` ends it.")
+    if silent:
+        click.echo(f"Process {silent} hangs and still has the run; `allstop stop` ends it.")
     if not stopped.driven:
         click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
 
@@ -126,7 +127,9 @@ def _show_receipt(receipt: Halted) -> None:
 
 
 def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> None:
-    driving, trees = _would_stop(project, run_id)
+    from allstop.app.stop.stop import would_stop
+
+    driving, trees = look(lambda: would_stop(project, run_id))
     if as_json:
         print_json({"processes": driving, "trees": trees})
         return
@@ -135,15 +138,6 @@ def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> Non
     if not driving and not trees:
         what = "anything" if run_id is None else "it"
         click.echo(f"Nothing is running; a stop would still keep {what} from starting.")
-
-
-def _would_stop(project: Project, run_id: str | None) -> tuple[list[str], list[str]]:
-    from allstop.app.stop.allstop import would_stop
-    from allstop.app.stop.one_run import would_stop_run
-
-    if run_id is not None:
-        return [], look(lambda: would_stop_run(project, run_id))
-    return would_stop(project) if project.has_store else ([], [])
 
 
 @click.command()

@@ -183,7 +183,7 @@ LIFTED = {
 
 async def _lift(project: Project, *, as_json: bool) -> int:
     from allstop.app.runs.status import status
-    from allstop.app.stop.allstop import lift
+    from allstop.app.stop.everything import lift
     from allstop.core.helm import Hold
 
     lifted = await lift(project, "user")

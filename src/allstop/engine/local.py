@@ -100,7 +100,7 @@ class LocalEngine:
             self._stops_before = self._helm_reader.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
-                with self._journal.listen(self._on_write, self.strike):
+                with self._journal.listen(self._on_write, self.kill_agents):
                     group.start_soon(self._journal.watch_writes)
                     group.start_soon(self._context.hands.keep_time)
                     group.start_soon(self._react_to_helm)
@@ -204,7 +204,7 @@ class LocalEngine:
         await self._helm_reader.catch_up()
         return await self.halted()
 
-    def strike(self) -> None:
+    def kill_agents(self) -> None:
         """End all moves and programs now, before an Allstop is written.
 
         Moves are cut first: they would otherwise take a killed program for a failure and retry.

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
-from allstop.app.runs.commands import speak
 from allstop.app.runs.status import record_of, status
-from allstop.app.stop.allstop import stop as stop_all
-from allstop.core.commands import Allstop
+from allstop.app.stop.stop import stop
 from allstop.views.log import lines
 
 if TYPE_CHECKING:
@@ -61,10 +59,8 @@ async def _inspect(project: Project, asked: OneRun) -> object:
 
 
 async def _stop(project: Project, asked: AnyRun) -> object:
-    if asked.run is None:
-        return await stop_all(project, "an MCP client")
-    await speak(project, asked.run, Allstop(), by="an MCP client")
-    return {"stopped": asked.run}
+    stopped = await stop(project, "an MCP client", asked.run)
+    return stopped if asked.run is None else {"stopped": asked.run}
 
 
 TOOLS: Mapping[str, Tool] = {

@@ -1,4 +1,4 @@
-"""Ending a run for good, whoever drives it."""
+"""Aborts a run: ends it for good, whichever process drives it."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ class Aborted(NamedTuple):
     run: RunId
     kept: str  # what is left of it, as the end of a sentence
     driven: bool
-    over: bool  # already; else whoever drives it sees to that
+    over: bool  # it has ended; else the driving process will end it
     goes_on: str  # the command that drives it
 
 
 async def abort(
     project: Project, name: str, by: str = "user", *, engine: LocalEngine | None = None
 ) -> Aborted:
-    """A thread that nobody drives is ended here, by the engine that is at hand.
+    """If no process drives the run, `engine` or a new one ends it here.
 
     Raises:
-        AllstopError: there is no such run, it is over, or it is one that never is.
+        AllstopError: there is no such run, it is over, or it is the board.
     """
     recorded = await record_of(project, name)
     if recorded.run == BOARD:
-        hint = "abort its tasks by name; `allstop stop board` ends what they do"
-        raise AllstopError("the board is never over", hint)
+        raise AllstopError(
+            "the board can't be aborted",
+            "abort its tasks by name; `allstop stop board` ends their agents",
+            code="board_never_ends",
+        )
     spoken = await speak(project, name, Abort(), by)
     is_left = not spoken.driven and recorded.opened.parent is None
     over = is_left and await _carried_out(project, recorded.run, engine)
@@ -47,18 +50,18 @@ async def abort(
 
 
 async def _carried_out(project: Project, run: RunId, engine: LocalEngine | None) -> bool:
-    """False where an Allstop holds it, another process has just taken it, or there is no sandbox."""
+    """False if an Allstop holds the run, another process drives it, or there is no sandbox."""
     if engine is not None:
-        return await _taken(engine, run)
+        return await _end_here(engine, run)
     from allstop.app.runtime import runtime
 
     with suppress(AllstopError):
-        async with runtime(project) as shop:
-            return await _taken(shop.engine, run)
+        async with runtime(project) as made:
+            return await _end_here(made.engine, run)
     return False
 
 
-async def _taken(engine: LocalEngine, run: RunId) -> bool:
+async def _end_here(engine: LocalEngine, run: RunId) -> bool:
     with suppress(HeldError):
         await engine.take(run)
         return isinstance(await engine.rested(run), Outcome)

@@ -1,4 +1,4 @@
-"""Stopping in the process that drives, also while the store takes nothing."""
+"""Stops runs from the process that drives them, also while the store can't be written."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from allstop.adapters.journals.stop_file import StopFile
-from allstop.app.stop.allstop import ANSWER_S, raise_stop_file
+from allstop.app.stop.everything import STORE_FAILS, create_stop_file
+from allstop.app.stop.receipts import ANSWER_S
 from allstop.core.errors import AllstopError
 from allstop.engine.local import LocalEngine
-from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-TAKES_NOTHING = (StoreBusyError, StoreFullError, StoreBrokenError)
 ALL_INSTEAD = "■ ALLSTOP of everything: the store takes nothing now, and this needs no store"
 
 
-class Place(Protocol):
-    """Where runs are driven."""
+class Driving(Protocol):
+    """A process's engine and the project that it drives runs of."""
 
     @property
     def project(self) -> Project: ...
@@ -30,40 +29,42 @@ class Place(Protocol):
     def engine(self) -> LocalEngine: ...
 
 
-def strike_if_raised(place: Place) -> None:
-    """The file counts before whatever is written later, so agents can be ended before the store
-    has taken the stop: nothing that comes back from them is taken for a result.
+def kill_if_stopped(driving: Driving) -> None:
+    """Kill the agents if the STOP file exists.
+
+    The file precedes every later write, so no result of theirs counts, even if the journal has
+    not recorded the stop yet.
     """
-    if StopFile(place.project.folder / "STOP").exists():
-        place.engine.strike()
+    if StopFile(driving.project.folder / "STOP").exists():
+        driving.engine.kill_agents()
 
 
-async def stop_all(place: Place, by: str) -> None:
-    raise_stop_file(place.project, by)
-    strike_if_raised(place)
-    with suppress(*TAKES_NOTHING):  # the file says it too
-        await place.engine.allstop(by=by)
+async def stop_all(driving: Driving, by: str) -> None:
+    create_stop_file(driving.project, by)
+    kill_if_stopped(driving)
+    with suppress(*STORE_FAILS):  # the STOP file holds
+        await driving.engine.allstop(by=by)
 
 
 async def stop_one(
-    place: Place, tell: Callable[[], Awaitable[object]], by: str, note: Callable[[str], None]
+    driving: Driving, tell: Callable[[], Awaitable[object]], by: str, note: Callable[[str], None]
 ) -> None:
-    """Stop one run by `tell`; everything, where the store doesn't take that while a person waits.
+    """Stop one run by `tell`, or everything if the store does not accept that in time.
 
     Raises:
-        AllstopError: it can't be told at all.
+        AllstopError: `tell` refuses.
     """
     over = anyio.Event()
-    told = False
+    is_told = False
     refusal: AllstopError | None = None
 
     async def keep_telling() -> None:
-        nonlocal told, refusal
+        nonlocal is_told, refusal
         try:
             await tell()
-            told = True
-        except TAKES_NOTHING:
-            pass  # then it is said without the store
+            is_told = True
+        except STORE_FAILS:
+            pass
         except AllstopError as error:
             refusal = error
         over.set()
@@ -72,8 +73,8 @@ async def stop_one(
         group.start_soon(keep_telling)
         with anyio.move_on_after(ANSWER_S):
             await over.wait()
-        if not told and refusal is None:
+        if not is_told and refusal is None:
             note(ALL_INSTEAD)
-            await stop_all(place, by)
+            await stop_all(driving, by)
     if refusal is not None:
         raise refusal

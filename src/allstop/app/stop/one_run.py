@@ -1,4 +1,4 @@
-"""Stopping one run and what is below it, with a receipt on its record as Allstop leaves one."""
+"""Stops one run and the runs below it, and writes a receipt to its journal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import anyio
-from msgspec import Struct
 
 from allstop.adapters.processes.identity import is_alive
-from allstop.adapters.processes.live_registry import Record, kill_recorded, recorded_trees
+from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import open_run
 from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
-from allstop.app.stop.allstop import ANSWER_S, is_suspended
+from allstop.app.stop.receipts import (
+    ANSWER_S,
+    Stopped,
+    agent_trees,
+    is_suspended,
+    receipt,
+    waiting,
+)
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
@@ -30,24 +36,17 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 ENDS_WITHIN_S = 5.0
-"""How long the receipt waits for whoever drives; what has not ended by then is said in it."""
+"""The receipt waits this long for the driving process, and says what has not ended by then."""
 
 
-class StoppedRun(Struct, frozen=True, kw_only=True):
-    receipt: Halted
-    driven: bool
-    note: str = ""
-    silent: int | None = None  # the process that drives it and did not answer
-
-
-async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
-    """Allstop for one run, a task's latest, or a room.
+async def stop(project: Project, name: str, by: str) -> Stopped:
+    """Stop a run, a task's latest attempt, or a room.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
-    thread = threads.thread_of(RunId(name))
-    run = RunId(name) if thread is not None else await open_run(project, name)
+    run = await _named(project, name)
+    thread = threads.thread_of(run)
     note = ""
 
     async def tell() -> None:
@@ -57,34 +56,40 @@ async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
         else:
             await send_command(project.journal, project.clock, run, Allstop(), by)
 
-    receipt, silent = await _stop(project, run, by, tell)
+    halted, silent = await _stop(project, run, by, tell)
     driven = root_of(run) in project.journal.holders()
-    return StoppedRun(receipt=receipt, driven=driven, note=note, silent=silent)
+    return Stopped(
+        receipt=halted, driven=driven, note=note, silent=() if silent is None else (silent,)
+    )
+
+
+async def _named(project: Project, name: str) -> RunId:
+    """A room may be stopped before anything was said in it."""
+    is_room = threads.thread_of(RunId(name)) is not None
+    return RunId(name) if is_room else await open_run(project, name)
 
 
 async def _stop(
     project: Project, run: RunId, by: str, tell: Callable[[], Awaitable[None]]
 ) -> tuple[Halted, int | None]:
-    """Stop it by `tell`, wait until nothing of it moves, and write down what that did.
+    """Stop a run by `tell`, wait until none of its agents works, and write the receipt.
 
-    Also the process that did not answer: its agents of this run are ended from here. It is left
-    alone itself, since it may drive other runs, and nothing counts that it says of this one.
+    Also returns the driving process if it did not answer. Its agents for this run are killed; the
+    process itself stays, because it may drive other runs.
     """
     asked_at = project.clock.now()
-    trees = [tree for tree in _trees(project) if _is_part(RunId(tree.label), run)]
+    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
     heads = await project.journal.heads() if project.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
     silent: int | None = None
     with anyio.move_on_after(ENDS_WITHIN_S):
         silent = await _tell_and_wait(project, stopped, tell)
-    now = project.clock.now()
     records = {each: await record_of(project, each) for each in stopped}
-    halted = Halted(
-        at=now,
-        asked_at=asked_at,
-        by=by,
-        took_ms=round((now - asked_at).total_seconds() * 1000, 1),
+    halted = receipt(
+        project,
+        by,
+        asked_at,
         killed=tuple(
             Killed(label=tree.label, pid=tree.root.pid) for tree in trees if not is_alive(tree.root)
         ),
@@ -99,23 +104,21 @@ async def _stop(
     return halted, silent
 
 
-async def would_stop_run(project: Project, name: str) -> list[str]:
-    """The trees of agents that a stop of this run alone would end, and the moves without one.
+async def would_stop(project: Project, name: str) -> list[str]:
+    """The agents that a stop of this run would end, and the turns without a local process.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
-    run = (
-        RunId(name) if threads.thread_of(RunId(name)) is not None else await open_run(project, name)
-    )
-    trees = [tree for tree in _trees(project) if _is_part(RunId(tree.label), run)]
+    run = await _named(project, name)
+    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
     known = {RunId(tree.label) for tree in trees}
     return [*shown, *await _moves_without_tree(project, run, known)]
 
 
 async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[RunId]) -> list[str]:
-    """A model by API has no process here, and a stop ends its turn all the same."""
+    """Turns of models that are called by API."""
     if not project.has_store or root_of(run) not in project.records.holders():
         return []
     heads = await project.records.heads()
@@ -125,68 +128,47 @@ async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[R
     return [f"{each}: {describe(move.move)}" for each, move in moves.items() if move]
 
 
-def _trees(project: Project) -> tuple[Record, ...]:
-    return recorded_trees(project.live) if project.live.exists() else ()
-
-
 def _is_part(run: RunId, of: RunId) -> bool:
     return run == of or run.startswith(f"{of}/")
 
 
 async def _tell_and_wait(
-    project: Project,
-    stopped: list[RunId],
-    tell: Callable[[], Awaitable[None]],
+    project: Project, stopped: list[RunId], tell: Callable[[], Awaitable[None]]
 ) -> int | None:
-    """The process that did not answer, if it still has not when its agents are gone."""
-    journal = project.journal
-    under_way = _UnderWay(project, stopped)
-    heard = anyio.Event()
+    """The driving process, if it still has not answered once its agents were killed."""
+    moves = _OpenMoves(project, stopped)
 
-    def ear(run: RunId, seq: int) -> None:
-        heard.set()
+    async def have_ended() -> bool:
+        return not await moves.exist() or is_suspended(_driver(project, stopped[0]))
 
-    async def ended() -> None:
-        nonlocal heard
-        while await under_way.are_there() and not _is_suspended(_driver(project, stopped[0])):
-            await heard.wait()
-            heard = anyio.Event()
-
-    async with anyio.create_task_group() as group:
-        with journal.listen(ear):
-            group.start_soon(journal.watch_writes)
-            await tell()
-            with anyio.move_on_after(ANSWER_S):
-                await ended()
-            silent = _driver(project, stopped[0]) if await under_way.are_there() else None
-            if silent is not None:
-                kill_recorded(project.live, wanted=lambda label: _is_part(RunId(label), stopped[0]))
-                with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
-                    await ended()
-                silent = silent if await under_way.are_there() else None
-        group.cancel_scope.cancel()
-    return silent
+    async with waiting(project) as wait:
+        await tell()
+        with anyio.move_on_after(ANSWER_S):
+            await wait(have_ended)
+        silent = _driver(project, stopped[0]) if await moves.exist() else None
+        if silent is None:
+            return None
+        kill_recorded(project.live, wanted=lambda label: _is_part(RunId(label), stopped[0]))
+        with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
+            await wait(have_ended)
+        return silent if await moves.exist() else None
 
 
 def _driver(project: Project, run: RunId) -> int | None:
-    """The other process that drives it."""
+    """The other process that drives the run."""
     holder = project.journal.holders().get(root_of(run))
     return holder.pid if holder is not None and holder.pid in others_at_work(project) else None
 
 
-def _is_suspended(pid: int | None) -> bool:
-    return pid is not None and is_suspended(pid)
-
-
-class _UnderWay:
-    """Turns and checks of these runs that somebody still drives. Each record is read once."""
+class _OpenMoves:
+    """Moves of these runs that a process still drives. Each record is read once."""
 
     def __init__(self, project: Project, runs: list[RunId]) -> None:
         self._journal = project.journal
         self._read = dict.fromkeys(runs, 0)
         self._open: set[RunId] = set()
 
-    async def are_there(self) -> bool:
+    async def exist(self) -> bool:
         for run, after in self._read.items():
             for record in await self._journal.read(run, after=after):
                 self._read[run] = record.seq
@@ -202,7 +184,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
     moves = {event.id: event.move for event in found.events if isinstance(event, MoveStarted)}
     open_move = runs.fold(found.pilot, found.events).open_move
     if silent is not None and open_move is not None:
-        yield describe(open_move.move)  # whoever drives it will say so when it goes on
+        yield describe(open_move.move)
     for event in found.events:
         match event:
             case MoveEnded(id=move, at=at, result=Failed(kind=kind)) if (
@@ -214,7 +196,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
 
 
 async def _where(project: Project, run: RunId, found: Recorded, silent: int | None) -> str:
-    """As people see it, in a word or two."""
+    """The status of a run after the stop, in a few words."""
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in project.journal.holders()
     now = project.clock.now()

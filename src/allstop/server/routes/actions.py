@@ -11,7 +11,7 @@ from allstop.app.runs.day import More, Today, allow_more
 from allstop.app.setup import init
 from allstop.app.setup.edit_setting import Change, change
 from allstop.app.start_requests import StartRequest
-from allstop.app.stop.allstop import Stopped
+from allstop.app.stop.receipts import Stopped
 from allstop.core.errors import AllstopError
 from allstop.server import wire_types
 from allstop.server.app_state import Desk

@@ -9,7 +9,7 @@ from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.runs.day import More, Today
 from allstop.app.start_requests import StartRequest
-from allstop.app.stop.allstop import Stopped
+from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
 from allstop.board.statistics import Statistics

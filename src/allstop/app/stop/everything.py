@@ -1,0 +1,194 @@
+"""Stops everything from any process, also while the driving process hangs; and lifts that stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.adapters.journals.stop_file import StopFile
+from allstop.adapters.processes.live_registry import kill_recorded
+from allstop.app.rooms.threads import end_unheard
+from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
+from allstop.app.runtime import engine_name
+from allstop.app.stop.receipts import (
+    ANSWER_S,
+    Stopped,
+    agent_trees,
+    is_suspended,
+    receipt,
+    waiting,
+)
+from allstop.core import helm
+from allstop.core import run as runs
+from allstop.core.commands import Allstop, Resume
+from allstop.core.errors import AllstopError
+from allstop.core.events import Commanded, Halted, Killed
+from allstop.core.helm import Hold
+from allstop.core.ids import HELM, RunId, root_of
+from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.views.log import describe, left_as
+
+if TYPE_CHECKING:
+    from allstop.adapters.journals.sqlite import SqliteJournal
+    from allstop.app.project import Project
+
+STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
+
+
+async def stop(project: Project, by: str) -> Stopped:
+    """Write the STOP file and the command, wait for the driving processes, and end the rest."""
+    command = Commanded(at=project.clock.now(), command=Allstop(), by=by)
+    create_stop_file(project, by)
+    answers: dict[str, Halted] = {}
+    driving: dict[int, Holder] = {}
+    try:
+        driving = others_at_work(project)
+        with anyio.move_on_after(ANSWER_S):
+            await _tell_and_wait(project, command, set(driving), answers)
+    except* StoreBrokenError:
+        pass  # the STOP file holds; this process ends the agents
+    silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
+    killed = kill_recorded(project.live) if project.live.exists() else ()
+    cut = await _driven_by(project, silent)
+    for pid in silent:
+        _kill(project, pid)
+    return await _record(project, command, answers, silent, killed, cut)
+
+
+def would_stop(project: Project) -> tuple[list[str], list[str]]:
+    """The driving processes and the agents that a stop would end."""
+    driving = [
+        f"process {pid} ({holder.command})" for pid, holder in others_at_work(project).items()
+    ]
+    return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
+
+
+def create_stop_file(project: Project, why: str) -> None:
+    """The first step of every stop: it needs neither the store nor an answer."""
+    with suppress(OSError):
+        project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        StopFile(project.folder / "STOP").create(why)
+
+
+async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
+    """The open runs of processes that did not answer."""
+    try:
+        held = {run for run, who in project.records.holders().items() if who and who.pid in silent}
+        heads = await project.records.heads() if held else []
+        return {
+            head.run: await record_of(project, head.run)
+            for head in heads
+            if not head.closed and root_of(head.run) in held
+        }
+    except AllstopError:
+        return {}  # the store can't be read
+
+
+async def _tell_and_wait(
+    project: Project, command: Commanded, driving: set[int], answers: dict[str, Halted]
+) -> None:
+    journal = project.journal
+
+    async def have_answered() -> bool:
+        for record in await journal.read(HELM):
+            event = record.event
+            if isinstance(event, Halted) and event.at >= command.at:
+                answers[event.by] = event
+        return all(engine_name(pid) in answers or is_suspended(pid) for pid in driving)
+
+    async with waiting(project, HELM) as wait:
+        with suppress(StoreBusyError, StoreFullError):  # the driving process may answer anyway
+            await _write(journal, command)
+        await wait(have_answered)
+
+
+async def _write(journal: SqliteJournal, command: Commanded) -> None:
+    """Every write records a new STOP file first; an older one needs the command again."""
+    before = helm.fold(record.event for record in await journal.read(HELM))
+    if before.hold is not Hold.STOPPED and journal.stop_file.exists():
+        await journal.append()
+    elif before.since is None or before.since < command.at:
+        await journal.append(Entry(HELM, command))
+
+
+def _kill(project: Project, pid: int) -> None:
+    """End a process that hangs; the journal has everything that it knew."""
+    holder = others_at_work(project).get(pid)
+    if holder is not None and holder.host == socket.gethostname():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+async def _record(
+    project: Project,
+    command: Commanded,
+    answers: dict[str, Halted],
+    silent: tuple[int, ...],
+    killed: tuple[Killed, ...],
+    cut: dict[RunId, Recorded],
+) -> Stopped:
+    """Write a receipt for this process, and return one for all processes that ended agents."""
+    states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
+    mine = receipt(
+        project,
+        f"allstop stop, process {os.getpid()}",
+        command.at,
+        killed,
+        tuple(
+            f"{run}: {describe(state.open_move.move)}"
+            for run, state in states.items()
+            if state.open_move is not None
+        ),
+        {run: left_as(cut[run].pilot, state, project.clock.now()) for run, state in states.items()},
+    )
+    is_recorded = True
+    try:
+        if (await helm_of(project)).hold is not Hold.STOPPED:
+            await _write(project.journal, command)
+        if killed or silent:
+            await project.journal.append(Entry(HELM, mine))
+        await end_unheard(project, silent)
+    except STORE_FAILS:
+        is_recorded = False  # the STOP file holds
+    parts = (*answers.values(), mine)
+    whole = replace(
+        mine,
+        by=command.by,
+        killed=tuple(each for part in parts for each in part.killed),
+        discarded=tuple(each for part in parts for each in part.discarded),
+        runs={run: where for part in parts for run, where in part.runs.items()},
+    )
+    filed = StopFile(project.folder / "STOP").exists()
+    return Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
+
+
+async def lift(project: Project, by: str) -> Hold:
+    """Remove the STOP file and write a resume for everything; returns the hold that was lifted.
+
+    If the store can't be read or written, the file stays: a stop is lifted whole or not at all.
+    """
+    stop_file = StopFile(project.folder / "STOP")
+    was_up = stop_file.exists()
+    if not project.has_store:
+        stop_file.remove()
+        return Hold.STOPPED if was_up else Hold.NONE
+    await helm_of(project)
+    if was_up:
+        await project.journal.append()  # records the stop, so that it can be lifted
+    stop_file.remove()
+    try:
+        held = (await helm_of(project)).hold
+        if held is not Hold.NONE:
+            resume = Commanded(at=project.clock.now(), command=Resume(), by=by)
+            await project.journal.append(Entry(HELM, resume))
+    except STORE_FAILS:
+        if was_up:
+            create_stop_file(project, f"{by}, which failed")
+        raise
+    return Hold.STOPPED if was_up else held
