@@ -34,6 +34,7 @@ def land(root, tmp_path, at, how):
     env = {
         **os.environ,
         "HOME": str(wrapped),
+        "GIT_CONFIG_GLOBAL": str(wrapped / ".gitconfig"),  # without a name, commits are tried twice
         "PATH": f"{wrapped}:{os.environ['PATH']}",
         "PYTHONPATH": str(HERE.parents[1]),
         "COUNT": str(count),
@@ -85,11 +86,11 @@ async def test_q16_killed_at_every_git_command_of_a_merge(ready, tmp_path, how, 
 
 async def test_q5_a_merge_asks_git_as_little_as_it_can(ready, tmp_path):
     """One that answers, one that writes refs; version; merge-base, merge-tree, commit-tree; folder,
-    status, merge; and one more that is not accounted for yet.
+    status, merge.
     """
     _, asked = land(ready, tmp_path, 0, "")
 
-    assert asked == 10
+    assert asked == 9
 
 
 async def test_q5_work_that_follows_the_tip_is_merged_without_merging(repo, tmp_path):
@@ -97,7 +98,7 @@ async def test_q5_work_that_follows_the_tip_is_merged_without_merging(repo, tmp_
 
     _, asked = land(repo.root, tmp_path, 0, "")
 
-    assert asked == 7
+    assert asked == 6
     parents = git(repo.root, "log", "-1", "--format=%P", "main").split()
     assert parents == [git(repo.root, "rev-parse", "refs/allstop/base/w"), change.head]
     assert git(repo.root, "rev-parse", "main^{tree}") == git(
