@@ -10,18 +10,20 @@ from allstop.core.prompt import CacheLifetime, part
 
 TEXTS = st.lists(st.text(alphabet="ab ", min_size=0, max_size=3000), max_size=60)
 SPECS = st.builds(
-    lambda policy, items, more, tokens, more_tokens: WindowSpec(
+    lambda policy, items, more, tokens, more_tokens, edition: WindowSpec(
         policy=policy,
         items=items,
         items_max=items + more,
         tokens=tokens,
         tokens_max=tokens + more_tokens,
+        edition=edition,
     ),
     st.sampled_from(WindowPolicy),
     st.integers(1, 12),
     st.integers(0, 20),
     st.integers(50, 4000),
     st.integers(0, 6000),
+    st.sampled_from([1, 2]),
 )
 
 
@@ -52,12 +54,26 @@ def test_r5_the_budget_is_never_exceeded_and_the_newest_is_never_lost(texts, spe
     """R5: for any items and any budget that has room for the note on a cut."""
     for text, window in zip(texts, filled(texts, spec, chars), strict=True):
         most = spec.tokens if spec.policy is WindowPolicy.STRICT else spec.tokens_max
-        allowed = max(most * chars, 60)
+        allowed = max(most * chars, 60 * spec.edition)
         assert window.chars == sum(len(part.text) for part in window.parts)
         assert window.digests == "".join(part.digest for part in window.parts)
         assert window.chars <= allowed
         shown = window.parts[-1].text
         assert shown == text or "left out" in shown
+
+
+@pytest.mark.parametrize("policy", WindowPolicy)
+@pytest.mark.parametrize("length", [9_000, 11_000, 12_000, 50_000])
+@pytest.mark.parametrize("handoff", [20, 3_000, 20_000])
+def test_r5_a_message_and_its_handoff_both_reach_the_next_agent(policy, length, handoff):
+    spec = WindowSpec(policy=policy, edition=2)
+    texts = ["old " * 2000, "m" * length, "h" * handoff]
+    *_, window = filled(texts, spec)
+    for seen in (window, context_window.newest(window, spec, 4.0)):
+        message, last = (part.text for part in seen.parts[-2:])
+        assert (message[:3], message[-3:]) == ("mmm", "mmm")
+        assert (last[:3], last[-3:]) == ("hhh", "hhh")
+        assert len(message) == length or "left out" in message
 
 
 @given(TEXTS, SPECS)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Retry, Say
-from allstop.core.context_window import NO_CACHING, CachePricing
+from allstop.core.context_window import NO_CACHING, CachePricing, WindowSpec
 from allstop.core.events import Stopped
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, Wait
@@ -641,3 +641,16 @@ def test_r21_a_session_that_ends_by_itself_was_not_cut_off():
     table.turn()
 
     assert table.ending is Ending.NO_HANDOFF
+
+
+@pytest.mark.parametrize("memory", [CachePricing(), NO_CACHING])
+def test_r5_a_long_message_reaches_the_next_agent_with_its_handoff(memory):
+    seats = tuple(Seat(agent=agent, memory=memory) for agent in ("gpt", "claude"))
+    table = RoomSteps(COLLABORATE, window=WindowSpec(edition=2), seats=seats)
+    table.turn(message="x" * 30_000, to="claude", task="Edit it.")
+
+    talk = table.begin().prompt.talk
+    message = next(part.text for part in talk.parts if part.text.startswith("gpt: "))
+    assert "30,005 characters, the middle is left out" in message
+    assert any(part.text == "router → claude: Edit it." for part in talk.parts)
+    assert any("gpt's message has 30,000 characters" in text for text in table.told("notice"))

@@ -47,6 +47,7 @@ class WindowSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
     items_max: int = 24
     tokens: int = 3_000
     tokens_max: int = 9_000
+    edition: int = 1  # since 2, the last two items are always in the window
 
 
 class Window(Struct, frozen=True, gc=False, kw_only=True):
@@ -61,8 +62,8 @@ class Window(Struct, frozen=True, gc=False, kw_only=True):
 def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> Window:
     """Append an item; cut the window back when it has too many items or characters."""
     length = len(item.text)
-    if length > (most_chars := int(spec.tokens * chars_a_token)):
-        item = part(shortened(item.text, most_chars))
+    if length > (most_item := longest_item(spec, chars_a_token)):
+        item = part(shortened(item.text, most_item))
         length = len(item.text)
     if spec.policy is STRICT:
         most_items, most_tokens = spec.items, spec.tokens
@@ -77,19 +78,37 @@ def add(window: Window, item: Part, spec: WindowSpec, chars_a_token: float) -> W
     )
     if len(grown.parts) <= most_items and grown.chars <= most_tokens * chars_a_token:
         return grown
-    return replace(newest(grown, spec.items, most_chars), cuts=window.cuts + 1)
+    return replace(newest(grown, spec, chars_a_token), cuts=window.cuts + 1)
 
 
-def newest(window: Window, most: int, most_chars: int) -> Window:
-    """As many of the last items as fit, always including the last one."""
-    parts = window.parts
+def longest_item(spec: WindowSpec, chars_a_token: float) -> int:
+    """The characters of an item before its middle is left out; a quarter is for the one before."""
+    whole = int(spec.tokens * chars_a_token)
+    return whole if spec.edition < 2 else whole * 3 // 4
+
+
+def newest(window: Window, spec: WindowSpec, chars_a_token: float) -> Window:
+    """As many of the last items as fit, always including the last one.
+
+    A handoff follows the message it belongs to, so the last two are kept: the message is shortened
+    if both don't fit.
+    """
+    parts, most_chars = window.parts, int(spec.tokens * chars_a_token)
     kept = 1
     chars = len(parts[-1].text) if parts else 0
-    for each in reversed(parts[-max(most, 1) : -1]):
+    for each in reversed(parts[-max(spec.items, 1) : -1]):
         if chars + len(each.text) > most_chars:
             break
         chars += len(each.text)
         kept += 1
+    if kept == 1 and len(parts) > 1 and spec.items > 1 and spec.edition >= 2:
+        message = part(shortened(parts[-2].text, most_chars - chars))
+        return Window(
+            parts=(message, parts[-1]),
+            digests=message.digest + parts[-1].digest,
+            chars=chars + len(message.text),
+            cuts=window.cuts,
+        )
     digests = window.digests[-kept * DIGEST_CHARS :]
     return Window(parts=parts[-kept:], digests=digests, chars=chars, cuts=window.cuts)
 

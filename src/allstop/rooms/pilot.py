@@ -69,7 +69,7 @@ RETRYABLE = frozenset(
 """Failures that are worth a retry."""
 
 THREAD = WindowSpec()
-"""The window over a whole thread, for single answers."""
+"""The window over a whole thread, for single answers; its edition is that of the session."""
 
 
 class RoomPilot:
@@ -135,8 +135,7 @@ def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
     pace, lifetime = _pace(state, session, seat.agent, seat.memory)
     window, goal = session.window, session.goal
     if not pace.is_elastic:
-        most_chars = int(spec.window.tokens * state.chars_a_token)
-        window = context_window.newest(window, spec.window.items, most_chars)
+        window = context_window.newest(window, spec.window, state.chars_a_token)
     notes = f"{round_part(spec.mode, session.round, sessions.max_rounds(spec))}\n{JSON_ONLY}"
     talk = StructuredPrompt(
         system=system_prompt(seat.agent, session.agents),
@@ -219,7 +218,7 @@ def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomS
         goal=part(goal_part(spec.goal)),
     )
     said = part(item_part(YOU, spec.goal))
-    talk = context_window.add(state.talk, said, THREAD, state.chars_a_token)
+    talk = context_window.add(state.talk, said, _thread(session), state.chars_a_token)
     told = Notice(kind=NoticeKind.NOTICE, text=sessions.opening_text(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
     threads = state.threads if is_chat else {}  # another goal starts new conversations
@@ -228,7 +227,7 @@ def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomS
 
 
 def _person_spoke(state: RoomState, text: str) -> RoomState:
-    state = _add_item(state, item_part(YOU, text))
+    state = _with_length_notice(_add_item(state, item_part(YOU, text)), "Your message", text)
     session = state.session
     if session is None:
         return state
@@ -252,13 +251,17 @@ def _unpaused(session: Session) -> Session:
 def _add_item(state: RoomState, text: str) -> RoomState:
     """Add an item to the transcript."""
     item = part(text)
-    talk = context_window.add(state.talk, item, THREAD, state.chars_a_token)
     session = state.session
+    talk = context_window.add(state.talk, item, _thread(session), state.chars_a_token)
     if session is not None:
         spec = session.spec.window
         window = context_window.add(session.window, item, spec, state.chars_a_token)
         session = replace(session, window=window)
     return replace(state, talk=talk, session=session)
+
+
+def _thread(session: Session | None) -> WindowSpec:
+    return replace(THREAD, edition=session.spec.window.edition) if session else THREAD
 
 
 def _turn_started(state: RoomState, agent: AgentName, chars: int, at: datetime) -> RoomState:
@@ -300,7 +303,7 @@ def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
     threads = state.threads
     if turn.thread and threads.get(agent) != turn.thread:
         threads = {**threads, agent: turn.thread}
-    talk = context_window.add(state.talk, item, THREAD, chars_a_token)
+    talk = context_window.add(state.talk, item, _thread(session), chars_a_token)
     state = replace(
         state,
         session=session,
@@ -309,6 +312,7 @@ def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         chars_a_token=chars_a_token,
         news=news,
     )
+    state = _with_length_notice(state, f"{agent}'s message", reply.message)
     return _after_turn(state, session, agent, reply, to)
 
 
@@ -406,6 +410,19 @@ def _end_session(state: RoomState, ending: Ending, detail: str = "") -> RoomStat
     state = _with_notice(state, NoticeKind.ENDED, sessions.closing_text(summary))
     state = _with_notice(state, NoticeKind.SUMMARY, sessions.summary_text(summary))
     return replace(state, session=None, last=summary)
+
+
+def _with_length_notice(state: RoomState, whose: str, text: str) -> RoomState:
+    """Tell people that the next agent gets a shortened message."""
+    spec = state.session.spec.window if state.session else WindowSpec()
+    most = context_window.longest_item(spec, state.chars_a_token)
+    if spec.edition < 2 or len(text) <= most:
+        return state
+    notice = (
+        f"{whose} has {len(text):,} characters; other agents get about {most:,} of them, without"
+        " the middle. `room.window_tokens` sets how much they get."
+    )
+    return _with_notice(state, NoticeKind.NOTICE, notice)
 
 
 def _with_notice(state: RoomState, kind: NoticeKind, text: str) -> RoomState:

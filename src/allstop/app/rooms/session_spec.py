@@ -55,6 +55,7 @@ def session_spec(project: Project, wish: Wish) -> SessionSpec:
             items_max=room.window_items_max,
             tokens=room.window_tokens,
             tokens_max=room.window_tokens_max,
+            edition=2,
         ),
         guards=Guards(
             soft_turns=room.soft_turns,
