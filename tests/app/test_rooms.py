@@ -686,7 +686,9 @@ async def test_r17_a_call_that_takes_too_long_is_given_up(person, first, setting
     """R17: it is tried again, and the provider sees each of them go."""
     async with with_models(person, lambda it: Fault.SILENCE, settings) as sits:
         record = await sits.hold("Talk.", AUTOPILOT, first=first)
-        await until(lambda: sits.server.disconnects == 3, "three calls that were hung up")
+        calls = sits.server  # a busy machine may give up a call before it is sent
+        await until(lambda: calls.disconnects == len(calls.requests), "all calls to be hung up")
 
+    assert len(record.told("warning")) == 2
     assert record.told("ended") == [f"Collaboration stopped: {first} failed: {reason}."]
     assert record.ending == "agent_failed"
