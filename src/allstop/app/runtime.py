@@ -149,10 +149,13 @@ def appraiser(
         from allstop.adapters.shell.links import links_out
         from allstop.policy.policy import Policy
         from allstop.settings.approval_rules import rules_of
+        from allstop.settings.model.host import BoxedApprovals
 
         root, rules = home(asking), rules_of(project.settings.approvals.rules)
-        policy = Policy(workspace=root, rules=rules)
-        if not launcher.isolation.boxed:
+        is_boxed = launcher.isolation.boxed
+        allows = is_boxed and project.settings.approvals.boxed is BoxedApprovals.ALLOW
+        policy = Policy(workspace=root, rules=rules, within=allows)
+        if not is_boxed:
             policy = replace(policy, escapes=links_out(root))
         return appraise(ask, policy)
 

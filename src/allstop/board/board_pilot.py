@@ -223,6 +223,7 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
         crash_ends=True,
         before=attempts.earlier_attempts(task),
+        ask_s=spec.ask_s,
         edition=EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"

@@ -237,6 +237,7 @@ def _turn(state: TaskState, context: PilotContext) -> Move:
         timeout_s=min(terms.turn_s, left_s) if _is_cut_by_turns(spec) else left_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
+        ask_s=spec.ask_s,
     )
 
 

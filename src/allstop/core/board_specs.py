@@ -80,6 +80,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     stash: bool = False  # a person ended the previous attempt: stash its uncommitted changes
     crash_ends: bool = False  # a crash ends the attempt; otherwise it is retried
     before: EarlierAttempts = EarlierAttempts()
+    ask_s: float | None = None  # how long a request waits for a person; None: forever
     edition: int = 1  # see EDITION
 
     @property
@@ -157,6 +158,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start at most this many tasks
     until: datetime | None = None  # start no task after this time
+    ask_s: float | None = None  # how long an agent's request waits for a person
     retries_first: bool = True  # retried tasks come before all others; else by their score
     own: tuple[PersonsSetting, ...] = (
         "mode",

@@ -15,6 +15,7 @@ from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.asks import (
     A_RULE,
+    BOX,
     NOBODY,
     UNANSWERED,
     Answer,
@@ -396,8 +397,10 @@ class Drive(Generic[S]):
     async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
         ask = self._context.appraise(ask, self.state.open_move)
         answer = answer_by_rules(self.state.opened.rules, ask)
-        if answer is None or (ask.within and answer.allows):  # not worth a record
-            return answer or await self._ask_a_person(move_id, ask)
+        if answer is None:
+            return await self._ask_a_person(move_id, ask)
+        if answer.allows and (ask.within or answer.by == BOX):  # the agent's own items show it
+            return answer
         kind = "allowed" if answer.allows else "denied"
         by = f" ({answer.by})" if answer.by != A_RULE else ""
         await self.note(move_id, Item(kind=kind, text=f"{describe_ask(ask)}{by}"))

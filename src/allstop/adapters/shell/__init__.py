@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.shell.literal_words import exclusion, literal, revision, short, text_of
-from allstop.core.asks import Ask, Decision
+from allstop.core.asks import BOX, Ask, Decision
 from allstop.core.text import one_line
 from allstop.policy.command_line import (
     MAX_COMMANDS,
@@ -56,16 +56,18 @@ def check(policy: Policy, text: str) -> Verdict:
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
-    """Add the policy's verdict to an ask.
+    """Add the policy's verdict to an ask. A person answers questions.
 
-    Only a person decides on asks other than commands and edits.
+    Other tools than commands and edits are judged by the sandbox alone.
     """
-    policy = replace(policy, within=ask.within)
+    policy = replace(policy, within=policy.within or ask.within)
     match ask.kind:
         case "command":
             verdict = evaluate(policy, _line_of(ask))
         case "edit":
             verdict = evaluate_edit(policy, ask.paths)
+        case "tool" if policy.within:
+            verdict = Verdict(decision=Decision.ALLOW, rule=BOX)
         case _:
             verdict = Verdict(decision=Decision.ASK, rule="a question is for a person")
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))

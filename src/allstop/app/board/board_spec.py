@@ -86,6 +86,7 @@ def board_spec(
         task_limits=budget_limits.of_task(project),
         count=count,
         until=until,
+        ask_s=float(settings.auto.approval_timeout_s),
         retries_first=False,
         own=_given(mode=mode, slots=slots, agents=agents),
     )

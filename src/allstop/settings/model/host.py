@@ -37,7 +37,21 @@ class ApprovalRule(Entry, frozen=True, kw_only=True):
     why: Annotated[Text | None, Meta(description="The reason, shown to the agent.")] = None
 
 
+class BoxedApprovals(StrEnum):
+    """What happens to a request that no rule decides, in a sandbox."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+
+
 class ApprovalRules(Table, frozen=True, kw_only=True):
+    boxed: Annotated[
+        BoxedApprovals,
+        Meta(
+            description="In a sandbox, allow or ask about what no rule decides. "
+            "Without a sandbox, agents always ask."
+        ),
+    ] = BoxedApprovals.ALLOW
     rules: Annotated[
         tuple[ApprovalRule, ...],
         Meta(description="Which commands agents may run, need approval for, or may not run."),
