@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from allstop.adapters.shell import appraise, check, parse
 from allstop.core.asks import Ask, Decision, Rule
@@ -362,3 +363,29 @@ def test_k18_what_git_shows_of_a_commit_is_known_well_enough(text):
 )
 def test_k18_what_a_pattern_or_a_colon_could_hide_is_asked_about(text):
     assert said(text) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("ask", "verdict"),
+    [
+        (Ask(id="1", text="python3 -m pytest -q"), "allow"),
+        (Ask(id="1", text="for i in 1 2; do make; done"), "allow"),
+        (Ask(id="1", kind="tool", text="WebFetch"), "allow"),
+        (Ask(id="1", kind="edit", paths=("a.py",)), "allow"),
+        (Ask(id="1", text="npm publish"), "deny"),
+        (Ask(id="1", text="git push"), "ask"),
+        (Ask(id="1", kind="question", text="Which one?"), "ask"),
+    ],
+    ids=lambda value: getattr(value, "text", None),
+)
+def test_k18_in_a_sandbox_only_rules_and_questions_reach_a_person(ask, verdict):
+    """K18: `[approvals] boxed = "allow"`: rules that deny or ask still count."""
+    rules = (
+        Rule(prefix=("npm", "publish"), decision=Decision.DENY),
+        Rule(prefix=("git", "push"), decision=Decision.ASK),
+    )
+    policy = replace(POLICY, within=True, rules=rules)
+
+    assert appraise(ask, policy).verdict == verdict
+    if verdict == "allow" and ask.kind != "edit":
+        assert appraise(ask, POLICY).verdict == "ask"

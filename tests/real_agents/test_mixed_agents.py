@@ -373,3 +373,49 @@ async def until(condition, within_s=60):
     with anyio.fail_after(within_s):
         while not condition():
             await anyio.sleep(0.05)
+
+
+COMMANDS = (
+    "python3 -m unittest -q",
+    "make",
+    "./run.sh",
+    "cat >notes{n}.txt <<'EOF'\nfirst\nsecond\nEOF",
+    "for i in 1 2 3; do echo $i >>loop{n}.txt; done",
+    "git add -A && git commit -qm 'Work on {n}'",
+)
+
+
+async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
+    """K9, K19: no command that people use every day asks a person, and each task is merged."""
+
+    def answer(asked):
+        number = re.findall(r"Do task (\d)", asked.user)[-1]
+        is_claude = asked.protocol is Protocol.MESSAGES
+        outputs = launch_claude.came_back(asked) if is_claude else launch_codex.outputs(asked)
+        if len(outputs) >= len(COMMANDS):
+            return DONE
+        command = COMMANDS[len(outputs)].replace("{n}", number)
+        return launch_claude.bash(command) if is_claude else launch_codex.run(command)
+
+    async with model_server(answer) as server:
+        person.write(
+            "test_it.py", "import unittest\nclass T(unittest.TestCase):\n  def test(self): pass\n"
+        )
+        person.write("Makefile", "all:\n\tpython3 -m unittest -q\n")
+        person.write("run.sh", "#!/bin/sh\necho ran\n")
+        (person.repository / "run.sh").chmod(0o755)
+        person.write("allstop.toml", '[[verification.commands]]\nname = "tests"\nrun = "make"\n')
+        person.git("add", "-A")
+        person.git("commit", "-qm", "Begin")
+        sets_up(person, server)
+        for number in range(1, 7):
+            await allstop(
+                person, "add", f"Do task {number}", "--agent", ("codex", "claude")[number % 2]
+            )
+        said = await allstop(person, "run", "--parallel", "2")
+
+    assert "6 verified, 0 failed, 0 remaining" in said
+    files = person.git("ls-tree", "--name-only", "main").split()
+    assert [f"{kind}{n}.txt" in files for n in range(1, 7) for kind in ("notes", "loop")] == [
+        True
+    ] * 12
