@@ -7,7 +7,7 @@ import pytest
 
 from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
-from allstop.server.routes.table import BASE, CHANGING, READING
+from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from support.cases import for_each
 
 NAMES = {"run": "board", "task": "T1", "thread": "main"}
@@ -25,9 +25,9 @@ READ = [
     f"{BASE}/stream",
     f"{BASE}/openapi.json",
     f"{BASE}/nowhere",
-    *(BASE + _filled(route.path) for route in READING),
+    *(BASE + _filled(route.path) for route in READ_ROUTES),
 ]
-CHANGE = [BASE + _filled(route.path) for route in CHANGING]
+CHANGE = [BASE + _filled(route.path) for route in WRITE_ROUTES]
 
 FOREIGN_HOSTS = [
     "evil.example",
@@ -55,8 +55,8 @@ def test_the_document_has_every_address_of_the_table():
     }
 
     assert described == {
-        *(("GET", BASE + route.path) for route in READING),
-        *(("POST", BASE + route.path) for route in CHANGING),
+        *(("GET", BASE + route.path) for route in READ_ROUTES),
+        *(("POST", BASE + route.path) for route in WRITE_ROUTES),
         ("GET", f"{BASE}/stream"),
         ("GET", "/metrics"),
     }
