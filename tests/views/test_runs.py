@@ -127,7 +127,7 @@ def test_every_move_has_words(move):
 
 @given(RESULTS)
 def test_every_result_has_words(result):
-    assert log.outcome_of(result)
+    assert log.describe_result(result)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_moves_in_words(move, words):
     ],
 )
 def test_results_in_words(result, words):
-    assert log.outcome_of(result) == words
+    assert log.describe_result(result) == words
 
 
 def test_what_people_said_in_words():

@@ -1,4 +1,4 @@
-"""The table of the kinds of runs: one entry per kind, loaded when a run of it is met."""
+"""The table of the kinds of runs: one entry per kind, loaded at first use."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ def _auto() -> Kind:
 KINDS: Mapping[str, Kind] = Kinds(
     {"board": _board, "task": _task, "merge": _merge, "room": _room, "auto": _auto}
 )
-"""The kinds that the program has by itself; its entry point can be given another table."""
+"""The built-in kinds; the entry point accepts another table."""
 PILOTS: Mapping[str, Pilot[Any]] = Pilots(KINDS)

@@ -25,7 +25,7 @@ from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
-from allstop.views.log import describe, left_as
+from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
@@ -161,7 +161,7 @@ async def _receipt(
             for run, state in states.items()
             if state.open_move is not None
         ),
-        runs={run: left_as(cut[run].pilot, state, now) for run, state in states.items()},
+        runs={run: state_after_stop(cut[run].pilot, state, now) for run, state in states.items()},
     )
     recorded_ = True
     try:

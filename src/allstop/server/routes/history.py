@@ -12,7 +12,7 @@ from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.routes.board import shown
 from allstop.server.routes.runs import find_run
-from allstop.views.auto import again, decided
+from allstop.views.auto import describe_decision, describe_difference
 from allstop.views.log import describe
 from allstop.views.runs import view
 
@@ -44,7 +44,9 @@ async def replay(app: AppState, params: path_parameters.OneRun) -> wire_types.Re
         if each.again is not None
     ]
     decisions = [
-        wire_types.Redecided(seq=d.seq, recorded=decided(d.recorded.decision), again=again(d))
+        wire_types.Redecided(
+            seq=d.seq, recorded=describe_decision(d.recorded.decision), again=describe_difference(d)
+        )
         for d in receipts.redecided(followed.pilot, events)
     ]
     return wire_types.Replayed(
