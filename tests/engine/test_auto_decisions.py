@@ -59,7 +59,7 @@ async def test_f7_inputs_that_were_changed_afterwards_are_reported():
 
     found = redecided(AutoPilot(), events)
 
-    assert describe_difference(found[0]) == "the same, but made from something else"
+    assert describe_difference(found[0]) == "the same decision from different inputs"
 
 
 async def test_q20_a_record_without_decisions_is_read_as_before():

@@ -53,7 +53,7 @@ def change(room, settings):
 
 
 def taken_up(room):
-    return room.person.allstop("log", "board").count("takes up the settings")
+    return room.person.allstop("log", "board").count("applies the settings")
 
 
 def statuses(room):

@@ -35,8 +35,8 @@ def test_p11_a_flood_is_cut_and_the_rest_is_counted():
     assert summary == Alert(
         level=Level.ERROR,
         title="… and 12 more",
-        text=f"The latest: t{MOST + 11} failed. See: allstop status",
-        run=RunId(f"t{MOST + 11}"),
+        text=f"The latest: t{MAX_ALERTS + 11} failed. See: allstop status",
+        run=RunId(f"t{MAX_ALERTS + 11}"),
         at=at(60),
     )
     assert summarize_left_out(rate, at(60)) == (rate, None)

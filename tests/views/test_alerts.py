@@ -174,7 +174,7 @@ def test_b21_a_batch_of_reviews_is_told_once_when_nothing_is_at_work_any_more():
     """B21: what is collected calls nobody meanwhile, and what a person approves calls nobody."""
     at_work = board_scene(Status.REVIEW, others=[Status.ACTIVE])
     over = board_scene(Status.REVIEW, others=[Status.REVIEW, Status.FAILED])
-    waits = (Level.NEEDS_YOU, "2 tasks wait for your review", "Nothing else is at work.")
+    waits = (Level.NEEDS_YOU, "2 tasks wait for your review", "No other task is running.")
 
     assert shown(child_closed(Outcome.DONE), at_work) == []
     assert shown(child_closed(Outcome.DONE, ref="t2.1"), over) == [waits]
@@ -344,7 +344,7 @@ def test_p11_all_agents_at_their_limits_are_told_once_until_one_works_again():
 
     title = "t1: every agent is at its limit"
     assert [(alert.level, alert.title) for alert in first] == [(Level.INFO, title)]
-    assert first[0].text.startswith("It goes on by itself at 14:0")
+    assert first[0].text.startswith("It continues by itself at ")
     assert (again, later) == ([], first)
 
 
@@ -405,7 +405,7 @@ def test_p11_an_allstop_is_told_with_its_receipt():
         (
             Level.STOPPED,
             "Allstop",
-            "stopped in 31 ms by process 7: 0 process trees put down, 1 turn discarded",
+            "stopped in 31 ms by process 7: 0 process trees killed, 1 turn discarded",
         )
     ]
 
@@ -438,7 +438,7 @@ def talk(*replies, **more):
 def test_p11_a_guard_that_ends_a_session_is_told():
     [(level, title, text)] = talk(envelope("a"), envelope("b"), max_turns=2)
 
-    assert (level, title) == (Level.STOPPED, "A guard ended the talk")
+    assert (level, title) == (Level.STOPPED, "A limit ended the session")
     assert text.startswith("Collaboration stopped: emergency cap (")
     assert text.endswith("Goal: Write a fairy tale.")
 
@@ -446,7 +446,7 @@ def test_p11_a_guard_that_ends_a_session_is_told():
 def test_p11_a_session_that_ends_by_itself_is_told_and_an_answer_is_not():
     [(level, title, _)] = talk(envelope("a", final=True), mode=TalkMode.COLLABORATE)
 
-    assert (level, title) == (Level.DONE, "The talk is over")
+    assert (level, title) == (Level.DONE, "The session is over")
     assert talk(envelope("a", final=True), mode=TalkMode.SINGLE) == []
     assert talk(envelope("a"), mode=TalkMode.AUTOPILOT) == []
 

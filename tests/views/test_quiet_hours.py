@@ -63,7 +63,7 @@ def test_p11_what_was_kept_is_one_message():
     assert summarize(kept[:1], on(7)) == kept[0]
     assert summarize(kept, on(7)) == Alert(
         level=Level.ERROR,
-        title="While it was quiet: 1 error, 2 done",
+        title="During quiet hours: 1 error, 2 done",
         text="The latest: t3 is done. See: allstop status",
         run=RunId("x"),
         at=on(7),

@@ -65,7 +65,7 @@ def run_plan(state: AutoState, stopped: str = "") -> RunPlan:
     """Return the goal, the decisions so far and the next step."""
     spec = state.spec
     checks = ", ".join(check.name for check in spec.gate.checks)
-    parts = [f"{spec.agent} reports that it is done"]
+    parts = [f"{spec.agent} says that it is done"]
     if checks:
         parts.append(f"{checks} pass")
     if spec.name and spec.merge:

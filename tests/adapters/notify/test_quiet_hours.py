@@ -50,7 +50,7 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
 
     assert channel.told == [
         ("01:00", "two"),
-        ("07:00", "While it was quiet: 1 error, 1 done"),
+        ("07:00", "During quiet hours: 1 error, 1 done"),
         ("12:00", "four"),
     ]
 
