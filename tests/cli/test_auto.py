@@ -560,7 +560,7 @@ def test_k3_what_a_stop_would_end_is_said_and_status_names_the_thread(coder):
 
     assert would_end == "would end  auto1: coder takes a turn\n"
     assert "`allstop log auto1 -f` shows what happens, `allstop stop auto1` ends it" in running
-    assert "Next: `allstop resume auto1` goes on." in person.allstop("status")
+    assert "Next: `allstop resume auto1` continues it." in person.allstop("status")
 
 
 def test_f4_what_a_thread_made_that_failed_is_shown_and_can_be_taken_over(coder):

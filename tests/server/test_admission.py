@@ -1,4 +1,4 @@
-"""Q23: who is let in, checked on every address there is, so that none can be forgotten."""
+"""Q23: admission of requests, checked on every path of the API."""
 
 import re
 import socket
@@ -230,7 +230,7 @@ def test_trust_10_a_body_without_end_is_not_read(still_room):
     assert said.startswith(b"HTTP/1.1 413"), said[:200]
 
 
-def test_trust_10_whoever_never_finishes_a_request_is_let_go(still_room):
+def test_trust_10_an_unfinished_request_is_disconnected(still_room):
     with socket.create_connection(("127.0.0.1", still_room.port), timeout=30) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
 

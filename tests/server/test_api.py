@@ -1,4 +1,4 @@
-"""The API: what the command line can do, over HTTP."""
+"""The API: the functions of the command line over HTTP."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""6-interfaces: a board that the control room drives goes on by the settings as they are changed."""
+"""6-interfaces: a board that the server drives continues with changed settings."""
 
 import pytest
 

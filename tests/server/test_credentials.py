@@ -1,4 +1,4 @@
-"""K22: the token, the key that opens the door once, and the cookie it gives."""
+"""K22: the token, sign-in keys that work once, and the cookie."""
 
 import stat
 
@@ -55,7 +55,7 @@ def test_a_changed_token_counts_at_once(tmp_path):
     assert not token.is_cookie(old_cookie)
 
 
-def test_for_those_who_listen_a_changed_token_counts_at_the_next_beat(tmp_path):
+def test_for_listeners_a_changed_token_counts_at_the_next_batch(tmp_path):
     token = load_or_create_token(tmp_path / "token")
     old = token.text_at(1)
     (tmp_path / "new").write_text("B" * 43 + "\n")
@@ -65,7 +65,7 @@ def test_for_those_who_listen_a_changed_token_counts_at_the_next_beat(tmp_path):
     assert token.text_at(2) == "B" * 43
 
 
-def test_whoever_came_in_with_a_new_token_stays(tmp_path):
+def test_a_listener_with_the_new_token_stays(tmp_path):
     token = load_or_create_token(tmp_path / "token")
     token.text_at(1)
     (tmp_path / "new").write_text("B" * 43 + "\n")
@@ -98,7 +98,7 @@ def test_a_browser_leaves_the_usual_port_away():
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "settings",
     [
         Server(host="0.0.0.0"),
         Server(host="::"),
@@ -114,7 +114,7 @@ def test_trust_11_other_machines_are_not_let_near_without_tls(settings):
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "settings",
     [
         Server(),
         Server(host="localhost"),
@@ -133,7 +133,7 @@ def test_trust_11_up_says_so_and_does_not_listen(tmp_path):
 
     said = person.refuses("--set", "server.host=0.0.0.0", "up", "--port", "0")
 
-    assert "there is no TLS" in said
+    assert "TLS is not set up" in said
     assert "behind_proxy" in said
     person.close()
 

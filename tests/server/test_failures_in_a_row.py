@@ -1,4 +1,4 @@
-"""B12: a loop that a control room drives waits for a person after failures in a row, and says so."""
+"""B12: a board that the server drives waits for a person after failures in a row."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from support.person import at_home, wait_for
 FAILS_AT_FIRST = (
     "[ -e ~/mended ] || exit 1\ntouch file-$(date +%N); echo '<promise>COMPLETE</promise>'\n"
 )
-WAITS = "2 tasks failed in a row: the loop waits for you. `allstop resume board` goes on."
+WAITS = "2 tasks failed in a row: the loop waits for you. To continue: `allstop resume board`."
 
 
 @pytest.fixture

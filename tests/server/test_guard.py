@@ -1,4 +1,4 @@
-"""The outermost layer by itself: what it does where a body does not come, or the server is wrong."""
+"""The guard alone: slow bodies, large bodies and internal errors."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""A connection from which nothing is taken, seen by its protocol alone."""
+"""The protocol disconnects clients that don't read the response."""
 
 import asyncio  # noqa: TID251 - protocols of uvicorn are made of it
 

@@ -1,4 +1,4 @@
-"""Listeners of a small ring: whoever falls out of it is sent the very same from the journal."""
+"""Listeners that are too far behind get the same events from the journal."""
 
 import anyio
 import pytest
@@ -10,7 +10,7 @@ from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry, Live
 from allstop.server.stream.broadcast import Broadcast, batch_delay_s
-from allstop.server.stream.frames import EventFilter, Frame, StreamPosition, parse_position
+from allstop.server.stream.frames import EventFilter, Frame, Position, parse_position
 from allstop.server.stream.listener import Listener
 from allstop.server.stream.recent_events import RecentEvents
 from allstop.server.stream.view_changes import ViewChanges
@@ -31,7 +31,7 @@ async def stage(tmp_path):
 
 
 class Stage:
-    """A house whose journal is written to, and a hub with room for few events."""
+    """A project with a journal, and a broadcast that keeps few recent events."""
 
     def __init__(self, project):
         self.project = project
@@ -42,7 +42,7 @@ class Stage:
         await self.live_runs.begin()
         changes = ViewChanges(self.live_runs)
         await changes.begin()
-        recent = RecentEvents(StreamPosition(self.live_runs.pos, 10**12), size)
+        recent = RecentEvents(Position(self.live_runs.pos, 10**12), size)
         self.broadcast = Broadcast(self.live_runs, changes, recent)
         self.live_runs.tell(self.broadcast.add_records)
 
@@ -90,7 +90,7 @@ def _said(first, last):
     return [f"word {number}" for number in range(first, last + 1)]
 
 
-async def test_whoever_comes_back_late_gets_all_that_left_the_ring(stage):
+async def test_a_late_listener_gets_all_events_that_were_dropped(stage):
     async def work():
         await stage.write(1)
         early = await stage.read_until(stage.listener(), "retry")
@@ -111,7 +111,7 @@ async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
         heard = (await anext(chunks)).decode()
         for _ in range(10):
             await stage.write(30)
-            await anyio.sleep(0.1)  # the ring has gone round meanwhile
+            await anyio.sleep(0.1)  # recent events are dropped meanwhile
             heard += (await anext(chunks)).decode()
         async for chunk in chunks:
             heard += chunk.decode()
@@ -128,7 +128,7 @@ async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
 async def test_from_any_place_on_each_event_comes_once(stage, cut):
     async def work():
         await stage.write(60)
-        heard = await stage.read_until(stage.listener(StreamPosition(0, 0)), "word 60")
+        heard = await stage.read_until(stage.listener(Position(0, 0)), "word 60")
         blocks = [block for block in heard.split("\n\n") if "event: room" in block]
         position = parse_position(blocks[cut].partition("id: ")[2].partition("\n")[0])
 
@@ -187,24 +187,24 @@ def test_q10_the_more_listen_the_rarer_is_sent():
 
 class TestRing:
     def _frame(self, number, kind="log", run="a"):
-        return Frame(StreamPosition(number, 0), kind, run, f"<{number}>".encode())
+        return Frame(Position(number, 0), kind, run, f"<{number}>".encode())
 
     def test_it_keeps_the_latest_and_says_what_has_left(self):
-        recent = RecentEvents(StreamPosition(0, 0), size=4)
+        recent = RecentEvents(Position(0, 0), size=4)
         for number in range(1, 11):
             recent.put([self._frame(number)])
 
         assert recent.end == 10
         assert recent.since(9, EventFilter()) == b"<10>"
         assert recent.since(0, EventFilter()) is None
-        assert recent.find(StreamPosition(0, 0)) is None
-        assert recent.find(StreamPosition(10, 0)) == 10
-        kept = recent.find(StreamPosition(7, 0))
+        assert recent.find(Position(0, 0)) is None
+        assert recent.find(Position(10, 0)) == 10
+        kept = recent.find(Position(7, 0))
         assert recent.since(kept, EventFilter()) == b"<8><9><10>"
-        assert recent.position_before(kept) == StreamPosition(7, 0)
+        assert recent.position_before(kept) == Position(7, 0)
 
-    def test_wishes_are_by_kind_and_by_run_and_those_below_it(self):
-        recent = RecentEvents(StreamPosition(0, 0))
+    def test_a_filter_selects_kinds_and_a_run_with_its_children(self):
+        recent = RecentEvents(Position(0, 0))
         recent.put([self._frame(1, "log", "a"), self._frame(2, "task", "a/b"), self._frame(3)])
         recent.put([self._frame(4, "log", "ab"), self._frame(5, "hold", "")])
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, the server says in one shape what is wrong with it, and goes on."""
+"""The server answers any request with a valid response or an error of one shape."""
 
 import json
 from urllib.parse import quote, urlencode

@@ -1,4 +1,4 @@
-"""B8: what a control room goes on with by itself after it was killed or ended."""
+"""B8: the runs that a server resumes by itself after it was killed or ended."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""R19, U3: what is being said, for whoever comes in the middle of it."""
+"""R19, U3: the text of a running turn, for listeners that connect during it."""
 
 from allstop.core.ids import RunId
 from allstop.server.stream.text_in_flight import MAX_CHARS, LiveTexts, Source

@@ -1,4 +1,4 @@
-"""P11: at most so many alerts a minute, and one for the rest."""
+"""P11: the rate limit of alerts, and the summary of the others."""
 
 from datetime import UTC, datetime, timedelta
 

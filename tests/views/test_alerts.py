@@ -1,4 +1,4 @@
-"""P11, U4: which event is worth a person's attention, and in which words it is told."""
+"""P11, U4: which events cause an alert, and its text."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -142,7 +142,7 @@ def test_p11_the_whole_alert_of_a_failed_task():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status", "told"),
+    ("outcome", "status", "sent"),
     [
         (Outcome.FAILED, Status.FAILED, (Level.ERROR, "t1 failed")),
         (Outcome.TIMED_OUT, Status.TIMEOUT, (Level.ERROR, "t1 ran out of time")),

@@ -1,4 +1,4 @@
-"""F10: what the page shows of a thread besides its log."""
+"""F10: the views of a Full Auto thread."""
 
 from allstop.auto.state import Action
 from allstop.core.brakes import AtLimit, Limits

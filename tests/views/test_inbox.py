@@ -1,4 +1,4 @@
-"""F5, B11, B20: everything that waits for a person is in one list."""
+"""F5, B11, B20: the inbox lists everything that waits for a person."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""P11: hours in which only what is urgent is told."""
+"""P11: quiet hours, in which only urgent alerts are sent."""
 
 from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo

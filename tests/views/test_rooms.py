@@ -1,4 +1,4 @@
-"""What everybody sees of a room: the contract of its events, whatever happens in it."""
+"""The events of a room as clients see them."""
 
 from datetime import timedelta
 

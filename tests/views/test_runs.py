@@ -1,4 +1,4 @@
-"""What people see: every event has its line, every state its view."""
+"""The log line of every event and the view of every state."""
 
 import re
 from datetime import timedelta

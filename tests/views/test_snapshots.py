@@ -1,4 +1,4 @@
-"""U2: any moment of a run is what folding its record up to there gives, at a bounded cost."""
+"""U2: a past state from snapshots equals a fold of the events, at bounded cost."""
 
 import pytest
 

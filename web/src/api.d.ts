@@ -2382,17 +2382,17 @@ export interface components {
          * @description A change of one setting in the checkout's allstop.toml.
          */
         SettingOrder: {
-            /** @description The setting, such as loop.mode. */
+            /** @description Such as loop.mode. */
             key: string;
-            /** @description The digest of the file as it was shown. */
+            /** @description Of the file as it was shown. */
             digest: string;
-            /** @description The value; without it the setting goes back to its default. */
+            /** @description Without a value, the setting goes back to its default. */
             value?: string | number | boolean | unknown[] | Record<string, never>;
         };
         /** SetupOrder */
         SetupOrder: {
             /**
-             * @description The agent that works on tasks: a detected one, or scripted.
+             * @description A detected agent, or scripted.
              * @default
              */
             agent: string;
@@ -2827,7 +2827,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -2864,7 +2864,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -2898,7 +2898,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -2932,7 +2932,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -2966,7 +2966,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -3000,7 +3000,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -3034,7 +3034,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -3068,7 +3068,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's id for its latest run. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
@@ -3305,7 +3305,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The name of a room's thread. */
+                /** @description The thread of a room. */
                 thread: string;
             };
             cookie?: never;

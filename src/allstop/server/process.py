@@ -33,7 +33,7 @@ from allstop.server.log_file import logging_to
 from allstop.server.settings_reload import SettingsReloader
 from allstop.server.site import Site
 from allstop.server.stream.broadcast import Broadcast
-from allstop.server.stream.frames import StreamPosition
+from allstop.server.stream.frames import Position
 from allstop.server.stream.recent_events import RecentEvents
 from allstop.server.stream.view_changes import ViewChanges
 
@@ -101,7 +101,7 @@ async def _app_state(
     await live_runs.begin()
     changes = ViewChanges(live_runs)
     await changes.begin()
-    recent = RecentEvents(StreamPosition(live_runs.pos, time.time_ns() // 1_000_000))
+    recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))
     broadcast = Broadcast(live_runs, changes, recent)
     live_runs.tell(broadcast.add_records)
     async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:

@@ -31,9 +31,7 @@ def listed(project: Project, problem: str) -> SettingList:
     file, in_file = _file(project)
     in_force = {row.key: row for row in rows(loaded)}
     all_rows = (
-        {**_rows_of_checkout(project, in_force.keys()), **in_force}
-        if not file.problem
-        else in_force
+        {**_checkout_rows(project, in_force.keys()), **in_force} if not file.problem else in_force
     )
     return SettingList(
         settings=[_row(row, in_file.get(key, Standing())) for key, row in all_rows.items()],
@@ -43,7 +41,7 @@ def listed(project: Project, problem: str) -> SettingList:
     )
 
 
-def _rows_of_checkout(project: Project, known: KeysView[str]) -> dict[str, Row]:
+def _checkout_rows(project: Project, known: KeysView[str]) -> dict[str, Row]:
     """Return the checkout's rows if it has settings that are not in force, such as a new agent."""
     checkout = project.checkout
     return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}

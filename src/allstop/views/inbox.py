@@ -61,6 +61,15 @@ class OpenRun(NamedTuple):
     driven: bool
     idle: bool = False  # a board that only waits for tasks
 
+    @property
+    def task(self) -> str:
+        opened = self.state.opened
+        return str(opened.spec.get("task", "")) if opened.parent == BOARD else ""
+
+    @property
+    def resume_command(self) -> str:
+        return self.kind.resume_command(self.run, self.state.opened)
+
 
 def inbox(
     open_runs: Iterable[OpenRun], tasks: Iterable[Task], now: datetime, helm: Helm
@@ -89,35 +98,24 @@ def _run_items(open_run: OpenRun, now: datetime, helm: Helm) -> Iterator[Waiting
     move = runs.expected_move(open_run.kind.pilot, state, now, helm)
     if not isinstance(move, Wait):
         if not open_run.driven and not open_run.idle:
-            text = "no process drives it"
-            yield _item(
-                open_run, Kind.INTERRUPTED, text, _resume_command(open_run), "resume", "abort"
-            )
+            text, do = "no process drives it", open_run.resume_command
+            yield _item(open_run, Kind.INTERRUPTED, text, do, "resume", "abort")
     elif move.for_person and (not open_run.idle or move.at_limit):
         yield _wait_item(open_run, move, now)
 
 
-def _resume_command(open_run: OpenRun) -> str:
-    return open_run.kind.resume_command(open_run.run, open_run.state.opened)
-
-
 def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
-    name = _task_of(open_run) or open_run.run
+    name, do = open_run.task or open_run.run, open_run.resume_command
     if wait.at_limit:
         do, *options = _limit_commands(open_run, name, now)
         return _item(open_run, Kind.LIMIT, wait.reason, do, *options)
     if open_run.kind.waits_as:
-        return _item(
-            open_run, Kind(open_run.kind.waits_as), wait.reason, _resume_command(open_run), "retry"
-        )
+        return _item(open_run, Kind(open_run.kind.waits_as), wait.reason, do, "retry")
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(open_run, Kind.PENDING, wait.question, do, "answer")
-    do = (
-        "allstop resume board"
-        if open_run.run == BOARD and open_run.driven
-        else _resume_command(open_run)
-    )
+    if open_run.run == BOARD and open_run.driven:
+        do = "allstop resume board"
     paused = _item(open_run, Kind.PAUSED, wait.reason, do, "resume", "tell")
     return replace(paused, hint=remedies.hint_on(wait.failure)) if wait.failure else paused
 
@@ -127,11 +125,11 @@ def _limit_commands(open_run: OpenRun, name: str, now: datetime) -> tuple[str, .
     if runs.waits_for_budget(open_run.state, now):
         return "allstop today", "abort"  # raises the budget of all runs
     if open_run.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
-        return _resume_command(open_run), "resume", "abort"
+        return open_run.resume_command, "resume", "abort"
     if root_of(open_run.run) == BOARD:
         return f"allstop log {name}", "limit", "abort"
     if open_run.state.limit_reached:  # the limit of a parent run
-        return _resume_command(open_run), "limit", "resume", "abort"
+        return open_run.resume_command, "limit", "resume", "abort"
     return f"allstop limit {name} --times 2", "limit", "abort"
 
 
@@ -149,7 +147,7 @@ def _ask_item(open_run: OpenRun, ask: Ask) -> Waiting:
         do=f'allstop answer {id_} "…"' if is_question else f"allstop allow {id_}",
         options=labels if is_question else ("allow", "session", "deny"),
         questions=ask.questions,
-        task=_task_of(open_run),
+        task=open_run.task,
         title=open_run.state.opened.title,
     )
 
@@ -163,14 +161,9 @@ def _item(open_run: OpenRun, kind: Kind, text: str, do: str, *options: str) -> W
         since=open_run.last_at,
         do=do,
         options=options,
-        task=_task_of(open_run),
+        task=open_run.task,
         title=open_run.state.opened.title,
     )
-
-
-def _task_of(open_run: OpenRun) -> str:
-    opened = open_run.state.opened
-    return str(opened.spec.get("task", "")) if opened.parent == BOARD else ""
 
 
 # --- tasks ---

@@ -15,52 +15,27 @@ from allstop.settings.model.host import Server as ServerSettings
 
 
 def allowed_by(settings: ServerSettings, port: int) -> admission.AllowedNames:
-    names = [
-        "127.0.0.1",
-        "localhost",
-        "[::1]",
-        *([] if _is_wildcard(settings.host) else [settings.host]),
-    ]
-    allowed_names = admission.allowed_names(names, port, "https" if settings.tls_cert else "http")
-    return (
-        _with_proxy_names(allowed_names, settings.hosts, port) if settings.hosts else allowed_names
-    )
-
-
-def _with_proxy_names(
-    allowed_names: admission.AllowedNames, names: tuple[str, ...], port: int
-) -> admission.AllowedNames:
-    """Add the host names of a proxy, which uses TLS on port 443 or the server's own port."""
-    more = [
-        admission.allowed_names(names, each, scheme)
-        for each, scheme in ((443, "https"), (port, "https"))
-    ]
-    return admission.AllowedNames(
-        allowed_names.hosts.union(*(each.hosts for each in more)),
-        allowed_names.origins.union(*(each.origins for each in more)),
-    )
+    """Return the accepted names; a proxy's use TLS on port 443 or on the server's own port."""
+    own = [] if _is_wildcard(settings.host) else [settings.host]
+    names = ["127.0.0.1", "localhost", "[::1]", *own]
+    allowed = [admission.allowed_names(names, port, "https" if settings.tls_cert else "http")]
+    allowed += [admission.allowed_names(settings.hosts, each, "https") for each in (443, port)]
+    hosts, origins = zip(*allowed, strict=True)
+    return admission.AllowedNames(frozenset().union(*hosts), frozenset().union(*origins))
 
 
 def check_tls(settings: ServerSettings) -> None:
-    """Raise AllstopError if the connection would leave this machine unencrypted."""
+    """Raise AllstopError if other machines could connect without TLS."""
+    hint = "set [server] tls_cert and tls_key, or behind_proxy = true if a proxy of yours does TLS"
     if bool(settings.tls_cert) != bool(settings.tls_key):
-        raise AllstopError(
-            "TLS needs both a certificate and its key",
-            "set both tls_cert and tls_key in [server]",
-            code="tls_incomplete",
-        )
+        message = "TLS needs both a certificate and its key"
+        raise AllstopError(message, hint, code="tls_incomplete")
     for file in (settings.tls_cert, settings.tls_key):
         if file and not Path(file).is_file():
-            raise AllstopError(
-                f"there is no file {file}",
-                "correct tls_cert or tls_key in [server]",
-                code="tls_file_missing",
-            )
-    if _is_loopback(settings.host) or settings.tls_cert or settings.behind_proxy:
-        return
-    hint = "set [server] tls_cert and tls_key, or behind_proxy = true if a proxy of yours does TLS"
-    message = f"other machines can reach {settings.host}, but TLS is not set up"
-    raise AllstopError(message, hint, code="tls_required")
+            raise AllstopError(f"there is no file {file}", hint, code="tls_file_missing")
+    if not (_is_loopback(settings.host) or settings.tls_cert or settings.behind_proxy):
+        message = f"other machines can reach {settings.host}, but TLS is not set up"
+        raise AllstopError(message, hint, code="tls_required")
 
 
 def _is_loopback(host: str) -> bool:

@@ -15,7 +15,8 @@ from allstop.app.stop.allstop import Stopped
 from allstop.core.errors import AllstopError
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
-from allstop.server.routes import path_parameters, runs
+from allstop.server.routes import runs
+from allstop.server.routes.path_parameters import CommandTarget, NoParameters
 from allstop.settings import FILE_NAME
 
 BY = "the control room"
@@ -30,60 +31,46 @@ class StopOrder(NoOrder, frozen=True):
     by: Annotated[str, Meta(max_length=100, description="Who stops it; shown in the receipt.")] = ""
 
 
-async def allstop(app: AppState, _: path_parameters.NoParameters, order: StopOrder) -> Stopped:
+async def allstop(app: AppState, _: NoParameters, order: StopOrder) -> Stopped:
     return await app.supervisor.allstop(order.by or BY)
 
 
-async def allow_today(app: AppState, _: path_parameters.NoParameters, more: More) -> Today:
+async def allow_today(app: AppState, _: NoParameters, more: More) -> Today:
     return await allow_more(app.project, more, BY, app.supervisor.engine.daily_budget)
 
 
-async def open_run(
-    app: AppState, _: path_parameters.NoParameters, request: StartRequest
-) -> wire_types.Opened:
+async def open_run(app: AppState, _: NoParameters, request: StartRequest) -> wire_types.Opened:
     return wire_types.Opened(run=await app.supervisor.open(request))
 
 
-async def command(app: AppState, params: path_parameters.CommandTarget, action: Action) -> Done:
+async def command(app: AppState, params: CommandTarget, action: Action) -> Done:
     return await do(app.supervisor, params.run, action, BY)
 
 
 class SettingOrder(NoOrder, frozen=True):
     """A change of one setting in the checkout's allstop.toml."""
 
-    key: Annotated[
-        str, Meta(min_length=1, max_length=300, description="The setting, such as loop.mode.")
-    ]
-    digest: Annotated[
-        str, Meta(max_length=64, description="The digest of the file as it was shown.")
-    ]
+    key: Annotated[str, Meta(min_length=1, max_length=300, description="Such as loop.mode.")]
+    digest: Annotated[str, Meta(max_length=64, description="Of the file as it was shown.")]
     value: Annotated[
         str | int | float | bool | list[Any] | dict[str, Any] | UnsetType,
-        Meta(description="The value; without it the setting goes back to its default."),
+        Meta(description="Without a value, the setting goes back to its default."),
     ] = UNSET
 
 
 class SetupOrder(NoOrder, frozen=True):
-    agent: Annotated[
-        str,
-        Meta(
-            max_length=100,
-            description="The agent that works on tasks: a detected one, or scripted.",
-        ),
-    ] = ""
+    agent: Annotated[str, Meta(max_length=100, description="A detected agent, or scripted.")] = ""
 
 
 async def change_setting(
-    app: AppState, _: path_parameters.NoParameters, order: SettingOrder
+    app: AppState, _: NoParameters, order: SettingOrder
 ) -> wire_types.SettingList:
     change(app.project, Change(key=order.key, value=order.value, digest=order.digest))
     app.settings.reload_if_changed()
     return app.settings.listed
 
 
-async def set_up(
-    app: AppState, _: path_parameters.NoParameters, order: SetupOrder
-) -> wire_types.Checkup:
+async def set_up(app: AppState, _: NoParameters, order: SetupOrder) -> wire_types.Checkup:
     """Write allstop.toml. If it exists, only the scripted agent can be added to it."""
     project = app.project
     if not (project.repository / FILE_NAME).exists():
@@ -91,14 +78,11 @@ async def set_up(
     elif order.agent == init.SCRIPTED.name:
         init.add_scripted(project)
     else:
-        raise AllstopError(
-            f"{FILE_NAME} already exists", "change it under Settings", code="settings_file_exists"
-        )
+        hint = "change it under Settings"
+        raise AllstopError(f"{FILE_NAME} already exists", hint, code="settings_file_exists")
     app.settings.reload_if_changed()
     return await runs.checkup(app, _)
 
 
-async def new_link(
-    app: AppState, _: path_parameters.NoParameters, order: NoOrder
-) -> wire_types.Link:
+async def new_link(app: AppState, _: NoParameters, order: NoOrder) -> wire_types.Link:
     return wire_types.Link(path=f"/?key={app.keys.make()}")

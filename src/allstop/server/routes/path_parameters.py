@@ -16,15 +16,10 @@ MAX_INTEGER = 2**53 - 1
 After = Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="Only events after this number.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="The maximum number of results.")]
 RunName = Annotated[
-    str,
-    Meta(
-        min_length=1, max_length=300, description="A run's id, or a task's id for its latest run."
-    ),
+    str, Meta(min_length=1, max_length=300, description="A run, or a task for its latest run.")
 ]
 TaskName = Annotated[str, Meta(min_length=1, max_length=64, description="A task's id.")]
-Thread = Annotated[
-    str, Meta(min_length=1, max_length=64, description="The name of a room's thread.")
-]
+Thread = Annotated[str, Meta(min_length=1, max_length=64, description="The thread of a room.")]
 
 
 class NoParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

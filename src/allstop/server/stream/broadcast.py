@@ -13,7 +13,7 @@ from allstop.core.ids import RunId
 from allstop.ports import Live, Placed
 from allstop.server.stream.frames import (
     Frame,
-    StreamPosition,
+    Position,
     frame,
     record_frames,
     transient_frame,
@@ -117,7 +117,7 @@ class Broadcast:
             self.live_texts.forget(run, "check")
         views = [each async for each in self._changes.changed_views()]
         self.recent.put(
-            frame(kind, run, value, StreamPosition(newest.pos, newest.part + number))
+            frame(kind, run, value, Position(newest.pos, newest.part + number))
             for number, (kind, run, value) in enumerate(views, start=1)
         )
 

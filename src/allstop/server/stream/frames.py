@@ -20,7 +20,7 @@ _PLACE = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _encode = msgspec.json.Encoder().encode
 
 
-class StreamPosition(NamedTuple):
+class Position(NamedTuple):
     """The position of an event in the stream: its record, and its number within that record."""
 
     pos: int
@@ -30,29 +30,26 @@ class StreamPosition(NamedTuple):
         return f"{self.pos}.{self.part}"
 
 
-def parse_position(text: str) -> StreamPosition | None:
+def parse_position(text: str) -> Position | None:
     """Parse an event id; None if it isn't one."""
     found = _PLACE.fullmatch(text)
-    return StreamPosition(int(found[1]), int(found[2])) if found else None
+    return Position(int(found[1]), int(found[2])) if found else None
 
 
 class Frame(NamedTuple):
-    position: StreamPosition
+    position: Position
     kind: str
     run: str  # the run that it is about; "" means all runs
     wire: bytes
 
 
-def frame(kind: str, run: str, value: object, position: StreamPosition) -> Frame:
-    wire = b"id: %b\nevent: %b\ndata: %b\n\n" % (
-        str(position).encode(),
-        kind.encode(),
-        _encode(value),
-    )
+def frame(kind: str, run: str, value: object, position: Position) -> Frame:
+    id_ = str(position).encode()
+    wire = b"id: %b\nevent: %b\ndata: %b\n\n" % (id_, kind.encode(), _encode(value))
     return Frame(position, kind, run, wire)
 
 
-def transient_frame(kind: str, run: str, value: object, position: StreamPosition) -> Frame:
+def transient_frame(kind: str, run: str, value: object, position: Position) -> Frame:
     """Make a frame without an id: it isn't sent again after a reconnect."""
     return Frame(position, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
@@ -61,10 +58,10 @@ def record_frames(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]
     """Yield the frames of one record: its log lines, then its room messages."""
     run, part = placed.record.run, 0
     for log in _log(placed):
-        yield frame("log", run, log, StreamPosition(placed.pos, part))
+        yield frame("log", run, log, Position(placed.pos, part))
         part += 1
     for event in messages:
-        yield frame("room", run, event, StreamPosition(placed.pos, part))
+        yield frame("room", run, event, Position(placed.pos, part))
         part += 1
 
 

@@ -6,13 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from allstop.server.run_messages import hold_view
-from allstop.server.stream.frames import (
-    HEARTBEAT,
-    EventFilter,
-    StreamPosition,
-    frame,
-    transient_frame,
-)
+from allstop.server.stream.frames import HEARTBEAT, EventFilter, Position, frame, transient_frame
 from allstop.server.wire_types import Reset
 
 if TYPE_CHECKING:
@@ -29,16 +23,12 @@ class Listener:
     """Reads recent events; if it is too far behind, it reads the journal until it has caught up."""
 
     def __init__(
-        self,
-        broadcast: Broadcast,
-        journal: Journal,
-        event_filter: EventFilter,
-        last: StreamPosition | None,
+        self, broadcast: Broadcast, journal: Journal, filter_: EventFilter, last: Position | None
     ) -> None:
         self._broadcast = broadcast
         self._recent = broadcast.recent
         self._journal = journal
-        self._filter = event_filter
+        self._filter = filter_
         self._is_new = last is None
         self._position = last or broadcast.recent.newest
         self._index = self._recent.find(self._position)
@@ -78,15 +68,13 @@ class Listener:
         while (index := self._recent.find(self._position)) is None:
             newest = self._recent.newest.pos
             placed = await self._journal.written(self._position.pos - 1, PAGE)
-            known = [
-                each for each in placed if each.pos <= newest
-            ]  # the rest will be among the recent events
+            known = [each for each in placed if each.pos <= newest]  # later ones become recent
             chunk = b""
             for each in known:
                 for event in await self._broadcast.frames(each):
                     if event.position > self._position and self._filter.matches(event):
                         chunk += event.wire
-            self._position = StreamPosition(known[-1].pos if known else newest, _END)
+            self._position = Position(known[-1].pos if known else newest, _END)
             yield chunk
         self._index = index
 

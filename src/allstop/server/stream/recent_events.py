@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from allstop.server.stream.frames import EventFilter, Frame, StreamPosition
+from allstop.server.stream.frames import EventFilter, Frame, Position
 
 SIZE = 8192
 
 
 class RecentEvents:
-    def __init__(self, floor: StreamPosition, size: int = SIZE) -> None:
+    def __init__(self, floor: Position, size: int = SIZE) -> None:
         self._size = size
         self._frames: list[Frame] = []
         self._first = 0  # the index of the oldest kept event
@@ -24,7 +24,7 @@ class RecentEvents:
         return self._first + len(self._frames)
 
     @property
-    def newest(self) -> StreamPosition:
+    def newest(self) -> Position:
         return self._frames[-1].position if self._frames else self._floor
 
     def put(self, frames: Iterable[Frame]) -> None:
@@ -37,7 +37,7 @@ class RecentEvents:
             del self._frames[:spare]
             self._first += spare
 
-    def find(self, position: StreamPosition) -> int | None:
+    def find(self, position: Position) -> int | None:
         """Return the index of the first event after a position; None if it was dropped."""
         if position < self._floor:
             return None
@@ -58,7 +58,7 @@ class RecentEvents:
             self._joined[key] = found
         return found
 
-    def position_before(self, index: int) -> StreamPosition:
+    def position_before(self, index: int) -> Position:
         """Return the position of the event before `index`."""
         at = index - self._first - 1
         return self._frames[at].position if at >= 0 else self._floor

@@ -76,20 +76,18 @@ class ViewChanges:
     async def changed_views(self) -> AsyncIterator[ViewChange]:
         marked, self._marked = self._marked, {}
         self.has_uncounted = self.has_uncounted or bool(marked)
-        for each in self._if_changed("hold", "", hold_view(self._live_runs.helm)):
+        for each in self._changed("hold", "", hold_view(self._live_runs.helm)):
             yield each
-        tasks_to_check = set[str]()
+        rewarned = set[str]()
         for run in marked:
             if self._live_runs.knows(run):
                 before = self._last_values.get(("run", run))
                 async for each in self._run_changes(run):
                     yield each
-                tasks_to_check |= await self._tasks_with_changed_warning(run, before)
-        of_board = any(
-            root_of(run) == BOARD for run in marked
-        )  # the board's phase depends on moves of its child runs
+                rewarned |= await self._rewarned_tasks(run, before)
+        of_board = any(root_of(run) == BOARD for run in marked)  # child runs affect its phase
         if of_board and (board := await self._live_runs.board()):
-            async for each in self._board_changes(board, tasks_to_check):
+            async for each in self._board_changes(board, rewarned):
                 yield each
 
         if self.has_uncounted and anyio.current_time() >= self._next_count_at:
@@ -100,20 +98,20 @@ class ViewChanges:
                 yield ViewChange("inbox", "", InboxCount(count=len(self._waiting)))
 
     async def _run_changes(self, run: RunId) -> AsyncIterator[ViewChange]:
-        for each in self._if_changed("run", run, await self._live_runs.view(run)):
+        for each in self._changed("run", run, await self._live_runs.view(run)):
             yield each
         event = self._live_runs.kind(run).detail_event
         for each in (
-            self._if_changed(event, run, await detail_of(self._live_runs, run)) if event else ()
+            self._changed(event, run, await detail_of(self._live_runs, run)) if event else ()
         ):
             yield each
 
-    def _if_changed(self, kind: str, run: str, value: object) -> Iterator[ViewChange]:
+    def _changed(self, kind: str, run: str, value: object) -> Iterator[ViewChange]:
         if self._last_values.get((kind, run)) != value:
             self._last_values[kind, run] = value
             yield ViewChange(kind, run, value)
 
-    async def _tasks_with_changed_warning(self, run: RunId, before: object) -> set[str]:
+    async def _rewarned_tasks(self, run: RunId, before: object) -> set[str]:
         """Return the task of an attempt whose warning has appeared or disappeared."""
         now = self._last_values["run", run]
         if getattr(before, "warning", "") == getattr(now, "warning", ""):
@@ -122,7 +120,7 @@ class ViewChanges:
         return {str(opened.spec.get("task", ""))} if opened.parent == BOARD else set()
 
     async def _board_changes(
-        self, run: RunState[Pilot], tasks_to_check: set[str]
+        self, run: RunState[Pilot], rewarned: set[str]
     ) -> AsyncIterator[ViewChange]:
         state, helm = run.pilot, self._live_runs.helm
         under, driven = await self._live_runs.below(state), self._live_runs.is_driven(BOARD)
@@ -132,11 +130,11 @@ class ViewChanges:
             mode=state.spec.mode.value,
             counts=counts(state.board, halted),
         )
-        for each in self._if_changed("board", BOARD, short):
+        for each in self._changed("board", BOARD, short):
             yield each
         before, self._board = self._board or Board(), state.board
         names = set(state.board.nodes.changed_keys(before.nodes))
-        names |= {name for name in tasks_to_check if name in state.board.nodes}
+        names |= {name for name in rewarned if name in state.board.nodes}
         names |= halted ^ self._stopped
         self._stopped = halted
         if len(names) > MAX_TASKS:
