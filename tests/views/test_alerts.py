@@ -121,7 +121,7 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
             sent, alerts = alerts_for(sent, event, EventContext(T1, state, KINDS["task"]))
             said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
 
-    words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
+    words = ("t1: no commit for 2 iterations", "It continues. Task 1")
     assert said == [(0, Level.INFO, *words), (1, Level.INFO, *words)]
 
 
