@@ -36,7 +36,7 @@ def test_b12_the_status_says_that_the_loop_waits_and_what_lifts_that(room, perso
     said, board = person.allstop("status"), person.json("status")["board"]
     (waiting,) = [each for each in room.read("/inbox")["waiting"] if each["run"] == "board"]
 
-    assert f"! {WAITS}" in said and "`allstop resume board`" in said
+    assert f"! {WAITS}" in said
     assert said.endswith("Next: fix the failed tasks, then `allstop resume board`.\n")
     assert (board["waits"], board["start"]) == ("2 tasks failed in a row", "allstop resume board")
     assert (waiting["do"], waiting["text"]) == ("allstop resume board", "2 tasks failed in a row")
