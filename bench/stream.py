@@ -37,7 +37,7 @@ from allstop.core.commands import Say
 from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry
-from allstop.server.routes.table import READING
+from allstop.server.routes.table import READ_ROUTES
 from allstop.server.stream.broadcast import beat_s
 from common import figure, print_load, raise_priority, repository, sized
 
@@ -238,7 +238,7 @@ OF_WORK = ("/runs/{run}/diff", "/runs/{run}/remarks")
 def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
     """Every reading route, and one that changes no run."""
     found: list[tuple[str, str, object]] = [("POST", "/keys", {})]
-    for route in READING:
+    for route in READ_ROUTES:
         names = NAMES | ({"run": auto} if route.path in OF_WORK else {})
         path = route.path.format(**names) + WORDS.get(route.path, "")
         found.append(("GET", path, None))

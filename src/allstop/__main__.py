@@ -1,4 +1,4 @@
-"""The command `allstop`."""
+"""The entry point of the command `allstop`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 
 from allstop import __version__
 
-TYPE_CHECKING = False  # `typing` takes as long to load as all else that `--version` needs
+TYPE_CHECKING = False  # importing `typing` would double the time of `--version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from allstop.app.supervisor import RunKinds
 
 
-def forget_the_folder() -> None:
-    """`python -m allstop` looks for every module in the folder it is run in first.
+def remove_current_folder() -> None:
+    """Remove the current folder from the module search path of `python -m allstop`.
 
-    That is a repository, in which agents' work arrives: what is called like a module would run.
+    Agents write to that repository; a file with a module's name would be imported.
     """
     if __package__ and not sys.flags.safe_path:
         del sys.path[0]
@@ -26,25 +26,25 @@ def forget_the_folder() -> None:
 def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
     """Run `allstop` with `args`; `kinds` adds to or replaces the kinds of runs it knows."""
     args = sys.argv[1:] if args is None else args
-    if args == ["--version"]:  # to load what reads other words takes four times as long
+    if args == ["--version"]:  # loading the command line would take four times as long
         print(f"allstop, version {__version__}")  # noqa: T201
         return
     try:
-        if kinds is not None or args not in ([], ["status"]) or not _glanced():
+        if kinds is not None or args not in ([], ["status"]) or not _printed_status():
             _run(args, kinds)
     except KeyboardInterrupt:  # also while modules are still being loaded
         sys.exit(130)
     finally:
-        gc.freeze()  # otherwise Python looks through all that was loaded once more before it ends
+        gc.freeze()  # saves a garbage collection of all loaded modules at exit
 
 
-def _glanced() -> bool:
-    """Whether the status has been said. If not, the command line tries, and says what is wrong."""
+def _printed_status() -> bool:
+    """Try to print the status; after a failure the command line repeats it and reports the error."""
     from allstop.glance import glance
 
     try:
         glance()
-    except Exception:  # noqa: BLE001 - it is met again
+    except Exception:  # noqa: BLE001 - the command line reports it
         return False
     return True
 
@@ -56,5 +56,5 @@ def _run(args: Sequence[str], kinds: RunKinds | None) -> None:
 
 
 if __name__ == "__main__":
-    forget_the_folder()
+    remove_current_folder()
     main()

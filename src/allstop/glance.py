@@ -1,10 +1,11 @@
-"""What `allstop status` says, told without the command line's library: to load that takes longer."""
+"""Prints `allstop status` without loading the command-line library, which takes longer."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHORTEST = 16  # of a title: beyond that a line may as well be broken
+MIN_TITLE_CHARS = 16  # shorter titles don't help; the terminal wraps the line instead
 HELD = ("paused", "frozen", "stopped")
 
 _MARKS = {
@@ -35,7 +36,7 @@ _MARKS = {
 
 
 def glance() -> None:
-    """Say where everything stands, as the command line does for the same word."""
+    """Print the same as the command `allstop status`."""
     from allstop.app.project import Project
     from allstop.app.runs.status import status
     from allstop.settings import this_environment
@@ -43,11 +44,11 @@ def glance() -> None:
     with closing(Project(Path.cwd(), this_environment())) as project:
         lines = status_lines(project, look(lambda: status(project)))
     sys.stdout.write("\n".join([*lines, ""]))
-    sys.stdout.flush()  # whether anybody reads it must be known here
+    sys.stdout.flush()  # a closed pipe must raise here
 
 
 def look(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """For what only reads: nothing in it waits, so no event loop has to be loaded for it."""
+    """Run a coroutine that only reads. Usually it never waits, so no event loop is loaded."""
     coroutine = work()
     try:
         coroutine.send(None)
@@ -65,14 +66,14 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def columns() -> int | None:
-    """How wide a line may be; None where nobody reads it on a terminal."""
+    """Return the terminal's width; None if the output is no terminal."""
     import shutil
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def cells(text: str) -> int:
-    """How much of a line it takes up: some characters are two wide, some none."""
+    """Return the width of a text in columns: some characters take two, some none."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -83,12 +84,12 @@ def cells(text: str) -> int:
 
 
 def fitting(text: str, most: int, others: int) -> str:
-    """A title, cut where a terminal has no room for it beside so much else."""
+    """Cut a title to `most` columns, or to the terminal's width minus `others`."""
     wide = columns()
     if wide is not None:
-        most = max(SHORTEST, min(most, wide - others))
+        most = max(MIN_TITLE_CHARS, min(most, wide - others))
     text = one_line(text, most)
-    while len(text) > SHORTEST and cells(text) > most:
+    while len(text) > MIN_TITLE_CHARS and cells(text) > most:
         text = text[:-2] + "…"
     return text
 
@@ -97,16 +98,16 @@ def status_lines(project: Project, found: Status) -> list[str]:
     from allstop.app.control_room import control_room
 
     lines = []
-    if found.hold == "stopped":
-        since = (found.stopped_since or "")[:19].replace("T", " ")
+    if found.hold == "stopped" and found.stopped_since:
+        since = datetime.fromisoformat(found.stopped_since).astimezone()
         lines.append(
-            f"■ ALLSTOP since {since} UTC, by {found.stopped_by}. `allstop resume` lifts it."
+            f"■ ALLSTOP since {since:%Y-%m-%d %H:%M:%S}, by {found.stopped_by}. `allstop resume` lifts it."
         )
     elif found.hold != "running":
-        lines.append(f"Everything is {found.hold}. `allstop resume` goes on.")
+        lines.append(f"Everything is {found.hold}. To continue: `allstop resume`.")
     if found.disk_full:
         lines.append(
-            f"! The disk is full: nothing is recorded until there is room for {project.folder}."
+            f"! The disk is full: nothing can be recorded until {project.folder} has free space."
         )
     if room := control_room(project.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
@@ -123,7 +124,7 @@ def _board_lines(board: BoardStatus) -> list[str]:
     counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
     lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
     if board.waits:
-        lines.append(f"! {board.waits}: the loop waits for you. `{board.start}` goes on.")
+        lines.append(f"! {board.waits}: the loop waits for you. To continue: `{board.start}`.")
     wide = max((len(task.id) for task in board.needs_you), default=0)
     for task in board.needs_you:
         front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
@@ -134,7 +135,7 @@ def _board_lines(board: BoardStatus) -> list[str]:
 
 
 def _run_line(view: RunView, ids: int, titles: int) -> str:
-    """In columns where there is room for them; the title gives way first."""
+    """Format a run as a row; the title is cut first if the terminal is narrow."""
     mark = _MARKS.get(view.status, "✗")
     words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
     used = counted(view.tally.turns, "turn")
@@ -149,39 +150,39 @@ def _next(project: Project, found: Status) -> str:
     if project.root is None:
         return "Next: go to a git repository, then `allstop init`."
     if not (project.root / "allstop.toml").exists():
-        return "Next: `allstop init` writes allstop.toml from what it finds here."
+        return "Next: `allstop init` writes allstop.toml for this repository."
     if found.hold != "running":
         return "Next: `allstop resume`."
     board = found.board
     if board and board.waits:
-        return f"Next: see to what failed, then `{board.start}`."
+        return f"Next: fix the failed tasks, then `{board.start}`."
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
-    if thread := _thread_to_see_to(found):
+    if thread := _waiting_thread(found):
         return f"Next: `allstop log {thread}`, then `allstop resume {thread}`."
     return (
-        (_of_board(found, board) if board else "")
-        or _of_open_threads(found)
-        or 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "what is to be done"`.'
+        (_next_of_board(found, board) if board else "")
+        or _next_of_threads(found)
+        or 'Next: `allstop add "TITLE"` and `allstop run`, or `allstop run "PROMPT"`.'
     )
 
 
-def _of_board(found: Status, board: BoardStatus) -> str:
+def _next_of_board(found: Status, board: BoardStatus) -> str:
     is_at_rest = board.phase in ("idle", "waiting_user")
     if board.phase in ("running", "pausing"):
-        return "Next: `allstop watch` shows what happens, `allstop stop` ends it."
-    if is_at_rest and (held := _held_alone(found)):
+        return "Next: `allstop watch` shows progress, `allstop stop` stops it."
+    if is_at_rest and (held := _held_task(found)):
         return f"Next: `allstop resume {held}`."
     if board.counts.get("active"):
-        return "Next: `allstop run` goes on where it was."
+        return "Next: `allstop run` continues."
     if is_at_rest and board.start:
-        what = " works on what is ready" if board.start == "allstop run" else ""
+        what = " works on the ready tasks" if board.start == "allstop run" else ""
         return f"Next: `{board.start}`{what}."
     return ""
 
 
-def _held_alone(found: Status) -> str:
-    """The task that waits, where all that are begun were held one by one: no run goes on with them."""
+def _held_task(found: Status) -> str:
+    """Return the first held task if all started tasks are held: `allstop run` doesn't resume them."""
     from allstop.core.ids import BOARD, label_of
 
     begun = [run for run in found.runs if run.parent == BOARD and run.outcome is None]
@@ -189,18 +190,18 @@ def _held_alone(found: Status) -> str:
     return label_of(begun[0].id) if begun and are_held else ""
 
 
-def _thread_to_see_to(found: Status) -> str:
-    """A run that waits for a person, that no process drives, and that `allstop resume` takes up."""
-    from allstop.core.ids import root_of  # `allstop --help` needs none of them
+def _waiting_thread(found: Status) -> str:
+    """Return a thread that waits for a person and that no process drives."""
+    from allstop.core.ids import root_of
 
     threads = {run.id for run in found.runs if run.resume == f"allstop resume {run.id}"}
     waiting = (root_of(run.id) for run in found.runs if run.needs_you and not run.driven)
     return next((root for root in waiting if root in threads), "")
 
 
-def _of_open_threads(found: Status) -> str:
+def _next_of_threads(found: Status) -> str:
     threads = [run for run in found.runs if run.resume == f"allstop resume {run.id}"]
     if name := next((run.id for run in threads if run.driven), ""):
-        return f"Next: `allstop log {name} -f` shows what happens, `allstop stop {name}` ends it."
+        return f"Next: `allstop log {name} -f` shows progress, `allstop stop {name}` stops it."
     name = next((run.id for run in threads if run.status in HELD), "")
-    return f"Next: `allstop resume {name}` goes on." if name else ""
+    return f"Next: `allstop resume {name}` continues it." if name else ""

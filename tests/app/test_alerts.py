@@ -130,7 +130,7 @@ async def test_p11_a_room_tells_of_its_end(project, listener):
         await here.open(order)
         [(level, title, text)] = await told(listener, 1)
 
-    assert (level, title) == ("done", "project: The talk is over")
+    assert (level, title) == ("done", "project: The session is over")
     assert text.endswith("Goal: Talk")
 
 
@@ -169,7 +169,7 @@ async def test_p11_trouble_that_is_in_no_record_is_told_once(project, listener):
             await here.engine.take(broken)
 
     [(level, title, text)] = await told(listener, 1)
-    assert (level, title) == ("error", "project: auto9 is in trouble")
+    assert (level, title) == ("error", "project: auto9 has a problem")
     assert text.startswith("broken: ")
 
 

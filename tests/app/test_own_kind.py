@@ -19,8 +19,8 @@ from allstop.core.ids import RunId
 from allstop.core.moves import Finish, Outcome, Wait
 from allstop.kinds import KINDS
 from allstop.server.access.credentials import OneTimeKeys
-from allstop.server.process import _desk
-from allstop.server.routes.table import BASE, CHANGING, READING
+from allstop.server.process import _app_state
+from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from allstop.server.site import Site
 from allstop.settings import this_environment
 from allstop.views.kind import Kind
@@ -96,7 +96,7 @@ async def api():
     """A client of the API, served in this process."""
     opened = project()
     try:
-        async with _desk(opened, table(), OneTimeKeys(), lambda line: None) as desk:
+        async with _app_state(opened, table(), OneTimeKeys(), lambda line: None) as desk:
             transport = httpx2.ASGITransport(app=Site(desk, {}))
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
                 yield client
@@ -234,7 +234,7 @@ def test_no_command_of_the_api_is_left_out():
     assert tags - of_the_board == set(BODIES) | set(REFUSED)
 
 
-@pytest.mark.parametrize("path", [route.path for route in READING if "{run}" in route.path])
+@pytest.mark.parametrize("path", [route.path for route in READ_ROUTES if "{run}" in route.path])
 def test_every_route_of_a_run_answers(here, path):
     query = "?seq=1" if path.endswith("/at") else ""
     answer = asked("GET", path.replace("{run}", "c1") + query)
@@ -245,7 +245,7 @@ def test_every_route_of_a_run_answers(here, path):
         assert answer.status_code == 200, answer.text
 
 
-@pytest.mark.parametrize("path", [route.path for route in READING if "{" not in route.path])
+@pytest.mark.parametrize("path", [route.path for route in READ_ROUTES if "{" not in route.path])
 def test_every_list_answers_with_it(here, path):
     answer = asked("GET", path)
 
@@ -259,4 +259,4 @@ def test_the_description_names_how_it_is_started(here):
 
     body = described["paths"][f"{BASE}/runs"]["post"]["requestBody"]
     assert "StartCountdown" in json.dumps(body)
-    assert len([route for route in CHANGING if route.path == "/runs"]) == 1
+    assert len([route for route in WRITE_ROUTES if route.path == "/runs"]) == 1

@@ -12,7 +12,7 @@ from allstop.core import run
 from allstop.core.commands import Allstop, Say
 from allstop.core.moves import FailureKind, Finish, Outcome, Survey, TakeTurn, TurnDone, Wait
 from allstop.core.replay import differences
-from allstop.views.auto import Story, backtest, decisions
+from allstop.views.auto import AutoLog, backtest, decisions
 from support.auto_runs import DONE, AutoSteps
 
 GUIDE = {"agent": "guide", "permissions": ["network: none"]}
@@ -285,7 +285,7 @@ def test_f12_q20_the_record_alone_gives_the_same_guidance():
 def test_f8_every_step_is_shown_once_and_in_order():
     auto = super_auto()
     auto.turn()
-    story = Story(auto.pilot)
+    story = AutoLog(auto.pilot)
     told = [line.text for event in auto.events for line in story.take(event) if line.mark in "◇◆"]
 
     assert [line.split(":")[0] for line in told] == [

@@ -20,7 +20,7 @@ from allstop.core.moves import (
     Wait,
 )
 from allstop.core.replay import differences
-from allstop.views.auto import Story, decided, decisions, stop_condition
+from allstop.views.auto import AutoLog, decisions, describe_decision, stop_condition
 from support.auto_runs import DONE, AutoSteps, advice
 
 CHECK = {"name": "Tests", "run": "pytest"}
@@ -56,7 +56,7 @@ def test_f3_work_that_changes_what_steers_others_pauses():
     assert auto.move() == Wait(reason=CHANGES, for_person=True)
     assert stop_condition(auto.run, Helm(), auto.now) == CHANGES
     assert f"pause (was continue), it has not said that it is done, overridden by {CHANGES}" in (
-        decided(auto.decision)
+        describe_decision(auto.decision)
     )
 
 
@@ -181,7 +181,7 @@ def test_f3_hard_stops_win_over_a_pause_for_a_look():
 def test_f3_the_log_tells_of_it():
     auto = working()
     auto.turn(guarded=WORKFLOW)
-    story = Story(auto.pilot)
+    story = AutoLog(auto.pilot)
 
     shown = [line.text for event in auto.events for line in story.take(event)]
 

@@ -35,7 +35,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.core.tasks import NewTask, Status
-from allstop.views.inbox import what_helps
+from allstop.views.inbox import suggested_command
 from support.pilot_steps import BoardSteps, PilotSteps
 from support.strategies import NOW
 
@@ -318,7 +318,7 @@ def test_b17_a_merge_that_did_not_work_is_tried_again_without_the_agent(outcome)
     board.add("a")
     board.ends("a.1", tree="tree a")
     board.ends("a.merge1", outcome, "git: no")
-    assert what_helps(board.task("a")) == "allstop approve a"
+    assert suggested_command(board.task("a")) == "allstop approve a"
 
     assert board.tell(Approve(task="a")) == ["a.merge2"]
 

@@ -176,7 +176,7 @@ def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
     assert "no progress" in person.allstop("status")
     assert "Next: `allstop log auto1`, then `allstop resume auto1`." in person.allstop("status")
     person.allstop("tell", "auto1", "Begin now.")
-    assert "nobody drives it; `allstop resume auto1` goes on" in person.allstop("status")
+    assert "no process drives it; to continue: allstop resume auto1" in person.allstop("status")
     person.allstop("resume", "auto1", code=3)
     log = person.allstop("log", "auto1")
     assert "user: Begin now." in log
@@ -234,7 +234,7 @@ def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
     assert process.wait(60) == 0
     log = person.allstop("log", "auto1")
     assert log.count("coder takes a turn") == 1
-    assert log.index("user: Use dateutil.") < log.index("its agent was told at once")
+    assert log.index("user: Use dateutil.") < log.index("the agent received the message")
 
 
 def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(coder):
@@ -471,7 +471,7 @@ def test_k1_a_thread_that_nobody_drives_is_ended_by_its_abort(coder):
 
     said = person.allstop("abort", "auto1")
 
-    assert said == "auto1: ended for good; what it made is kept: `allstop diff auto1`.\n"
+    assert said == "auto1: ended for good; its work is kept: `allstop diff auto1`.\n"
     assert "✗ auto1 Write a parser  aborted" in person.allstop("status")
     assert person.allstop("diff", "auto1") == "auto1 changes nothing.\n"
     assert "auto1 is over: aborted" in person.try_allstop("abort", "auto1").stderr
@@ -487,7 +487,7 @@ def test_k1_an_abort_beneath_an_allstop_waits_and_says_for_what(coder):
     said = person.allstop("abort", "auto1")
     person.allstop("resume")
 
-    assert "Nobody drives auto1 now: it counts once `allstop resume auto1` does." in said
+    assert "takes effect after `allstop resume auto1`" in said
     assert "`allstop resume auto1` ends it" in person.allstop("status")
     assert "ended: aborted" in person.allstop("resume", "auto1", code=130)
 
@@ -560,7 +560,7 @@ def test_k3_what_a_stop_would_end_is_said_and_status_names_the_thread(coder):
 
     assert would_end == "would end  auto1: coder takes a turn\n"
     assert "`allstop log auto1 -f` shows what happens, `allstop stop auto1` ends it" in running
-    assert "Next: `allstop resume auto1` goes on." in person.allstop("status")
+    assert "Next: `allstop resume auto1` continues it." in person.allstop("status")
 
 
 def test_f4_what_a_thread_made_that_failed_is_shown_and_can_be_taken_over(coder):

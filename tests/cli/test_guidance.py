@@ -101,7 +101,7 @@ def test_f8_without_any_model_the_rules_guide(guided):
 
     assert "understanding: Find out what Parsnip needs most" in said
     assert "turn 0: continue, it is the first step of the plan" in said
-    assert "by guidance by rules" in said
+    assert "by guidance with rules" in said
 
 
 def test_f8_the_variables_turn_it_on_and_name_the_model(guided):

@@ -272,7 +272,7 @@ def test_b8_what_an_aborted_attempt_left_is_stashed_and_not_merged(person, mark)
     person.agent("cat >prompt.txt; git stash list >stashes.txt; echo '<promise>COMPLETE</promise>'")
     said = person.allstop("run", "T1")
 
-    assert "what was left uncommitted is in its `git stash`" in said
+    assert "uncommitted changes are in its git stash" in said
     assert person.merged() == ["T1"]
     assert not (person.repository / "half.txt").exists()
     assert "stash" in (person.repository / "stashes.txt").read_text()

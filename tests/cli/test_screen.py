@@ -25,9 +25,9 @@ def test_what_to_do_next_fits_to_who_drives(person):
     process.wait(60)
     left = person.allstop("status")
 
-    assert "Next: `allstop watch` shows what happens, `allstop stop` ends it." in driven
-    assert "interrupted: nobody drives it; `allstop run` goes on" in left
-    assert "Next: `allstop run` goes on where it was." in left
+    assert "Next: `allstop watch` shows progress, `allstop stop` stops it." in driven
+    assert "interrupted: no process drives it; to continue: allstop run" in left
+    assert "Next: `allstop run` continues." in left
 
 
 def test_b20_the_next_step_for_a_task_that_was_paused_alone_is_to_resume_it(person):

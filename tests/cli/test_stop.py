@@ -43,7 +43,7 @@ def test_k2_stop_from_another_terminal_ends_everything_and_gives_a_receipt(perso
     assert alive(f"sleep {mark}") == []
     assert "put down   board/T1.1: process" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
-    assert "left as    board/T1.1: stopped; then opens a workspace from main" in said
+    assert "left as    board/T1.1: stopped; next: opens a workspace from main" in said
     assert slow.wait(60) == 130
     assert person.runs() == {"board/T1.1": "stopped"}
     assert person.tasks() == {"T1": "pending"}
@@ -61,7 +61,7 @@ def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
     assert alive(f"sleep {mark}") == []
     assert f"process {slow.pid}, which did not answer" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
-    assert "left as    board/T1.1: stopped in the middle: mine takes a turn" in said
+    assert "left as    board/T1.1: stopped during a move: mine takes a turn" in said
     assert slow.wait(60) == -signal.SIGKILL
     person.allstop("resume")
     person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")

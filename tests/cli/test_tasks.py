@@ -345,7 +345,7 @@ def test_b2_what_needs_a_task_that_was_given_up_says_so_and_what_helps(person):
     assert person.allstop("status").endswith("Next: `allstop retry T1`.\n")
 
     person.allstop("retry", "T1")
-    assert person.allstop("status").endswith("Next: `allstop run` works on what is ready.\n")
+    assert person.allstop("status").endswith("Next: `allstop run` works on the ready tasks.\n")
     person.allstop("run")
     assert person.tasks() == {"T1": "done", "T2": "done"}
 

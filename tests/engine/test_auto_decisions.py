@@ -6,7 +6,7 @@ from allstop.auto.pilot import AutoPilot
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
 from allstop.core.replay import redecided
-from allstop.views.auto import again, decisions
+from allstop.views.auto import decisions, describe_difference
 from support.in_memory_world import DONE, InMemoryWorld
 
 SPEC = {"goal": "Write a parser.", "agent": "coder", "cooldown_s": 0.0, "edition": 2}
@@ -47,7 +47,7 @@ async def test_f7_a_decision_that_was_changed_afterwards_is_reported():
     (found,) = redecided(AutoPilot(), events)
 
     assert found.seq == place + 1
-    assert "confidence 0.9" in again(found)
+    assert "confidence 0.9" in describe_difference(found)
     assert decisions(AutoPilot(), events)[0].decision == decision
 
 
@@ -59,7 +59,7 @@ async def test_f7_inputs_that_were_changed_afterwards_are_reported():
 
     found = redecided(AutoPilot(), events)
 
-    assert again(found[0]) == "the same, but made from something else"
+    assert describe_difference(found[0]) == "the same decision from different inputs"
 
 
 async def test_q20_a_record_without_decisions_is_read_as_before():

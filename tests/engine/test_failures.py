@@ -371,7 +371,7 @@ async def test_k2_allstop_by_one_engine_stops_the_runs_of_another():
         assert await second.rested("b") == Waiting("allstop")
 
     receipts = [e.runs for e in await world.events(HELM) if isinstance(e, Halted)]
-    left = "stopped; then cli takes a turn"
+    left = "stopped; next: cli takes a turn"
     assert sorted(receipts, key=str) == [{"a": left}, {"b": left}]
 
 

@@ -151,7 +151,7 @@ def test_q19_a_task_waits_for_room_and_says_so_once(crowded):
 
     run, status = happened["run"], happened["status"]
     assert status["code"] == 0
-    assert "! The disk is full: nothing is recorded until there is room for /" in status["said"]
+    assert "! The disk is full: " in status["said"]
     assert run["code"] == 4
     # On a slow disk the watch ends the agent before the journal finds the disk full.
     assert run["said"].count("the disk is full: free some space for /") <= 1

@@ -213,7 +213,7 @@ async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
 
     assert "plan: [x] lex [>] parse" in said
     assert "compaction: the conversation was compacted" in said
-    assert "1 process tree put down, 1 turn discarded" in log
+    assert "1 process tree killed, 1 turn discarded" in log
     assert "ended: done (merged)" in resumed
     assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
     assert "decisions come out the same" in replayed

@@ -1,4 +1,4 @@
-"""A person whose control room is open; one for a whole module where nothing is changed."""
+"""Fixtures: a running server with a client; shared by a module where no test changes anything."""
 
 import pytest
 

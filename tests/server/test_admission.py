@@ -1,4 +1,4 @@
-"""Q23: who is let in, checked on every address there is, so that none can be forgotten."""
+"""Q23: admission of requests, checked on every path of the API."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ import pytest
 
 from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
-from allstop.server.routes.table import BASE, CHANGING, READING
+from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from support.cases import for_each
 
 NAMES = {"run": "board", "task": "T1", "thread": "main"}
@@ -25,9 +25,9 @@ READ = [
     f"{BASE}/stream",
     f"{BASE}/openapi.json",
     f"{BASE}/nowhere",
-    *(BASE + _filled(route.path) for route in READING),
+    *(BASE + _filled(route.path) for route in READ_ROUTES),
 ]
-CHANGE = [BASE + _filled(route.path) for route in CHANGING]
+CHANGE = [BASE + _filled(route.path) for route in WRITE_ROUTES]
 
 FOREIGN_HOSTS = [
     "evil.example",
@@ -55,8 +55,8 @@ def test_the_document_has_every_address_of_the_table():
     }
 
     assert described == {
-        *(("GET", BASE + route.path) for route in READING),
-        *(("POST", BASE + route.path) for route in CHANGING),
+        *(("GET", BASE + route.path) for route in READ_ROUTES),
+        *(("POST", BASE + route.path) for route in WRITE_ROUTES),
         ("GET", f"{BASE}/stream"),
         ("GET", "/metrics"),
     }
@@ -230,7 +230,7 @@ def test_trust_10_a_body_without_end_is_not_read(still_room):
     assert said.startswith(b"HTTP/1.1 413"), said[:200]
 
 
-def test_trust_10_whoever_never_finishes_a_request_is_let_go(still_room):
+def test_trust_10_an_unfinished_request_is_disconnected(still_room):
     with socket.create_connection(("127.0.0.1", still_room.port), timeout=30) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
 

@@ -1,4 +1,4 @@
-"""The API: what the command line can do, over HTTP."""
+"""The API: the functions of the command line over HTTP."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from allstop.server.routes.table import READING
+from allstop.server.routes.table import READ_ROUTES
 from support.control_room import ControlRoom, settled
 from support.person import MERGE_AT_ONCE, at_home, wait_for
 
@@ -354,7 +354,7 @@ def test_without_a_built_page_that_is_said(still_room):
 
 
 def test_no_answer_names_a_place_on_this_machine(still_room):
-    for route in READING:
+    for route in READ_ROUTES:
         if "{" not in route.path:
             text = json.dumps(still_room.read(route.path))
             assert str(still_room.person.home) not in text, route.path

@@ -1,4 +1,4 @@
-"""6-interfaces: a board that the control room drives goes on by the settings as they are changed."""
+"""6-interfaces: a board that the server drives continues with changed settings."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def change(room, settings):
 
 
 def taken_up(room):
-    return room.person.allstop("log", "board").count("takes up the settings")
+    return room.person.allstop("log", "board").count("applies the settings")
 
 
 def statuses(room):

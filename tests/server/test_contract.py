@@ -1,4 +1,4 @@
-"""What the API says of itself is so: schemathesis asks everything that its description allows."""
+"""The API matches its OpenAPI description: schemathesis sends requests made from it."""
 
 import json
 import re

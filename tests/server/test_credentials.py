@@ -1,4 +1,4 @@
-"""K22: the token, the key that opens the door once, and the cookie it gives."""
+"""K22: the token, sign-in keys that work once, and the cookie."""
 
 import stat
 
@@ -6,10 +6,10 @@ import pytest
 
 from allstop.app.project import FOLDER
 from allstop.core.errors import AllstopError
-from allstop.server.access.admission import Request, terms
+from allstop.server.access.admission import Request, allowed_names
 from allstop.server.access.admission import cookie as cookie_of
-from allstop.server.access.credentials import OneTimeKeys, Token, kept_token
-from allstop.server.access.listen_address import check_reach
+from allstop.server.access.credentials import OneTimeKeys, Token, load_or_create_token
+from allstop.server.access.listen_address import check_tls
 from allstop.settings.model.host import Server
 from support.control_room import ControlRoom
 
@@ -17,19 +17,19 @@ PAGE = {"Accept": "text/html,*/*", "Authorization": None}
 
 
 def test_trust_1_the_token_has_128_bits_and_is_kept_for_oneself(tmp_path):
-    token = kept_token(tmp_path / "state" / "token")
+    token = load_or_create_token(tmp_path / "state" / "token")
 
     assert len(token.text) >= 43  # 256 bits
     assert stat.S_IMODE((tmp_path / "state" / "token").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
-    assert kept_token(tmp_path / "state" / "token").text == token.text
+    assert load_or_create_token(tmp_path / "state" / "token").text == token.text
 
 
 def test_a_token_that_others_could_read_is_replaced(tmp_path):
-    before = kept_token(tmp_path / "token").text
+    before = load_or_create_token(tmp_path / "token").text
     (tmp_path / "token").chmod(0o644)
 
-    after = kept_token(tmp_path / "token").text
+    after = load_or_create_token(tmp_path / "token").text
 
     assert after != before
 
@@ -45,7 +45,7 @@ def test_nobody_gets_in_by_a_token_that_is_none(tmp_path, text):
 
 
 def test_a_changed_token_counts_at_once(tmp_path):
-    token = kept_token(tmp_path / "token")
+    token = load_or_create_token(tmp_path / "token")
     old, old_cookie = token.text, token.cookie
     (tmp_path / "new").write_text("B" * 43 + "\n")
     (tmp_path / "new").replace(tmp_path / "token")
@@ -55,8 +55,8 @@ def test_a_changed_token_counts_at_once(tmp_path):
     assert not token.is_cookie(old_cookie)
 
 
-def test_for_those_who_listen_a_changed_token_counts_at_the_next_beat(tmp_path):
-    token = kept_token(tmp_path / "token")
+def test_for_listeners_a_changed_token_counts_at_the_next_batch(tmp_path):
+    token = load_or_create_token(tmp_path / "token")
     old = token.text_at(1)
     (tmp_path / "new").write_text("B" * 43 + "\n")
     (tmp_path / "new").replace(tmp_path / "token")
@@ -65,8 +65,8 @@ def test_for_those_who_listen_a_changed_token_counts_at_the_next_beat(tmp_path):
     assert token.text_at(2) == "B" * 43
 
 
-def test_whoever_came_in_with_a_new_token_stays(tmp_path):
-    token = kept_token(tmp_path / "token")
+def test_a_listener_with_the_new_token_stays(tmp_path):
+    token = load_or_create_token(tmp_path / "token")
     token.text_at(1)
     (tmp_path / "new").write_text("B" * 43 + "\n")
     (tmp_path / "new").replace(tmp_path / "token")
@@ -92,13 +92,13 @@ def test_two_cookies_of_one_name_are_none():
 
 
 def test_a_browser_leaves_the_usual_port_away():
-    assert "localhost" in terms(["localhost"], 80).hosts
-    assert "https://localhost" in terms(["localhost"], 443, "https").origins
-    assert "localhost" not in terms(["localhost"], 7373).hosts
+    assert "localhost" in allowed_names(["localhost"], 80).hosts
+    assert "https://localhost" in allowed_names(["localhost"], 443, "https").origins
+    assert "localhost" not in allowed_names(["localhost"], 7373).hosts
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "settings",
     [
         Server(host="0.0.0.0"),
         Server(host="::"),
@@ -108,13 +108,13 @@ def test_a_browser_leaves_the_usual_port_away():
         Server(host="0.0.0.0", tls_cert="/nowhere/cert.pem", tls_key="/nowhere/key.pem"),
     ],
 )
-def test_trust_11_other_machines_are_not_let_near_without_tls(wishes):
+def test_trust_11_other_machines_are_not_let_near_without_tls(settings):
     with pytest.raises(AllstopError):
-        check_reach(wishes)
+        check_tls(settings)
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "settings",
     [
         Server(),
         Server(host="localhost"),
@@ -122,8 +122,8 @@ def test_trust_11_other_machines_are_not_let_near_without_tls(wishes):
         Server(host="0.0.0.0", behind_proxy=True),
     ],
 )
-def test_trust_11_loopback_and_what_a_proxy_covers_are_fine(wishes):
-    check_reach(wishes)
+def test_trust_11_loopback_and_what_a_proxy_covers_are_fine(settings):
+    check_tls(settings)
 
 
 def test_trust_11_up_says_so_and_does_not_listen(tmp_path):
@@ -133,7 +133,7 @@ def test_trust_11_up_says_so_and_does_not_listen(tmp_path):
 
     said = person.refuses("--set", "server.host=0.0.0.0", "up", "--port", "0")
 
-    assert "there is no TLS" in said
+    assert "TLS is not set up" in said
     assert "behind_proxy" in said
     person.close()
 

@@ -1,4 +1,4 @@
-"""The outermost layer by itself: what it does where a body does not come, or the server is wrong."""
+"""The guard alone: slow bodies, large bodies and internal errors."""
 
 import json
 import threading
@@ -10,9 +10,9 @@ import trio.testing
 from allstop.core.secrets import Secrets
 from allstop.server import responses
 from allstop.server.access import admission
-from allstop.server.access.credentials import OneTimeKeys, kept_token
+from allstop.server.access.credentials import OneTimeKeys, load_or_create_token
 from allstop.server.access.idle_connections import CONNECTION
-from allstop.server.guard import BODY_S, Guard, Locks
+from allstop.server.guard import BODY_S, AccessControl, Guard
 from allstop.server.log_file import logging_to
 
 CANARY = "canary-4f1b9d77c0aa"
@@ -24,17 +24,17 @@ def anyio_backend():
 
 
 @pytest.fixture
-def locks(tmp_path):
-    return Locks(
-        terms=admission.terms(["127.0.0.1"], 7373),
-        token=kept_token(tmp_path / "token"),
+def access(tmp_path):
+    return AccessControl(
+        allowed_names=admission.allowed_names(["127.0.0.1"], 7373),
+        token=load_or_create_token(tmp_path / "token"),
         keys=OneTimeKeys(),
         cookie="allstop-7373",
         is_secure=False,
     )
 
 
-async def _asked(locks, app, receive):
+async def _asked(access, app, receive):
     """The answer to a POST with the token: its number, headers and text."""
     sent = []
 
@@ -43,7 +43,7 @@ async def _asked(locks, app, receive):
 
     headers = {
         b"host": b"127.0.0.1:7373",
-        b"authorization": f"Bearer {locks.token.text}".encode(),
+        b"authorization": f"Bearer {access.token.text}".encode(),
         b"content-type": b"application/json",
     }
     scope = {
@@ -54,12 +54,12 @@ async def _asked(locks, app, receive):
         "headers": list(headers.items()),
         "client": ("127.0.0.1", 50_000),
     }
-    await Guard(app, locks)(scope, receive, send)
+    await Guard(app, access)(scope, receive, send)
     body = b"".join(message.get("body", b"") for message in sent)
     return sent[0]["status"], sent[0]["headers"], json.loads(body)["error"]
 
 
-async def test_trust_10_a_body_that_does_not_come_is_not_waited_for(locks):
+async def test_trust_10_a_body_that_does_not_come_is_not_waited_for(access):
     async def reads(scope, receive, send):
         while (await receive())["more_body"]:
             pass
@@ -72,32 +72,32 @@ async def test_trust_10_a_body_that_does_not_come_is_not_waited_for(locks):
         return pieces.pop()
 
     began = anyio.current_time()
-    status, headers, error = await _asked(locks, reads, receive)
+    status, headers, error = await _asked(access, reads, receive)
 
     assert (status, error["code"]) == (408, "too_slow")
     assert anyio.current_time() - began == BODY_S
-    assert set(responses.ON_ALL) <= set(headers)
+    assert set(responses.COMMON_HEADERS) <= set(headers)
 
 
 async def test_trust_7_a_mistake_of_ours_tells_nothing_and_is_logged_without_secrets(
-    locks, tmp_path
+    access, tmp_path
 ):
     async def is_wrong(scope, receive, send):
         raise RuntimeError(f"the password is {CANARY}")
 
     log = tmp_path / "logs" / "server.log"
     with logging_to(log, lambda: Secrets([CANARY])):
-        status, headers, error = await _asked(locks, is_wrong, anyio.sleep_forever)
+        status, headers, error = await _asked(access, is_wrong, anyio.sleep_forever)
 
     assert (status, error["code"]) == (500, "internal")
-    assert set(responses.ON_ALL) <= set(headers)
+    assert set(responses.COMMON_HEADERS) <= set(headers)
     assert CANARY not in json.dumps(error)
     written = log.read_text()
     assert "RuntimeError: the password is" in written
     assert CANARY not in written
 
 
-async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(locks):
+async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(access):
     """A look at every process of every agent takes a while."""
     asked = []
 
@@ -117,13 +117,13 @@ async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(lock
             "query_string": b"",
             "headers": [
                 (b"host", b"127.0.0.1:7373"),
-                (b"cookie", f"allstop-7373={locks.token.cookie}".encode()),
+                (b"cookie", f"allstop-7373={access.token.cookie}".encode()),
             ],
             "client": ["127.0.0.1", 50_000],
             "server": ["127.0.0.1", 7373],
             "state": {CONNECTION: connection},
         }
-        await Guard(app, locks._replace(is_agent=looks))(scope, None, _ignored)
+        await Guard(app, access._replace(is_agent=looks))(scope, None, _ignored)
 
     assert asked == [(("127.0.0.1", 50_000), ("127.0.0.1", 7373), False)]
 

@@ -1,4 +1,4 @@
-"""K23, Q25: a secret that is planted in any way in is found in no way out.
+"""K23, Q25: a secret planted in any input appears in no output.
 
 Each way in has a secret that is known, since it is in the environment, and one that only looks
 like one. What people see and what is kept is gathered while everything runs and afterwards.

@@ -1,4 +1,4 @@
-"""Looking back over the API: any moment of a run, its decisions again, what its work changed."""
+"""History over the API: past states of a run, repeated decisions, its diff."""
 
 import pytest
 

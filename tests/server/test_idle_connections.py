@@ -1,11 +1,11 @@
-"""A connection from which nothing is taken, seen by its protocol alone."""
+"""The protocol disconnects clients that don't read the response."""
 
 import asyncio  # noqa: TID251 - protocols of uvicorn are made of it
 
 import uvicorn
 from uvicorn.server import ServerState
 
-from allstop.server.access.idle_connections import TAKING_S, PunctualProtocol
+from allstop.server.access.idle_connections import WRITE_TIMEOUT_S, TimeoutProtocol
 
 
 class Timers(asyncio.SelectorEventLoop):
@@ -36,7 +36,7 @@ def _protocol(loop):
 
     config = uvicorn.Config(nothing, log_config=None)
     config.load()
-    protocol = PunctualProtocol(config, ServerState(), {}, _loop=loop)
+    protocol = TimeoutProtocol(config, ServerState(), {}, _loop=loop)
     line = Line()
     protocol.connection_made(line)
     return protocol, line
@@ -47,7 +47,7 @@ def test_q10_who_takes_nothing_for_long_is_let_go():
     protocol, line = _protocol(loop)
 
     protocol.pause_writing()
-    loop.due[TAKING_S]._run()
+    loop.due[WRITE_TIMEOUT_S]._run()
 
     assert line.is_cut
     loop.close()
@@ -60,6 +60,6 @@ def test_q10_who_takes_something_in_time_stays():
     protocol.pause_writing()
     protocol.resume_writing()
 
-    assert loop.due[TAKING_S].cancelled()
+    assert loop.due[WRITE_TIMEOUT_S].cancelled()
     assert not line.is_cut
     loop.close()

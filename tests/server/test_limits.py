@@ -1,4 +1,4 @@
-"""Over the API: a thread that waits at its limit is allowed more, and goes on."""
+"""Over the API: a thread that waits at its limit continues with a higher one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Listeners of a small ring: whoever falls out of it is sent the very same from the journal."""
+"""Listeners that are too far behind get the same events from the journal."""
 
 import anyio
 import pytest
@@ -9,14 +9,14 @@ from allstop.core.commands import Say
 from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry, Live
-from allstop.server.stream.broadcast import Hub, beat_s
-from allstop.server.stream.frames import Frame, Place, Wish, read_place
+from allstop.server.stream.broadcast import Broadcast, batch_delay_s
+from allstop.server.stream.frames import EventFilter, Frame, Position, parse_position
 from allstop.server.stream.listener import Listener
-from allstop.server.stream.recent_events import Ring
-from allstop.server.stream.view_changes import Changes
+from allstop.server.stream.recent_events import RecentEvents
+from allstop.server.stream.view_changes import ViewChanges
 from allstop.settings import Environment
 
-LOGS = Wish(kinds=frozenset({"log", "room", "live", "reset"}))
+LOGS = EventFilter(kinds=frozenset({"log", "room", "live", "reset"}))
 RUN = RunId("room:main")
 
 
@@ -31,7 +31,7 @@ async def stage(tmp_path):
 
 
 class Stage:
-    """A house whose journal is written to, and a hub with room for few events."""
+    """A project with a journal, and a broadcast that keeps few recent events."""
 
     def __init__(self, project):
         self.project = project
@@ -40,11 +40,11 @@ class Stage:
 
     async def begin(self, size=8):
         await self.live_runs.begin()
-        changes = Changes(self.live_runs)
+        changes = ViewChanges(self.live_runs)
         await changes.begin()
-        ring = Ring(Place(self.live_runs.pos, 10**12), size)
-        self.hub = Hub(self.live_runs, changes, ring)
-        self.live_runs.tell(self.hub.hear)
+        recent = RecentEvents(Position(self.live_runs.pos, 10**12), size)
+        self.broadcast = Broadcast(self.live_runs, changes, recent)
+        self.live_runs.tell(self.broadcast.add_records)
 
     async def write(self, count):
         now = self.project.clock.now()
@@ -59,15 +59,15 @@ class Stage:
     async def run(self, work):
         async with anyio.create_task_group() as group:
             group.start_soon(self.live_runs.follow)
-            group.start_soon(self.hub.beat)
+            group.start_soon(self.broadcast.run)
             with anyio.fail_after(60):
                 await work()
             group.cancel_scope.cancel()
 
-    def listener(self, last=None, wish=LOGS):
-        return Listener(self.hub, self.project.journal, wish, last)
+    def listener(self, last=None, event_filter=LOGS):
+        return Listener(self.broadcast, self.project.journal, event_filter, last)
 
-    async def hear(self, listener, until):
+    async def read_until(self, listener, until):
         """Everything up to the chunk that has this in it."""
         heard = b""
         async for chunk in listener.chunks(self.live_runs):
@@ -90,14 +90,14 @@ def _said(first, last):
     return [f"word {number}" for number in range(first, last + 1)]
 
 
-async def test_whoever_comes_back_late_gets_all_that_left_the_ring(stage):
+async def test_a_late_listener_gets_all_events_that_were_dropped(stage):
     async def work():
         await stage.write(1)
-        early = await stage.hear(stage.listener(), "retry")
-        last = read_place(early.partition("id: ")[2].partition("\n")[0])
+        early = await stage.read_until(stage.listener(), "retry")
+        last = parse_position(early.partition("id: ")[2].partition("\n")[0])
         await stage.write(100)
         await stage.live_runs.catch_up()
-        heard = await stage.hear(stage.listener(last), "word 101")
+        heard = await stage.read_until(stage.listener(last), "word 101")
 
         assert _words(heard)[-100:] == _said(2, 101)
         assert '"lost":false' in heard
@@ -111,7 +111,7 @@ async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
         heard = (await anext(chunks)).decode()
         for _ in range(10):
             await stage.write(30)
-            await anyio.sleep(0.1)  # the ring has gone round meanwhile
+            await anyio.sleep(0.1)  # recent events are dropped meanwhile
             heard += (await anext(chunks)).decode()
         async for chunk in chunks:
             heard += chunk.decode()
@@ -128,11 +128,11 @@ async def test_a_slow_listener_falls_out_and_misses_nothing(stage):
 async def test_from_any_place_on_each_event_comes_once(stage, cut):
     async def work():
         await stage.write(60)
-        heard = await stage.hear(stage.listener(Place(0, 0)), "word 60")
+        heard = await stage.read_until(stage.listener(Position(0, 0)), "word 60")
         blocks = [block for block in heard.split("\n\n") if "event: room" in block]
-        place = read_place(blocks[cut].partition("id: ")[2].partition("\n")[0])
+        position = parse_position(blocks[cut].partition("id: ")[2].partition("\n")[0])
 
-        again = await stage.hear(stage.listener(place), "word 60")
+        again = await stage.read_until(stage.listener(position), "word 60")
 
         assert _words(heard) == _said(1, 60)
         assert _words(again) == _said(cut + 2, 60)
@@ -144,8 +144,8 @@ async def test_live_text_of_one_beat_is_one_event_and_has_no_id(stage):
     async def work():
         listener = stage.listener()
         for letter in "abc":
-            stage.hub.show(RUN, Live("text", letter))
-        heard = await stage.hear(listener, "event: live")
+            stage.broadcast.add_text(RUN, Live("text", letter))
+        heard = await stage.read_until(listener, "event: live")
 
         (block,) = [block for block in heard.split("\n\n") if "event: live" in block]
         assert '"text":"abc"' in block
@@ -157,7 +157,7 @@ async def test_live_text_of_one_beat_is_one_event_and_has_no_id(stage):
 async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
     """How much of a core that takes is what bench/stream.py measures."""
     await stage.begin(size=8192)
-    wish = Wish(kinds=frozenset({"room"}))
+    event_filter = EventFilter(kinds=frozenset({"room"}))
     heard = [[] for _ in range(200)]
 
     async def listen(listener, chunks):
@@ -169,7 +169,7 @@ async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
     async def work():
         async with anyio.create_task_group() as group:
             for chunks in heard:
-                group.start_soon(listen, stage.listener(wish=wish), chunks)
+                group.start_soon(listen, stage.listener(event_filter=event_filter), chunks)
             for _ in range(20):
                 await stage.write(50)
         (said,) = {b"".join(chunks).decode() for chunks in heard}
@@ -180,38 +180,38 @@ async def test_q10_200_who_listen_get_each_of_1000_events_once(stage):
 
 
 def test_q10_the_more_listen_the_rarer_is_sent():
-    assert [beat_s(count) for count in (0, 1, 80, 200, 1000, 9999)] == [
+    assert [batch_delay_s(count) for count in (0, 1, 80, 200, 1000, 9999)] == [
         0.02, 0.02, 0.02, 0.05, 0.25, 0.25,
     ]  # fmt: skip
 
 
 class TestRing:
     def _frame(self, number, kind="log", run="a"):
-        return Frame(Place(number, 0), kind, run, f"<{number}>".encode())
+        return Frame(Position(number, 0), kind, run, f"<{number}>".encode())
 
     def test_it_keeps_the_latest_and_says_what_has_left(self):
-        ring = Ring(Place(0, 0), size=4)
+        recent = RecentEvents(Position(0, 0), size=4)
         for number in range(1, 11):
-            ring.put([self._frame(number)])
+            recent.put([self._frame(number)])
 
-        assert ring.end == 10
-        assert ring.since(9, Wish()) == b"<10>"
-        assert ring.since(0, Wish()) is None
-        assert ring.find(Place(0, 0)) is None
-        assert ring.find(Place(10, 0)) == 10
-        kept = ring.find(Place(7, 0))
-        assert ring.since(kept, Wish()) == b"<8><9><10>"
-        assert ring.place_before(kept) == Place(7, 0)
+        assert recent.end == 10
+        assert recent.since(9, EventFilter()) == b"<10>"
+        assert recent.since(0, EventFilter()) is None
+        assert recent.find(Position(0, 0)) is None
+        assert recent.find(Position(10, 0)) == 10
+        kept = recent.find(Position(7, 0))
+        assert recent.since(kept, EventFilter()) == b"<8><9><10>"
+        assert recent.position_before(kept) == Position(7, 0)
 
-    def test_wishes_are_by_kind_and_by_run_and_those_below_it(self):
-        ring = Ring(Place(0, 0))
-        ring.put([self._frame(1, "log", "a"), self._frame(2, "task", "a/b"), self._frame(3)])
-        ring.put([self._frame(4, "log", "ab"), self._frame(5, "hold", "")])
+    def test_a_filter_selects_kinds_and_a_run_with_its_children(self):
+        recent = RecentEvents(Position(0, 0))
+        recent.put([self._frame(1, "log", "a"), self._frame(2, "task", "a/b"), self._frame(3)])
+        recent.put([self._frame(4, "log", "ab"), self._frame(5, "hold", "")])
 
-        assert ring.since(0, Wish("a")) == b"<1><2><3><5>"
-        assert ring.since(0, Wish("a/b")) == b"<2><5>"
-        assert ring.since(0, Wish("", frozenset({"task"}))) == b"<2>"
+        assert recent.since(0, EventFilter("a")) == b"<1><2><3><5>"
+        assert recent.since(0, EventFilter("a/b")) == b"<2><5>"
+        assert recent.since(0, EventFilter("", frozenset({"task"}))) == b"<2>"
 
     @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "1.1.1", "-1.0", "1.1\n", "x", "9" * 30])
     def test_what_is_no_place_is_none(self, text):
-        assert read_place(text) is None
+        assert parse_position(text) is None

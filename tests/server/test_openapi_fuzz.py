@@ -1,4 +1,4 @@
-"""Whatever is sent, the server says in one shape what is wrong with it, and goes on."""
+"""The server answers any request with a valid response or an error of one shape."""
 
 import json
 from urllib.parse import quote, urlencode
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from allstop.app.kinds import RUN_KINDS
 from allstop.server import openapi
-from allstop.server.routes.table import BASE, CHANGING, READING
+from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from support.control_room import ControlRoom
 from support.person import at_home
 
@@ -68,7 +68,7 @@ def test_any_command(wild_room, command, run, arguments):
 
 
 @FEW
-@given(path=st.sampled_from([route.path for route in CHANGING]), body=JSON, run=NAMES)
+@given(path=st.sampled_from([route.path for route in WRITE_ROUTES]), body=JSON, run=NAMES)
 def test_any_body(wild_room, path, body, run):
     path = path.replace("{run}", quote(run, safe=""))
 
@@ -77,7 +77,7 @@ def test_any_body(wild_room, path, body, run):
 
 @FEW
 @given(
-    route=st.sampled_from(READING),
+    route=st.sampled_from(READ_ROUTES),
     name=NAMES,
     query=st.dictionaries(
         st.sampled_from(["limit", "after", "before", "kind", "open", "status", "hours", "x"]),

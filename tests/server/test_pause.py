@@ -1,4 +1,4 @@
-"""B13: a pause of what the control room drives, as people see it from everywhere."""
+"""B13: a pause of runs that the server drives, seen over the API and the command line."""
 
 import pytest
 

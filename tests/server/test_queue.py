@@ -1,4 +1,4 @@
-"""F6, U1: a run that stands in the line for a slot is shown so, and not as if its agent worked."""
+"""F6, U1: a run that waits for a slot is shown as queued."""
 
 import pytest
 

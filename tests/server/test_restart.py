@@ -1,4 +1,4 @@
-"""B8: what a control room goes on with by itself after it was killed or ended."""
+"""B8: the runs that a server resumes by itself after it was killed or ended."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_b8_a_board_goes_on_by_itself_after_a_restart(room, how):
 
     room.open()
 
-    assert says(room, "The board goes on: it was at work when its process ended.")
+    assert says(room, "The board continues: it was running when its process ended.")
     wait_for(lambda: room.read("/board")["counts"] == {"done": 2}, "both tasks")
     assert room.person.merged() == ["T1", "T2"]
     assert len(room.read("/tasks/T1")["attempts"]) == 1
@@ -85,5 +85,5 @@ def test_b8_a_board_whose_agent_is_gone_says_why_it_does_not_go_on(room):
 
     room.open()
 
-    assert says(room, "The board does not go on by itself: ")
+    assert says(room, "The board can't continue by itself: ")
     assert room.read("/healthz")["hold"] == "running"

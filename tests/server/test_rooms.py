@@ -1,4 +1,4 @@
-"""What the stream says of a room: where it stands, and whose words come in. R15, R19."""
+"""R15, R19: the stream's events about a room: its state and its live text."""
 
 import pytest
 

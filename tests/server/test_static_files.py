@@ -5,7 +5,7 @@ import gzip
 import pytest
 from starlette.requests import Request
 
-from allstop.server.static_files import NOT_BUILT, files_in, page
+from allstop.server.static_files import NOT_BUILT, load_files, page
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def built(tmp_path):
         (tmp_path / name).write_text(text)
     (tmp_path / "assets" / "index-CccNnXkD.js.gz").write_bytes(gzip.compress(b"a script"))
     (tmp_path / "out.js").symlink_to("/etc/passwd")
-    return files_in(tmp_path)
+    return load_files(tmp_path)
 
 
 def _request(path, **headers):
@@ -55,7 +55,7 @@ def test_a_client_that_accepts_gzip_gets_gzip(built):
 def test_an_upgrade_while_the_server_runs_does_not_mix_two_pages(tmp_path):
     script = tmp_path / "index-CccNnXkD.js"
     script.write_text("of this version")
-    files = files_in(tmp_path)
+    files = load_files(tmp_path)
     script.unlink()
 
     assert page(files, _request("/index-CccNnXkD.js")).body == b"of this version"
@@ -74,6 +74,6 @@ def test_other_paths_are_not_found(built, path):
 
 
 def test_without_a_built_page_a_message_says_so(tmp_path):
-    answer = page(files_in(tmp_path / "nowhere"), _request("/"))
+    answer = page(load_files(tmp_path / "nowhere"), _request("/"))
 
     assert answer.body.decode() == NOT_BUILT

@@ -1,4 +1,4 @@
-"""A person's cookie in the hands of what an agent runs: a real box, a real server."""
+"""A program of an agent that uses a person's cookie: a real sandbox, a real server."""
 
 import json
 import signal
@@ -50,7 +50,7 @@ def _let_in(room):
     return room.ask("GET", path, token="").headers["set-cookie"].partition(";")[0]
 
 
-def test_k22_whoever_is_gone_when_the_cookie_is_looked_at_is_refused(room):
+def test_k22_a_client_that_has_ended_before_the_check_is_refused(room):
     """Nobody can say whose it was: a box may have ended with it."""
     cookie = _let_in(room)
     order = json.dumps({"command": "add_task", "title": "stolen"})

@@ -1,4 +1,4 @@
-"""The stream of events: everything once, in order, over reconnects, kills and restarts."""
+"""The event stream: each event once and in order, across reconnects and restarts."""
 
 import itertools
 import socket
@@ -112,7 +112,7 @@ def test_nothing_is_lost_over_kill_and_restart(room):
     ]
 
 
-def test_after_a_restart_whoever_comes_back_is_told_to_look_at_views_again(room):
+def test_after_a_restart_a_returning_listener_is_told_to_fetch_views_again(room):
     room.do("board", "add_task", title="one")
     with room.listen() as stream:
         stream.next()

@@ -1,4 +1,4 @@
-"""P11, U4: which event is worth a person's attention, and in which words it is told."""
+"""P11, U4: which events cause an alert, and its text."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -41,7 +41,15 @@ from allstop.core.prompt import prompt
 from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Attempt, NewTask, Status
 from allstop.kinds import KINDS, PILOTS
-from allstop.views.alerts import LONGEST, Alert, Level, Scene, Told, look, presentable
+from allstop.views.alerts import (
+    MAX_TEXT_CHARS,
+    Alert,
+    EventContext,
+    Level,
+    SentAlerts,
+    alerts_for,
+    presentable,
+)
 from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -49,9 +57,9 @@ T1 = child_of(BOARD, "t1.1")
 AUTO = RunId("auto1")
 
 
-def shown(event, scene, told=None):
+def shown(event, context, sent=None):
     """(level, title, text) of each alert."""
-    _, alerts = look(told or Told(), event, scene)
+    _, alerts = alerts_for(sent or SentAlerts(), event, context)
     made = [presentable(alert, "", str) for alert in alerts]
     return [(alert.level, alert.title, alert.text) for alert in made]
 
@@ -93,7 +101,7 @@ def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, t
         tally=tally or Tally(),
         pilot=runs.replace(state.pilot, board=board, errors=9 if is_braked else 0),
     )
-    return Scene(BOARD, state, KINDS["board"], Helm(), board, is_braked)
+    return EventContext(BOARD, state, KINDS["board"], Helm(), board, is_braked)
 
 
 def child_closed(outcome, note="", ref="t1.1"):
@@ -105,22 +113,22 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "g", "agents": ["a"], "stuck_after": 2}
     state = runs.begin(pilot, opened("task", spec, title="Task 1", parent=BOARD))
-    told, said = Told(), []
+    sent, said = SentAlerts(), []
     for head in ("", "", "", "work", "work", "work"):
         change = Change(head=head, commits=1, files=1) if head else None
         for event in (turn(), ended(TurnDone(text="hm", usage=Usage(output=1), change=change))):
             state = runs.evolve(pilot, state, event)
-            told, alerts = look(told, event, Scene(T1, state, KINDS["task"]))
+            sent, alerts = alerts_for(sent, event, EventContext(T1, state, KINDS["task"]))
             said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
 
-    words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
+    words = ("t1: no commit for 2 iterations", "It continues. Task 1")
     assert said == [(0, Level.INFO, *words), (1, Level.INFO, *words)]
 
 
 def test_p11_the_whole_alert_of_a_failed_task():
     event = child_closed(Outcome.FAILED, "auth: the key was refused")
 
-    _, alerts = look(Told(), event, board_scene(Status.FAILED))
+    _, alerts = alerts_for(SentAlerts(), event, board_scene(Status.FAILED))
 
     assert alerts == [
         Alert(
@@ -134,7 +142,7 @@ def test_p11_the_whole_alert_of_a_failed_task():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status", "told"),
+    ("outcome", "status", "sent"),
     [
         (Outcome.FAILED, Status.FAILED, (Level.ERROR, "t1 failed")),
         (Outcome.TIMED_OUT, Status.TIMEOUT, (Level.ERROR, "t1 ran out of time")),
@@ -146,18 +154,18 @@ def test_p11_the_whole_alert_of_a_failed_task():
         (Outcome.FAILED, Status.DONE, (Level.ERROR, "t1 failed")),
     ],
 )
-def test_p11_each_way_in_which_a_task_does_not_go_on_by_itself(outcome, status, told):
-    scene = board_scene(status, others=[Status.PENDING])
+def test_p11_each_way_in_which_a_task_does_not_go_on_by_itself(outcome, status, sent):
+    context = board_scene(status, others=[Status.PENDING])
 
-    assert shown(child_closed(outcome), scene) == [(*told, "Task 1")]
+    assert shown(child_closed(outcome), context) == [(*sent, "Task 1")]
 
 
 @pytest.mark.parametrize("mode", ["per-task", "auto"])
 def test_b21_work_that_is_reviewed_by_itself_is_told_at_once(mode):
     """B21: also where only doubtful work is."""
-    scene = board_scene(Status.REVIEW, others=[Status.PENDING], review=mode)
+    context = board_scene(Status.REVIEW, others=[Status.PENDING], review=mode)
 
-    assert shown(child_closed(Outcome.DONE), scene) == [
+    assert shown(child_closed(Outcome.DONE), context) == [
         (Level.NEEDS_YOU, "t1 waits for your review", "Task 1")
     ]
 
@@ -166,7 +174,7 @@ def test_b21_a_batch_of_reviews_is_told_once_when_nothing_is_at_work_any_more():
     """B21: what is collected calls nobody meanwhile, and what a person approves calls nobody."""
     at_work = board_scene(Status.REVIEW, others=[Status.ACTIVE])
     over = board_scene(Status.REVIEW, others=[Status.REVIEW, Status.FAILED])
-    waits = (Level.NEEDS_YOU, "2 tasks wait for your review", "Nothing else is at work.")
+    waits = (Level.NEEDS_YOU, "2 tasks wait for your review", "No other task is running.")
 
     assert shown(child_closed(Outcome.DONE), at_work) == []
     assert shown(child_closed(Outcome.DONE, ref="t2.1"), over) == [waits]
@@ -176,11 +184,11 @@ def test_b21_a_batch_of_reviews_is_told_once_when_nothing_is_at_work_any_more():
 
 def test_b21_the_strictest_rule_of_a_tag_says_when_its_review_is_told():
     rules = [{"tag": "security", "mode": "per-task"}]
-    scene = board_scene(Status.REVIEW, others=[Status.ACTIVE], review_rules=rules)
-    (task, _) = scene.board.tasks()
-    board = graph.update(scene.board, task, tags=("security",))
+    context = board_scene(Status.REVIEW, others=[Status.ACTIVE], review_rules=rules)
+    (task, _) = context.board.tasks()
+    board = graph.update(context.board, task, tags=("security",))
 
-    assert shown(child_closed(Outcome.DONE), scene._replace(board=board))[0][1] == (
+    assert shown(child_closed(Outcome.DONE), context._replace(board=board))[0][1] == (
         "t1 waits for your review"
     )
 
@@ -207,13 +215,13 @@ def test_p11_a_question_of_a_task_is_told_with_its_words():
 
 
 def test_p11_a_board_is_complete_once():
-    scene = board_scene(Status.DONE, others=[Status.DONE, Status.SKIPPED])
+    context = board_scene(Status.DONE, others=[Status.DONE, Status.SKIPPED])
 
-    told, first = look(Told(), child_closed(Outcome.DONE), scene)
-    told, again = look(told, child_closed(Outcome.DONE), scene)
+    sent, first = alerts_for(SentAlerts(), child_closed(Outcome.DONE), context)
+    sent, again = alerts_for(sent, child_closed(Outcome.DONE), context)
     spawn = MoveStarted(at=AT, id=MoveId(2), move=Spawn(kind="task", ref="t4.1", spec={}))
-    told, _ = look(told, spawn, scene)
-    _, later = look(told, child_closed(Outcome.DONE), scene)
+    sent, _ = alerts_for(sent, spawn, context)
+    _, later = alerts_for(sent, child_closed(Outcome.DONE), context)
 
     complete = Alert(
         level=Level.DONE,
@@ -226,19 +234,19 @@ def test_p11_a_board_is_complete_once():
 
 
 def test_p11_a_board_that_was_complete_before_is_not_told_of():
-    scene = board_scene(Status.DONE)
+    context = board_scene(Status.DONE)
     spec = BoardSpec(agents=("a",), target="main")
 
-    assert shown(Commanded(at=AT, command=Equip(spec=spec)), scene) == []
+    assert shown(Commanded(at=AT, command=Equip(spec=spec)), context) == []
 
 
 def test_p11_too_many_failures_in_a_row_are_told_once_until_somebody_acts():
-    scene = board_scene(Status.DONE, others=[Status.PENDING], is_braked=True)
+    context = board_scene(Status.DONE, others=[Status.PENDING], is_braked=True)
 
-    told, first = look(Told(), child_closed(Outcome.DONE), scene)
-    told, again = look(told, child_closed(Outcome.DONE), scene)
-    told, _ = look(told, Commanded(at=AT, command=Resume()), scene)
-    _, later = look(told, child_closed(Outcome.DONE), scene)
+    sent, first = alerts_for(SentAlerts(), child_closed(Outcome.DONE), context)
+    sent, again = alerts_for(sent, child_closed(Outcome.DONE), context)
+    sent, _ = alerts_for(sent, Commanded(at=AT, command=Resume()), context)
+    _, later = alerts_for(sent, child_closed(Outcome.DONE), context)
 
     words = "9 tasks failed in a row"
     assert [(alert.title, alert.text) for alert in first] == [("The board waits for you", words)]
@@ -248,9 +256,9 @@ def test_p11_too_many_failures_in_a_row_are_told_once_until_somebody_acts():
 def test_p11_a_board_at_its_limit_waits():
     limits = Limits(cost_microusd=1_000_000, at_limit=AtLimit.PAUSE)
     spent = Tally(cost_microusd=1_200_000)
-    scene = board_scene(Status.DONE, others=[Status.PENDING], limits=limits, tally=spent)
+    context = board_scene(Status.DONE, others=[Status.PENDING], limits=limits, tally=spent)
 
-    assert shown(child_closed(Outcome.DONE), scene) == [
+    assert shown(child_closed(Outcome.DONE), context) == [
         (Level.NEEDS_YOU, "The board waits for you", "limit reached: cost: $1.20 of $1.00")
     ]
 
@@ -259,14 +267,14 @@ def test_p11_the_share_of_a_board_is_of_what_it_was_given_this_time():
     limits = Limits(cost_microusd=105_000_000)
     begun = MoveStarted(at=AT, id=MoveId(1), move=Spawn(kind="task", ref="t1.1", spec={}))
 
-    def scene(spent):
+    def context(spent):
         tally = Tally(cost_microusd=spent)
         return board_scene(Status.DONE, others=[Status.PENDING], limits=limits, tally=tally)
 
-    told, _ = look(Told(), begun, scene(100_000_000))
-    told, little = look(told, child_closed(Outcome.DONE), scene(101_000_000))
-    told, much = look(told, child_closed(Outcome.DONE), scene(104_000_000))
-    told, still = look(told, child_closed(Outcome.DONE), scene(104_500_000))
+    sent, _ = alerts_for(SentAlerts(), begun, context(100_000_000))
+    sent, little = alerts_for(sent, child_closed(Outcome.DONE), context(101_000_000))
+    sent, much = alerts_for(sent, child_closed(Outcome.DONE), context(104_000_000))
+    sent, still = alerts_for(sent, child_closed(Outcome.DONE), context(104_500_000))
 
     assert [(alert.title, alert.text) for alert in much] == [
         ("board has used 80 % of its budget", "$4.00 of $5.00")
@@ -281,7 +289,7 @@ def task_scene(*events, limits=None, run=T1, helm=None, **spec):
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "Do it", "agents": ["a"], **spec}
     state = runs.fold(pilot, [opened("task", spec, limits, title="Do it"), *events])
-    return Scene(run, state, KINDS["task"], helm or Helm())
+    return EventContext(run, state, KINDS["task"], helm or Helm())
 
 
 def test_p11_a_turn_is_not_told():
@@ -308,12 +316,12 @@ def test_p11_an_approval_is_asked_for(ask, title, text):
 def test_p11_four_fifths_of_a_budget_are_told_once_until_it_is_raised():
     limits = Limits(cost_microusd=1_000_000)
     events = [turn(), done(cost=850_000)]
-    scene = task_scene(*events, limits=limits)
+    context = task_scene(*events, limits=limits)
 
-    told, first = look(Told(), events[-1], scene)
-    told, again = look(told, events[-1], scene)
-    told, _ = look(told, Commanded(at=AT, command=Raise(limits=limits)), scene)
-    _, raised = look(told, events[-1], scene)
+    sent, first = alerts_for(SentAlerts(), events[-1], context)
+    sent, again = alerts_for(sent, events[-1], context)
+    sent, _ = alerts_for(sent, Commanded(at=AT, command=Raise(limits=limits)), context)
+    _, raised = alerts_for(sent, events[-1], context)
 
     assert [(alert.level, alert.title, alert.text) for alert in first] == [
         (Level.INFO, "t1 has used 85 % of its budget", "$0.85 of $1.00")
@@ -327,16 +335,16 @@ def limited(retry_after_s, kind=FailureKind.USAGE_LIMITED):
 
 def test_p11_all_agents_at_their_limits_are_told_once_until_one_works_again():
     event = limited(7200)
-    scene = task_scene(turn(), event)
+    context = task_scene(turn(), event)
 
-    told, first = look(Told(), event, scene)
-    told, again = look(told, event, scene)
-    told, _ = look(told, done(), scene)
-    _, later = look(told, event, scene)
+    sent, first = alerts_for(SentAlerts(), event, context)
+    sent, again = alerts_for(sent, event, context)
+    sent, _ = alerts_for(sent, done(), context)
+    _, later = alerts_for(sent, event, context)
 
     title = "t1: every agent is at its limit"
     assert [(alert.level, alert.title) for alert in first] == [(Level.INFO, title)]
-    assert first[0].text.startswith("It goes on by itself at 14:0")
+    assert first[0].text.startswith("It continues by itself at ")
     assert (again, later) == ([], first)
 
 
@@ -351,7 +359,7 @@ def auto_scene(*events, limits=None, helm=None):
     pilot = PILOTS["auto"]
     spec = {"goal": "Reach it", "agent": "a"}
     state = runs.fold(pilot, [opened("auto", spec, limits, title="Reach it"), *events])
-    return Scene(AUTO, state, KINDS["auto"], helm or Helm())
+    return EventContext(AUTO, state, KINDS["auto"], helm or Helm())
 
 
 def test_p11_full_auto_at_its_limit_waits_for_a_person_but_not_while_all_is_stopped():
@@ -393,11 +401,11 @@ def test_p11_a_child_leaves_its_end_to_its_parent():
 def test_p11_an_allstop_is_told_with_its_receipt():
     event = Halted(at=AT, asked_at=AT, by="process 7", took_ms=31.0, discarded=("t1",))
 
-    assert shown(event, Scene(HELM)) == [
+    assert shown(event, EventContext(HELM)) == [
         (
             Level.STOPPED,
             "Allstop",
-            "stopped in 31 ms by process 7: 0 process trees put down, 1 turn discarded",
+            "stopped in 31 ms by process 7: 0 process trees killed, 1 turn discarded",
         )
     ]
 
@@ -417,7 +425,7 @@ def test_p11_what_people_do_is_not_told_to_them():
 
 
 def room_scene(table):
-    return Scene(RunId("room-default"), table.run, KINDS["room"], Helm())
+    return EventContext(RunId("room-default"), table.run, KINDS["room"], Helm())
 
 
 def talk(*replies, **more):
@@ -430,7 +438,7 @@ def talk(*replies, **more):
 def test_p11_a_guard_that_ends_a_session_is_told():
     [(level, title, text)] = talk(envelope("a"), envelope("b"), max_turns=2)
 
-    assert (level, title) == (Level.STOPPED, "A guard ended the talk")
+    assert (level, title) == (Level.STOPPED, "A limit ended the session")
     assert text.startswith("Collaboration stopped: emergency cap (")
     assert text.endswith("Goal: Write a fairy tale.")
 
@@ -438,7 +446,7 @@ def test_p11_a_guard_that_ends_a_session_is_told():
 def test_p11_a_session_that_ends_by_itself_is_told_and_an_answer_is_not():
     [(level, title, _)] = talk(envelope("a", final=True), mode=TalkMode.COLLABORATE)
 
-    assert (level, title) == (Level.DONE, "The talk is over")
+    assert (level, title) == (Level.DONE, "The session is over")
     assert talk(envelope("a", final=True), mode=TalkMode.SINGLE) == []
     assert talk(envelope("a"), mode=TalkMode.AUTOPILOT) == []
 
@@ -448,14 +456,14 @@ def test_p11_texts_are_short_and_plain():
 
     [(_, _, text)] = shown(ChildWaited(at=AT, ref="t1.1", run=T1, reason=reason), board_scene())
 
-    assert len(text) == LONGEST
+    assert len(text) == MAX_TEXT_CHARS
     assert "\n" not in text
 
 
 def test_k23_a_secret_is_found_where_it_is_cut_or_hidden():
     """Half of a secret at the end of a text, or one with colours in it, is a secret too."""
     secret = "hunter2-hunter2"
-    cut = "x" * (LONGEST - 10) + secret
+    cut = "x" * (MAX_TEXT_CHARS - 10) + secret
     coloured = "hunter2\x1b[31m-hunter2"
 
     for text in (cut, coloured):

@@ -1,11 +1,19 @@
-"""F10: what the page shows of a thread besides its log."""
+"""F10: the views of a Full Auto thread."""
 
 from allstop.auto.state import Action
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Allstop, Pause, Raise
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Failed, FailureKind
-from allstop.views.auto import Story, decided, decisions, guards, known, run_plan, stop_condition
+from allstop.views.auto import (
+    AutoLog,
+    decisions,
+    describe_decision,
+    describe_inputs,
+    guards,
+    run_plan,
+    stop_condition,
+)
 from support.auto_runs import AutoSteps
 
 
@@ -28,7 +36,7 @@ def test_f3_a_budget_that_stops_it_is_in_its_receipts():
     stopped = (Action.PAUSE, Action.CONTINUE, "hard stop: budget: turns: 2 of 2")
     assert stops(auto) == [WENT_ON, stopped]
     last = decisions(auto.pilot, auto.events)[-1].decision
-    assert "overridden by hard stop: budget: turns: 2 of 2" in decided(last)
+    assert "overridden by hard stop: budget: turns: 2 of 2" in describe_decision(last)
     condition = stop_condition(auto.run, Helm(), auto.now)
     assert run_plan(auto.state, condition).next == "a person: budget: turns: 2 of 2"
 
@@ -102,7 +110,7 @@ def test_f4_the_stop_condition_in_force_is_the_one_that_wins():
 
 
 def told(auto):
-    story = Story(auto.pilot)
+    story = AutoLog(auto.pilot)
     return [line.text for event in auto.events for line in story.take(event) if line.mark == "◆"]
 
 
@@ -129,5 +137,6 @@ def test_f7_a_receipt_says_what_was_known_in_a_line():
     (receipt,) = decisions(auto.pilot, auto.events)
 
     assert (
-        known(receipt) == "completed · 1 file changed · 100 tokens · denied 1 time · 1 compaction"
+        describe_inputs(receipt)
+        == "completed · 1 file changed · 100 tokens · denied 1 time · 1 compaction"
     )

@@ -1,4 +1,4 @@
-"""What everybody sees of a room: the contract of its events, whatever happens in it."""
+"""The events of a room as clients see them."""
 
 from datetime import timedelta
 
@@ -203,7 +203,7 @@ OPERATIONS = st.one_of(
 )
 
 
-class Story:
+class AutoLog:
     """Plays operations on a table and knows which calls were stopped while they were open."""
 
     def __init__(self):
@@ -253,7 +253,7 @@ def test_r8_r14_r15_whatever_happens_the_contract_holds(operations):
     """R8, R14, R15, R10: after a stop nothing is posted until a new session; every field is there;
     each session has one end and one summary; rounds count from 1; replies have their call.
     """
-    story = Story()
+    story = AutoLog()
     for operation in operations:
         story.play(*operation)
 
@@ -308,7 +308,7 @@ def check_fields(event: RoomEvent):
 @given(operations=st.lists(OPERATIONS, max_size=40))
 def test_r4_r5_whatever_happens_the_goal_is_told_and_the_window_is_kept(operations):
     """R4, R5: first the goal, verbatim; last the round and the instruction; not too much between."""
-    story = Story()
+    story = AutoLog()
     talks = []
     for operation in operations:
         before = len(story.table.prompts)

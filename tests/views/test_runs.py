@@ -1,4 +1,4 @@
-"""What people see: every event has its line, every state its view."""
+"""The log line of every event and the view of every state."""
 
 import re
 from datetime import timedelta
@@ -127,7 +127,7 @@ def test_every_move_has_words(move):
 
 @given(RESULTS)
 def test_every_result_has_words(result):
-    assert log.outcome_of(result)
+    assert log.describe_result(result)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_p7_a_run_that_nobody_drives_says_so():
             "runs Lint, Tests",
         ),
         (OpenWorkspace(workspace="w", target="main"), "opens a workspace from main"),
-        (Deliver(workspace="w", branch="b"), "brings the work home to b"),
+        (Deliver(workspace="w", branch="b"), "delivers the work to b"),
         (Spawn(kind="task", ref="a", spec={}), "starts task a"),
         (Wait(reason="paused"), "waits: paused"),
         (Finish(outcome=Outcome.DONE), "ends: done"),
@@ -241,7 +241,7 @@ def test_moves_in_words(move, words):
 @for_each(
     ("result", "words"),
     [
-        (TurnDone(text=""), "(no words)"),
+        (TurnDone(text=""), "(no text)"),
         (TurnDone(text="Not COMPLETE"), "Not COMPLETE"),
         (
             TurnDone(text="a\nCOMPLETE\n"),
@@ -284,7 +284,7 @@ def test_moves_in_words(move, words):
         (WorkspaceOpen(base="0123456789abcdef"), "from commit 0123456789"),
         (
             WorkspaceOpen(base="0123456789abcdef", stashed=True),
-            "from commit 0123456789; what was left uncommitted is in its `git stash`",
+            "from commit 0123456789; uncommitted changes are in its git stash",
         ),
         (
             WorkspaceOpen(base="0123456789abcdef", conflicts=("a.txt", "b.txt")),
@@ -297,7 +297,7 @@ def test_moves_in_words(move, words):
     ],
 )
 def test_results_in_words(result, words):
-    assert log.outcome_of(result) == words
+    assert log.describe_result(result) == words
 
 
 def test_what_people_said_in_words():
@@ -321,7 +321,7 @@ def test_what_people_said_in_words():
         "anna: allows 1",
         "anna: denies 1",
         "anna: raises the limits",
-        "anna: takes up the settings",
+        "anna: applies the settings",
         "anna: resume",
         "anna: allstop",
     ]
@@ -338,7 +338,7 @@ def test_k4_a_stop_receipt_in_one_line():
     )
 
     assert log.receipt(halted) == (
-        "stopped in 42 ms by engine: 2 process trees put down, 1 turn discarded"
+        "stopped in 42 ms by engine: 2 process trees killed, 1 turn discarded"
     )
 
 
@@ -354,8 +354,9 @@ def test_b16_a_gate_that_fails_by_what_was_found_says_so():
 @pytest.mark.parametrize(
     ("later", "words"),
     [
-        (timedelta(minutes=5), f"{NOW + timedelta(minutes=5):%H:%M} UTC"),
-        (timedelta(days=2), f"{NOW + timedelta(days=2):%Y-%m-%d %H:%M} UTC"),
+        (timedelta(seconds=12), "for 12 s"),
+        (timedelta(minutes=5), f"until {(NOW + timedelta(minutes=5)).astimezone():%H:%M}"),
+        (timedelta(days=2), f"until {(NOW + timedelta(days=2)).astimezone():%Y-%m-%d %H:%M}"),
     ],
 )
 def test_p5_what_waits_for_a_limit_says_when_it_tries_again(later, words):
@@ -364,10 +365,8 @@ def test_p5_what_waits_for_a_limit_says_when_it_tries_again(later, words):
     own = Rested(at=NOW, reason="every agent is at its limit", until=until)
     child = ChildRested(at=NOW, ref="T1.1", run="board/T1.1", reason=own.reason, until=until)
 
-    assert [line.text for line in log.lines(own)] == [f"waits: {own.reason}, until {words}"]
-    assert [line.text for line in log.lines(child)] == [
-        f"board/T1.1 waits: {own.reason}, until {words}"
-    ]
+    assert [line.text for line in log.lines(own)] == [f"waits: {own.reason}, {words}"]
+    assert [line.text for line in log.lines(child)] == [f"board/T1.1 waits: {own.reason}, {words}"]
 
 
 @pytest.mark.parametrize(

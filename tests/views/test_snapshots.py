@@ -1,10 +1,10 @@
-"""U2: any moment of a run is what folding its record up to there gives, at a bounded cost."""
+"""U2: a past state from snapshots equals a fold of the events, at bounded cost."""
 
 import pytest
 
 from allstop.core import run
 from allstop.core.commands import Say
-from allstop.views.snapshots import EVERY, Moments
+from allstop.views.snapshots import EVERY, Snapshots
 from support.auto_runs import AutoSteps
 
 
@@ -20,7 +20,7 @@ def long_auto(events):
 @pytest.mark.parametrize("seq", [1, 2, EVERY, EVERY + 1, EVERY + 2, 2 * EVERY + 1, 150])
 def test_u2_a_moment_is_the_fold_of_the_record_up_to_it(seq):
     auto = long_auto(150)
-    moments = Moments(auto.pilot, auto.events[0])
+    moments = Snapshots(auto.pilot, auto.events[0])
     for event in auto.events[1:]:
         moments.take(event)
 

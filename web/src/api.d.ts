@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** That it is there, and what it serves. */
+        /** The server's version, repository and state. */
         get: operations["get_healthz"];
         put?: never;
         post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What has been said to all runs at once. */
+        /** Whether all runs are paused, frozen or stopped. */
         get: operations["get_hold"];
         put?: never;
         post?: never;
@@ -45,10 +45,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What all runs have used today, and what they may use. */
+        /** The budget of all runs together: used and allowed today. */
         get: operations["get_day"];
         put?: never;
-        /** Allow all runs more, until midnight. */
+        /** Raise today's budget of all runs. */
         post: operations["post_day"];
         delete?: never;
         options?: never;
@@ -63,7 +63,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was used, by agent, model, task, run or day. */
+        /** Turns, tokens and cost, by agent, model, task, run or day. */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What people should know before work begins. */
+        /** Warnings about the settings and the repository. */
         get: operations["get_notes"];
         put?: never;
         post?: never;
@@ -115,7 +115,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The record of a run. */
+        /** The events of a run. */
         get: operations["get_runs_run_events"];
         put?: never;
         post?: never;
@@ -132,7 +132,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A run as it stood at a moment of its record. */
+        /** The state of a run after one of its events. */
         get: operations["get_runs_run_at"];
         put?: never;
         post?: never;
@@ -149,7 +149,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every decision of a run made again from its record. */
+        /** Repeat every decision of a run and list the differences. */
         get: operations["get_runs_run_replay"];
         put?: never;
         post?: never;
@@ -166,7 +166,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a thread's work changes. */
+        /** The changes of a thread's work. */
         get: operations["get_runs_run_diff"];
         put?: never;
         post?: never;
@@ -183,7 +183,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What has been said in the turn that is under way. */
+        /** The text of the running turn so far. */
         get: operations["get_runs_run_live"];
         put?: never;
         post?: never;
@@ -200,7 +200,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What people said of lines of a thread's work. */
+        /** The review comments on a thread's work. */
         get: operations["get_runs_run_remarks"];
         put?: never;
         post?: never;
@@ -217,7 +217,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where a run stands, and what is below it. */
+        /** A run with its child runs. */
         get: operations["get_runs_run"];
         put?: never;
         post?: never;
@@ -234,7 +234,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every decision of a run, and why. */
+        /** Every decision of a run with its reasons. */
         get: operations["get_receipts_run"];
         put?: never;
         post?: never;
@@ -268,7 +268,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a task's work changes. */
+        /** The changes of a task's work. */
         get: operations["get_tasks_task_diff"];
         put?: never;
         post?: never;
@@ -285,7 +285,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What people said of lines of a task's work. */
+        /** The review comments on a task's work. */
         get: operations["get_tasks_task_remarks"];
         put?: never;
         post?: never;
@@ -302,7 +302,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything known of a task. */
+        /** A task with its attempts. */
         get: operations["get_tasks_task"];
         put?: never;
         post?: never;
@@ -319,7 +319,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the board has done, in numbers. */
+        /** Statistics of the board. */
         get: operations["get_stats"];
         put?: never;
         post?: never;
@@ -353,7 +353,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was said in a room. */
+        /** The messages of a room. */
         get: operations["get_rooms_thread_events"];
         put?: never;
         post?: never;
@@ -370,7 +370,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for a person, the oldest first. */
+        /** Everything that waits for a person, the oldest first. */
         get: operations["get_inbox"];
         put?: never;
         post?: never;
@@ -422,7 +422,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is here to work with, found out by trying. */
+        /** The results of `allstop doctor`, and the settings that `allstop init` would write. */
         get: operations["get_checkup"];
         put?: never;
         post?: never;
@@ -439,7 +439,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who drives runs of this store. */
+        /** The processes that drive runs of this journal. */
         get: operations["get_machines"];
         put?: never;
         post?: never;
@@ -458,7 +458,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell a run, a task, or all of them to do something. */
+        /** Send a command to a run, a task, or all runs. */
         post: operations["post_runs_run_commands"];
         delete?: never;
         options?: never;
@@ -475,7 +475,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Everything ends now. */
+        /** Stop everything at once. */
         post: operations["post_allstop"];
         delete?: never;
         options?: never;
@@ -509,7 +509,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A link that lets a browser in, once. */
+        /** Create a sign-in link that works once. */
         post: operations["post_keys"];
         delete?: never;
         options?: never;
@@ -524,7 +524,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens, as it happens. Nothing is lost over a reconnect. */
+        /** Events as they happen. A reconnect loses none. */
         get: operations["get_stream"];
         put?: never;
         post?: never;
@@ -541,7 +541,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus. */
+        /** Metrics in the text format of Prometheus. */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -557,7 +557,7 @@ export interface components {
     schemas: {
         /**
          * Refused
-         * @description What every answer that is not a success says.
+         * @description The body of every error response.
          */
         Refused: {
             error: components["schemas"]["Problem"];
@@ -570,7 +570,7 @@ export interface components {
         };
         /**
          * LogEvent
-         * @description One event of a record, with the line that a log has for it.
+         * @description One event of a run with its log line.
          */
         LogEvent: {
             run: string;
@@ -582,7 +582,7 @@ export interface components {
         };
         /**
          * RunView
-         * @description Where a run stands.
+         * @description The state of a run as people see it.
          */
         RunView: {
             id: string;
@@ -707,7 +707,7 @@ export interface components {
         FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
         /**
          * RoomEvent
-         * @description One event as clients are given it.
+         * @description One event of a room, in the format of the API.
          */
         RoomEvent: {
             type: components["schemas"]["EventType"];
@@ -757,7 +757,7 @@ export interface components {
         };
         /**
          * HoldView
-         * @description What has been said to all runs at once.
+         * @description Whether all runs are held, by whom and since when.
          */
         HoldView: {
             hold: string;
@@ -771,7 +771,7 @@ export interface components {
         };
         /**
          * LiveText
-         * @description Words as they come in. The log has what became of them.
+         * @description A piece of text as it is streamed; the log has the final text.
          */
         LiveText: {
             run: string;
@@ -783,14 +783,14 @@ export interface components {
         };
         /**
          * Reset
-         * @description Views may have changed unseen: fetch them again. With `lost`, the log too.
+         * @description Views may have changed: fetch them again. With `lost`, fetch the log again too.
          */
         Reset: {
             lost: boolean;
         };
         /**
          * RoomSummary
-         * @description Where a room stands. The stream says it anew, as `talk`, whenever it is another.
+         * @description The state of a room; the stream sends it as `talk` after each change.
          */
         RoomSummary: {
             thread: string;
@@ -800,7 +800,7 @@ export interface components {
         };
         /**
          * SessionView
-         * @description The session that is under way in a room.
+         * @description The open session of a room.
          */
         SessionView: {
             id: string;
@@ -850,7 +850,7 @@ export interface components {
         Ending: "agent_failed" | "canceled_by_user" | "cap_reached" | "emergency_cap" | "final" | "interrupted" | "malformed" | "no_handoff" | "stopped_by_user";
         /**
          * AutoView
-         * @description A thread of Full Auto: its plan, the agent's own, what was decided and what is asked.
+         * @description The state of a Full Auto thread: plans, decisions and open requests.
          */
         AutoView: {
             run: string;
@@ -909,7 +909,7 @@ export interface components {
         Action: "continue" | "pause" | "review" | "stop";
         /**
          * Asking
-         * @description Something an agent asks, and until when a person can answer.
+         * @description A request of the agent, and the time until which a person can answer.
          */
         Asking: {
             ask: components["schemas"]["Ask"];
@@ -1019,7 +1019,7 @@ export interface components {
         };
         /**
          * By
-         * @description What turns can be put together by.
+         * @description How turns are grouped.
          * @enum {unknown}
          */
         By: "agent" | "day" | "model" | "run" | "task";
@@ -1072,7 +1072,7 @@ export interface components {
         };
         /**
          * MomentView
-         * @description A run as it stood right after one event of its record.
+         * @description A run's state after one of its events.
          */
         MomentView: {
             seq: number;
@@ -1089,7 +1089,7 @@ export interface components {
         };
         /**
          * Redecided
-         * @description A decision that comes out otherwise when it is made again.
+         * @description A decision that differs when it is repeated.
          */
         Redecided: {
             seq: number;
@@ -1098,7 +1098,7 @@ export interface components {
         };
         /**
          * Diff
-         * @description What the work of a task or a thread changes, against where it began.
+         * @description The changes of a task's or a thread's work since its base commit.
          */
         Diff: {
             task: string;
@@ -1117,7 +1117,7 @@ export interface components {
         };
         /**
          * LiveList
-         * @description What has been said in the turn that is under way.
+         * @description The text of the running turn so far.
          */
         LiveList: {
             run: string;
@@ -1125,7 +1125,7 @@ export interface components {
         };
         /**
          * ReviewList
-         * @description What people said of lines of a task's or a thread's work.
+         * @description The review comments on a task's or a thread's work.
          */
         ReviewList: {
             task: string;
@@ -1605,7 +1605,7 @@ export interface components {
         };
         /**
          * DecisionReceipt
-         * @description One decision: its inputs, what was decided, by whom, and what won over it.
+         * @description One decision with its inputs, its author and the hard stop that overrode it.
          */
         DecisionReceipt: {
             seq: number;
@@ -1826,7 +1826,7 @@ export interface components {
         };
         /**
          * Checkup
-         * @description What is here, as `allstop doctor` finds it, and what `allstop init` would make of it.
+         * @description The results of `allstop doctor`, and the settings that `allstop init` would write.
          */
         Checkup: {
             findings: components["schemas"]["allstop.app.setup.doctor.Finding"][];
@@ -1902,7 +1902,7 @@ export interface components {
         };
         /**
          * Process
-         * @description A process that drives runs of this store.
+         * @description A process that drives runs of this journal.
          */
         Process: {
             pid: number;
@@ -2356,7 +2356,7 @@ export interface components {
         /** StopOrder */
         StopOrder: {
             /**
-             * @description Who says so; for the receipt.
+             * @description Who stops it; shown in the receipt.
              * @default
              */
             by: string;
@@ -2377,32 +2377,32 @@ export interface components {
         };
         /**
          * SettingOrder
-         * @description One setting of the checkout's allstop.toml.
+         * @description A change of one setting in the checkout's allstop.toml.
          */
         SettingOrder: {
-            /** @description As in loop.mode. */
+            /** @description Such as loop.mode. */
             key: string;
             /** @description Of the file as it was shown. */
             digest: string;
-            /** @description Without it the setting goes back to its default. */
+            /** @description Without a value, the setting goes back to its default. */
             value?: string | number | boolean | unknown[] | Record<string, never>;
         };
         /** SetupOrder */
         SetupOrder: {
             /**
-             * @description Who works on tasks: one found here, or scripted.
+             * @description A detected agent, or scripted.
              * @default
              */
             agent: string;
         };
         /**
          * NoOrder
-         * @description Nothing more is needed.
+         * @description An empty body.
          */
         NoOrder: Record<string, never>;
     };
     responses: {
-        /** @description It can't be read: two lengths, or a body that is no JSON. */
+        /** @description The request is malformed: two body lengths, or a body that isn't JSON. */
         400: {
             headers: {
                 [name: string]: unknown;
@@ -2411,7 +2411,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description Without the token. */
+        /** @description The token is missing or wrong. */
         401: {
             headers: {
                 [name: string]: unknown;
@@ -2420,7 +2420,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description By the wrong name, or from another site's page. */
+        /** @description The host name or the origin isn't allowed. */
         403: {
             headers: {
                 [name: string]: unknown;
@@ -2429,7 +2429,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description Nothing has this name. */
+        /** @description There is no such path, run or task. */
         404: {
             headers: {
                 [name: string]: unknown;
@@ -2438,7 +2438,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description Not by this method; `Allow` says by which. */
+        /** @description The path doesn't allow this method; `Allow` lists those it does. */
         405: {
             headers: {
                 [name: string]: unknown;
@@ -2447,7 +2447,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description The body did not come in time. */
+        /** @description The body took too long. */
         408: {
             headers: {
                 [name: string]: unknown;
@@ -2456,7 +2456,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description It makes no sense as things stand; the message says why. */
+        /** @description Not possible in the present state; the message says why. */
         409: {
             headers: {
                 [name: string]: unknown;
@@ -2474,7 +2474,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description The address is too long. */
+        /** @description The URL is too long. */
         414: {
             headers: {
                 [name: string]: unknown;
@@ -2483,7 +2483,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description The body is not said to be JSON. */
+        /** @description The Content-Type isn't JSON. */
         415: {
             headers: {
                 [name: string]: unknown;
@@ -2492,7 +2492,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description Something in it is not what is expected. */
+        /** @description A parameter or a field of the body is invalid. */
         422: {
             headers: {
                 [name: string]: unknown;
@@ -2510,7 +2510,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description A mistake in Allstop, or a store that is broken. */
+        /** @description An internal error, or a broken journal. */
         500: {
             headers: {
                 [name: string]: unknown;
@@ -2519,7 +2519,7 @@ export interface components {
                 "application/json": components["schemas"]["Refused"];
             };
         };
-        /** @description Too many at once; try again. */
+        /** @description The server is busy; try again. */
         503: {
             headers: {
                 [name: string]: unknown;
@@ -2554,7 +2554,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2583,7 +2583,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2612,7 +2612,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2645,7 +2645,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2674,9 +2674,9 @@ export interface operations {
     get_usage: {
         parameters: {
             query?: {
-                /** @description What turns are put together by. */
+                /** @description How to group the turns. */
                 by?: components["schemas"]["By"];
-                /** @description Turns of the last so many days. */
+                /** @description Turns of this many past days. */
                 days?: number;
                 /** @description Only turns of this agent. */
                 agent?: string;
@@ -2687,7 +2687,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2716,7 +2716,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2739,13 +2739,13 @@ export interface operations {
     get_runs: {
         parameters: {
             query?: {
-                /** @description Only this kind, e.g. room or auto. */
+                /** @description Only runs of this kind, such as room or auto. */
                 kind?: string;
-                /** @description Only those that are not over. */
+                /** @description Only runs that have not ended. */
                 open?: boolean;
-                /** @description Only those older than this run. */
+                /** @description Only runs older than this one. */
                 before?: string;
-                /** @description No more than so many. */
+                /** @description The maximum number of results. */
                 limit?: number;
             };
             header?: never;
@@ -2754,7 +2754,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2789,7 +2789,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2818,21 +2818,21 @@ export interface operations {
     get_runs_run_events: {
         parameters: {
             query?: {
-                /** @description Only what comes after this number. */
+                /** @description Only events after this number. */
                 after?: number;
-                /** @description No more than so many. */
+                /** @description The maximum number of results. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2857,19 +2857,19 @@ export interface operations {
     get_runs_run_at: {
         parameters: {
             query: {
-                /** @description As it stood after this event of its record. */
+                /** @description The number of the event. */
                 seq: number;
             };
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2896,14 +2896,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2930,14 +2930,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2964,14 +2964,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2998,14 +2998,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3032,14 +3032,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3066,14 +3066,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, or a task's for its latest. */
+                /** @description A run, or a task for its latest run. */
                 run: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3102,9 +3102,9 @@ export interface operations {
                 status?: string;
                 /** @description Only tasks of this operation. */
                 operation?: string;
-                /** @description Leave so many out. */
+                /** @description Skip this many tasks. */
                 after?: number;
-                /** @description No more than so many. */
+                /** @description The maximum number of results. */
                 limit?: number;
             };
             header?: never;
@@ -3113,7 +3113,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3145,7 +3145,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3179,7 +3179,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3213,7 +3213,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3244,7 +3244,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3273,7 +3273,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3296,21 +3296,21 @@ export interface operations {
     get_rooms_thread_events: {
         parameters: {
             query?: {
-                /** @description Only what comes after this number. */
+                /** @description Only events after this number. */
                 after?: number;
-                /** @description No more than so many. */
+                /** @description The maximum number of results. */
                 limit?: number;
             };
             header?: never;
             path: {
-                /** @description A room's thread. */
+                /** @description The thread of a room. */
                 thread: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3341,7 +3341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3370,7 +3370,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3399,7 +3399,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3432,7 +3432,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3467,7 +3467,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3496,7 +3496,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3521,7 +3521,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A run's id, a task's, or all. */
+                /** @description A run's id, a task's id, or all. */
                 run: string;
             };
             cookie?: never;
@@ -3532,7 +3532,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3571,7 +3571,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3610,7 +3610,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3649,7 +3649,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3678,15 +3678,15 @@ export interface operations {
     get_stream: {
         parameters: {
             query?: {
-                /** @description Only of this run and of those below it. */
+                /** @description Only events of this run and its child runs. */
                 run?: string;
-                /** @description Only these kinds of events, with commas. */
+                /** @description Only these kinds of events, separated by commas. */
                 kinds?: string;
-                /** @description In place of Last-Event-ID. */
+                /** @description The same as the header Last-Event-ID. */
                 after?: string;
             };
             header?: {
-                /** @description Go on after this one; a browser sends it by itself. */
+                /** @description Continue after this event; a browser sends it by itself. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -3694,7 +3694,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events; `data` is JSON by the name of the event. */
+            /** @description Server-sent events; the event's name determines the type of `data`. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -19,7 +19,7 @@ from allstop.core.run import RunState
 from allstop.core.tasks import Task
 from allstop.ports import Head, Holder, Placed, Record
 from allstop.views.board_phase import Below, below
-from allstop.views.inbox import Sight, Waiting, inbox
+from allstop.views.inbox import OpenRun, Waiting, inbox
 from allstop.views.kind import Kind
 from allstop.views.live_state import LiveState
 from allstop.views.runs import RunView, view
@@ -224,9 +224,9 @@ class LiveRuns:
         tasks = [node.task for node in board.pilot.board.nodes.values()] if board else []
         return inbox(sights, tasks, self.now, self.helm)
 
-    async def _sight(self, run: RunId) -> Sight:
+    async def _sight(self, run: RunId) -> OpenRun:
         followed = await self.run(run)
-        return Sight(
+        return OpenRun(
             run=run,
             kind=self.kind(run),
             state=followed.state,

@@ -39,7 +39,7 @@ from allstop.core.run import OpenMove
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
-from allstop.kinds import Pilots
+from allstop.kinds import pilots_of
 from allstop.ports import Launcher
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ async def runtime(
         journal=project.journal,
         hands=hands,
         clock=project.clock,
-        pilots=Pilots(project.kinds),
+        pilots=pilots_of(project.kinds),
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,

@@ -86,7 +86,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
     """Every decision of RUN: what was known, what was decided, what came of it."""
     from allstop.app.runs.status import helm_of, record_of
     from allstop.core.replay import receipts as all_receipts
-    from allstop.views.log import describe, outcome_of
+    from allstop.views.log import describe, describe_result
 
     with context.project() as project:
         recorded = look(lambda: record_of(project, run_id))
@@ -107,7 +107,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else "")
         )
         if receipt.result is not None:
-            click.echo(f"      came of it: {outcome_of(receipt.result)}")
+            click.echo(f"      came of it: {describe_result(receipt.result)}")
         if not receipt.same:
             click.echo("      the record does not follow from what was known: see `allstop replay`")
 
@@ -122,7 +122,7 @@ def _print_decisions(
 ) -> None:
     """Each decision, and what it was made from, below the plan of the run."""
     from allstop.core import run as runs
-    from allstop.views.auto import decided, known
+    from allstop.views.auto import describe_decision, describe_inputs
 
     if not as_json:
         state = runs.fold(recorded.pilot, recorded.events)
@@ -133,9 +133,9 @@ def _print_decisions(
             click.echo(msgspec.json.encode(receipt).decode())
             continue
         click.echo(
-            f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {decided(receipt.decision)}"
+            f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe_decision(receipt.decision)}"
         )
-        click.echo(f"      known: {known(receipt)}")
+        click.echo(f"      known: {describe_inputs(receipt)}")
 
 
 @click.command()
@@ -179,13 +179,13 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
 def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
     """As recorded, and as it comes out."""
     from allstop.core.replay import Difference
-    from allstop.views.auto import again, decided
+    from allstop.views.auto import describe_decision, describe_difference
     from allstop.views.log import describe
 
     front = f"#{difference.seq:<4} recorded: "
     if isinstance(difference, Difference):
         return front + describe(difference.recorded), describe(difference.again)
-    return front + decided(difference.recorded.decision), again(difference)
+    return front + describe_decision(difference.recorded.decision), describe_difference(difference)
 
 
 def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from allstop.core.moves import Outcome
 from allstop.core.run import Pilot
 from allstop.engine.drive import Drive
 from allstop.engine.steps import Waiting
-from allstop.views.log import left_as
+from allstop.views.log import state_after_stop
 
 
 class DrivenRun:
@@ -56,6 +56,6 @@ class DrivenRun:
         if isinstance(self.resting, Outcome):
             return self.resting.value
         try:
-            return left_as(pilot, self.drive.state, now)
+            return state_after_stop(pilot, self.drive.state, now)
         except Exception:  # noqa: BLE001 - a broken run must not prevent the receipt
             return self.resting.reason

@@ -1,53 +1,41 @@
-"""The table of the kinds of runs: one entry per kind, loaded when a run of it is met."""
+"""The table of the kinds of runs: one entry per kind, loaded at first use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from allstop.core.run import Pilot
 from allstop.views.kind import Kind
 
+T = TypeVar("T")
 
-class Kinds(Mapping[str, Kind]):
-    """Loads each entry when it is first used: a command that lists tasks needs only the board's."""
 
-    def __init__(self, table: Mapping[str, Callable[[], Kind]]) -> None:
-        self._table = table
-        self._loaded: dict[str, Kind] = {}
+class LazyTable(Mapping[str, T]):
+    """Loads each entry at first use: a command that lists tasks needs only the board's."""
 
-    def __getitem__(self, name: str) -> Kind:
+    def __init__(self, loaders: Mapping[str, Callable[[], T]]) -> None:
+        self._loaders = loaders
+        self._loaded: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
         if name not in self._loaded:
-            self._loaded[name] = self._table[name]()
+            self._loaded[name] = self._loaders[name]()
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table
+        return name in self._loaders
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
+        return iter(self._loaders)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._loaders)
 
 
-class Pilots(Mapping[str, Pilot[Any]]):
-    """The pilot of each kind of a table."""
-
-    def __init__(self, kinds: Mapping[str, Kind]) -> None:
-        self._kinds = kinds
-
-    def __getitem__(self, name: str) -> Pilot[Any]:
-        return self._kinds[name].pilot
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._kinds
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kinds)
-
-    def __len__(self) -> int:
-        return len(self._kinds)
+def pilots_of(kinds: Mapping[str, Kind]) -> Mapping[str, Pilot[Any]]:
+    return LazyTable({name: partial(lambda each: kinds[each].pilot, name) for name in kinds})
 
 
 def _board() -> Kind:
@@ -80,8 +68,8 @@ def _auto() -> Kind:
     return AutoKind()
 
 
-KINDS: Mapping[str, Kind] = Kinds(
+KINDS: Mapping[str, Kind] = LazyTable(
     {"board": _board, "task": _task, "merge": _merge, "room": _room, "auto": _auto}
 )
-"""The kinds that the program has by itself; its entry point can be given another table."""
-PILOTS: Mapping[str, Pilot[Any]] = Pilots(KINDS)
+"""The built-in kinds; the entry point accepts another table."""
+PILOTS: Mapping[str, Pilot[Any]] = pilots_of(KINDS)

@@ -16,7 +16,7 @@ from allstop.core.helm import Helm
 from allstop.core.ids import RunId
 from allstop.core.run import RunState
 from allstop.core.text import one_line
-from allstop.views.auto import AutoView, Story, auto_view, decisions, run_plan, stop_condition
+from allstop.views.auto import AutoLog, AutoView, auto_view, decisions, run_plan, stop_condition
 from allstop.views.kind import Kind, Log
 
 
@@ -27,7 +27,7 @@ class AutoKind(Kind):
     detail_event = "auto"
 
     def log(self) -> Log:
-        return Story(self.pilot).take
+        return AutoLog(self.pilot).take
 
     def actions(
         self, state: RunState[AutoState], status: str, helm: Helm, now: datetime
@@ -37,7 +37,7 @@ class AutoKind(Kind):
         return (*(("resume",) if is_off else usual), "abort")
 
     def kept_after_abort(self, called: str) -> str:
-        return f"; what it made is kept: `allstop diff {called}`"
+        return f"; its work is kept: `allstop diff {called}`"
 
     def workspace(self, opened: Opened) -> str:
         return str(opened.spec.get("name") or "")

@@ -34,13 +34,13 @@ class RoomKind(Kind):
     def takes_effect(self, called: str, run: RunId, state: RunState[RoomState]) -> str:
         if state.pilot.session is None:
             return (
-                "No session is open there: a new one begins without it, a single answer knows it."
+                "No session is open. A new session starts without it; a single answer includes it."
             )
         resume = self.resume_command(run, state.opened)
-        return f"Nobody drives {called} now: it counts once `{resume}` does."
+        return f"No process drives {called}: it takes effect after `{resume}`."
 
     def kept_after_abort(self, called: str) -> str:
-        return f"; what was said is kept: `allstop log {called}`"
+        return f"; its messages are kept: `allstop log {called}`"
 
     def call_id(self, state: RunState[RoomState]) -> str:
         move = state.open_move

@@ -15,17 +15,17 @@ class TaskKind(Kind):
     has_workspace = True
 
     def log(self) -> Log:
-        from allstop.views.tasks import Stillness
+        from allstop.views.tasks import StuckWarning
 
-        stillness = Stillness(self.pilot)
+        stuck = StuckWarning(self.pilot)
 
         def log(event: Event) -> list[Line]:
-            return [*lines(event), *stillness.take(event)]
+            return [*lines(event), *stuck.take(event)]
 
         return log
 
     def kept_after_abort(self, called: str) -> str:
-        return "; the task is pending then, until `allstop retry`"
+        return "; the task is then pending until `allstop retry`"
 
     def warning(self, state: RunState[TaskState]) -> str:
         return state.pilot.warning

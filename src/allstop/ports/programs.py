@@ -40,7 +40,7 @@ class Box(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}  # for every program in it
 
 
-DESK = "/run/allstop/desk"
+TURN_TOOLS = "/run/allstop/desk"
 """The path in a box of the folder with the programs that talk to its turn."""
 
 
@@ -50,10 +50,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     label: str  # the run's id; shown in receipts
     env: Mapping[str, str] = {}  # all variables, besides those that the box sets
     programs: tuple[str, ...] = ()  # further programs whose files must be visible
-    desk: str = ""  # a folder of the host that is mounted at DESK, last on its PATH
-    behind: tuple[
-        str, ...
-    ] = ()  # programs that the programs there need: visible, but not on its PATH
+    turn_tools: str = ""  # a folder of the host that is mounted at TURN_TOOLS, last on its PATH
+    behind: tuple[str, ...] = ()  # programs that those need: visible, but not on its PATH
     errors_late: bool = False  # its error output may be read later, and nothing waits for it
     trusted: bool = False  # Allstop's own: may run without a sandbox
     sparse: bool = False  # needs only a shell and programs of /usr

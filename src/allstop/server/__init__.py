@@ -1,1 +1,1 @@
-"""The control room's server: what the command line can do, over HTTP, for one person."""
+"""The control room's server: the functions of the command line over HTTP, for one person."""

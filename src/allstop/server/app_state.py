@@ -1,4 +1,4 @@
-"""What every answer is made from."""
+"""The state of the server that all routes share."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from allstop.app.supervisor import Supervisor
     from allstop.app.usage import Turns
     from allstop.server.access.credentials import OneTimeKeys
-    from allstop.server.settings_reload import SettingsKeeper
-    from allstop.server.stream.broadcast import Hub
+    from allstop.server.settings_reload import SettingsReloader
+    from allstop.server.stream.broadcast import Broadcast
 
 
-class Desk(NamedTuple):
+class AppState(NamedTuple):
     project: Project
     supervisor: Supervisor
     live_runs: LiveRuns
-    hub: Hub
+    broadcast: Broadcast
     keys: OneTimeKeys
-    settings: SettingsKeeper
+    settings: SettingsReloader
     rewinder: Rewinder
     turns: Turns

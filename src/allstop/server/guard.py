@@ -1,6 +1,4 @@
-"""The outermost layer: nothing behind it is reached without the token, by the wrong name, or from
-another site's page; and no answer leaves without its headers.
-"""
+"""The guard around the site: checks host, origin and token, and adds headers to each response."""
 
 from __future__ import annotations
 
@@ -16,133 +14,134 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allstop.server import responses, static_files
 from allstop.server.access import admission
-from allstop.server.access.admission import Refusal, Request, Terms
+from allstop.server.access.admission import AllowedNames, Refusal, Request
 from allstop.server.access.credentials import OneTimeKeys, Token
 from allstop.server.access.idle_connections import CONNECTION
 from allstop.server.routes import path_matcher
 
 BODY_S = 10.0
-"""A body that takes longer is not waited for."""
+"""How long the server waits for each part of a body."""
 
 COOKIE_S = 30 * 24 * 3600
 
 log = logging.getLogger("allstop.server")
 
 
-_STOLEN = Refusal(
+_FROM_AGENT = Refusal(
     403,
     "not_a_person",
-    "this comes from what an agent runs, with the cookie of a person",
-    "a program of yours sends the token of .allstop/token as a bearer",
+    "a program of an agent sent this with a person's cookie",
+    "programs of yours send the token in .allstop/token as a bearer token",
 )
 
 
 class RefusedError(Exception):
-    """A request turned out to be refused while it was read."""
+    """The request was refused while its body was read."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
 
 
-End: TypeAlias = tuple[str, int]
-"""One side of a connection: a host and a port."""
+Address: TypeAlias = tuple[str, int]
+"""The host and port of one end of a connection."""
 
 
-class Locks(NamedTuple):
-    """What the door is shut with."""
-
-    terms: Terms
+class AccessControl(NamedTuple):
+    allowed_names: AllowedNames
     token: Token
     keys: OneTimeKeys
-    cookie: str  # its name: servers on one machine share the jar of a browser
-    is_secure: bool  # the browser comes by TLS
-    is_agent: Callable[[End, End], bool] = lambda peer, own: False
-    """Whether what our agents run holds the other end: the cookie of a person is not theirs."""
+    cookie: str  # its name: a browser shares cookies between all ports of a host
+    is_secure: bool  # browsers use TLS
+    is_agent: Callable[[Address, Address], bool] = lambda peer, own: False
+    """Whether a program of an agent has the other end; it may not use a person's cookie."""
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, locks: Locks) -> None:
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
         self._app = app
-        self._locks = locks
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         request = _request(scope)
-        send = _Dressed(send)
-        answer = await self._turned_away(request, scope)
+        send = _HeaderSender(send)
+        answer = await self._early_response(request, scope)
         if answer is not None:
             await answer(scope, receive, send)
             return
-        scope["may_go_on"] = self._pass()
+        scope["is_still_allowed"] = self._token_check()
         try:
-            await self._app(scope, _Bounded(receive), send)
+            await self._app(scope, _BoundedReceive(receive), send)
         except RefusedError as error:
-            await _instead(responses.refused(error.refusal), scope, receive, send)
+            await _replace_response(responses.refused(error.refusal), scope, receive, send)
         except Exception:
-            log.exception("%s %s went wrong", request.method, request.path[:200])
-            hint = "the log in .allstop/logs/server.log says more"
-            wrong = Refusal(500, "internal", "something went wrong in the server", hint)
-            await _instead(responses.refused(wrong), scope, receive, send)
+            log.exception("%s %s failed", request.method, request.path[:200])
+            hint = "see .allstop/logs/server.log"
+            wrong = Refusal(500, "internal", "the server failed with an internal error", hint)
+            await _replace_response(responses.refused(wrong), scope, receive, send)
 
-    async def _turned_away(self, request: Request, scope: Scope) -> Response | None:
-        refusal = admission.refusal(request, self._locks.terms)
+    async def _early_response(self, request: Request, scope: Scope) -> Response | None:
+        refusal = admission.refusal(request, self._access.allowed_names)
         if refusal is not None:
             return responses.refused(refusal)
         if request.path == "/" and "key=" in request.query:
-            return self._exchanged(request)
-        by_header = self._locks.token.is_token(admission.bearer(request))
+            return self._sign_in(request)
+        by_header = self._access.token.is_token(admission.bearer(request))
         if not by_header and not self._has_cookie(request):
-            return _unknown(request)
+            return _not_signed_in(request)
         if not by_header and await self._is_agent(scope):
-            return responses.refused(_STOLEN)
+            return responses.refused(_FROM_AGENT)
         methods = path_matcher.methods_at(request.path) or admission.READS | admission.CHANGES
         if request.method not in methods:
-            return responses.not_so(request.method, methods)
+            return responses.method_not_allowed(request.method, methods)
         if request.method not in admission.CHANGES:
             return None
-        refusal = admission.change_refusal(request, self._locks.terms, by_header=by_header)
+        refusal = admission.change_refusal(request, self._access.allowed_names, by_header=by_header)
         return responses.refused(refusal) if refusal else None
 
     async def _is_agent(self, scope: Scope) -> bool:
-        """Asked once for a connection, which stays with whom it is; others are served meanwhile."""
+        """Look up the peer once per connection, in a thread."""
         known = scope.get("state", {}).get(CONNECTION, {})
         if "is_agent" not in known:
             peer, own = scope.get("client"), scope.get("server")
             known["is_agent"] = (
                 peer is not None
                 and own is not None
-                and await to_thread.run_sync(self._locks.is_agent, tuple(peer), tuple(own))
+                and await to_thread.run_sync(self._access.is_agent, tuple(peer), tuple(own))
             )
         return bool(known["is_agent"])
 
     def _has_cookie(self, request: Request) -> bool:
-        return self._locks.token.is_cookie(admission.cookie(request, self._locks.cookie))
+        return self._access.token.is_cookie(admission.cookie(request, self._access.cookie))
 
-    def _exchanged(self, request: Request) -> Response:
-        """A key for a cookie, once; then the address is without it."""
-        if request.method != "GET" or request.one("sec-purpose"):  # a browser that only looks ahead
-            return _unknown(request)
+    def _sign_in(self, request: Request) -> Response:
+        """Exchange a key for a cookie, and redirect to the address without the key."""
+        if request.method != "GET" or request.one("sec-purpose"):  # a browser prefetches
+            return _not_signed_in(request)
         keys = parse_qs(request.query).get("key", [])
-        if len(keys) != 1 or not self._locks.keys.use(keys[0]):
-            return RedirectResponse("/", 303) if self._has_cookie(request) else _unknown(request)
+        if len(keys) != 1 or not self._access.keys.use(keys[0]):
+            return (
+                RedirectResponse("/", 303) if self._has_cookie(request) else _not_signed_in(request)
+            )
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
-            self._locks.cookie,
-            self._locks.token.cookie,
+            self._access.cookie,
+            self._access.token.cookie,
             max_age=COOKIE_S,
             httponly=True,
             samesite="strict",
-            secure=self._locks.is_secure or admission.is_by_tls(request, self._locks.terms),
+            secure=self._access.is_secure
+            or admission.uses_tls(request, self._access.allowed_names),
         )
         return answer
 
-    def _pass(self) -> Callable[[int], bool]:
-        """Whether whoever came in with this token may stay: not once it has been changed."""
-        token = self._locks.token
+    def _token_check(self) -> Callable[[int], bool]:
+        """Return a function that says whether the token is still the same."""
+        token = self._access.token
         then = token.text
-        return lambda beat: token.text_at(beat) == then
+        return lambda batch: token.text_at(batch) == then
 
 
 def _request(scope: Scope) -> Request:
@@ -153,23 +152,25 @@ def _request(scope: Scope) -> Request:
     return Request(scope["method"], scope["path"], query, headers)
 
 
-def _unknown(request: Request) -> Response:
+def _not_signed_in(request: Request) -> Response:
     if admission.wants_page(request):
         return HTMLResponse(static_files.LOG_IN, 401, {"cache-control": "no-store"})
-    hint = "send the token of .allstop/token as a bearer; a browser gets in by `allstop up --open`"
-    return responses.refused(Refusal(401, "no_token", "nobody gets in without the token", hint))
+    hint = "run `allstop up --open`; programs send the token in .allstop/token as a bearer token"
+    return responses.refused(Refusal(401, "no_token", "the request isn't signed in", hint))
 
 
-async def _instead(answer: Response, scope: Scope, receive: Receive, send: _Dressed) -> None:
-    """Of an answer that has begun, nothing can be said any more but that it ends here."""
+async def _replace_response(
+    answer: Response, scope: Scope, receive: Receive, send: _HeaderSender
+) -> None:
+    """Send an error, or abort the connection if another response has begun."""
     if not send.has_begun:
         await answer(scope, receive, send)
     else:
-        raise ConnectionAbortedError("the answer can't be ended as it began")
+        raise ConnectionAbortedError("the response had already begun")
 
 
-class _Dressed:
-    """Puts the headers of every answer on it."""
+class _HeaderSender:
+    """Adds the common headers to a response."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -178,12 +179,12 @@ class _Dressed:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.has_begun = True
-            message["headers"] = [*message.get("headers", []), *responses.ON_ALL]
+            message["headers"] = [*message.get("headers", []), *responses.COMMON_HEADERS]
         await self._send(message)
 
 
-class _Bounded:
-    """A body that is too long, or too slow, is not read to its end."""
+class _BoundedReceive:
+    """Limits the size and the duration of a body."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -197,9 +198,9 @@ class _Bounded:
             with anyio.fail_after(BODY_S):
                 message = await self._receive()
         except TimeoutError:
-            raise RefusedError(Refusal(408, "too_slow", "the body did not come")) from None
+            raise RefusedError(Refusal(408, "too_slow", "the body took too long")) from None
         self._bytes += len(message.get("body", b""))
         self._is_whole = not message.get("more_body", False)
-        if self._bytes > admission.LARGEST_BODY:
+        if self._bytes > admission.MAX_BODY_BYTES:
             raise RefusedError(admission.too_large())
         return message

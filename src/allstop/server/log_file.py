@@ -1,4 +1,4 @@
-"""The server's own log: a file that does not grow without end, and has no secrets in it."""
+"""The server's log file: limited in size, with secrets redacted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from allstop.core.secrets import Secrets
 
-LARGEST = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 NAMES = ("allstop", "uvicorn")
 
 
-class _Scrubbed(logging.Formatter):
+class _RedactingFormatter(logging.Formatter):
     def __init__(self, secrets: Callable[[], Secrets]) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
         self._secrets = secrets
@@ -28,10 +28,10 @@ class _Scrubbed(logging.Formatter):
 def logging_to(path: Path, secrets: Callable[[], Secrets]) -> Iterator[None]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = RotatingFileHandler(
-        path, maxBytes=LARGEST, backupCount=2, encoding="utf-8", errors="backslashreplace"
+        path, maxBytes=MAX_BYTES, backupCount=2, encoding="utf-8", errors="backslashreplace"
     )
-    handler.setFormatter(_Scrubbed(secrets))
-    os.chmod(path, 0o600)  # noqa: PTH101 - it is open already
+    handler.setFormatter(_RedactingFormatter(secrets))
+    os.chmod(path, 0o600)  # noqa: PTH101 - the file is already open
     loggers = [logging.getLogger(name) for name in NAMES]
     for logger in loggers:
         logger.addHandler(handler)

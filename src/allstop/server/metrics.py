@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, in its own text."""
+"""Metrics in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allstop.core.helm import Hold
-from allstop.server.app_state import Desk
+from allstop.server.app_state import AppState
 from allstop.views.board_phase import counts, stopped
 
 
-async def text(desk: Desk) -> str:
+async def text(app: AppState) -> str:
     lines: list[str] = []
-    named = ""
-    async_samples = [*_samples(desk), *await _board(desk)]
-    for name, kind, words, labels, value in async_samples:
-        if name != named:
-            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
-            named = name
+    last = ""
+    for name, kind, help_text, labels, value in [*_samples(app), *await _board(app)]:
+        if name != last:
+            lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
+            last = name
         lines.append(f"{name}{_labels(labels)} {value:g}")
     return "\n".join(lines) + "\n"
 
 
-def _samples(desk: Desk) -> Iterator[tuple[str, str, str, dict[str, str], float]]:
-    live_runs = desk.live_runs
+def _samples(app: AppState) -> Iterator[tuple[str, str, str, dict[str, str], float]]:
+    live_runs = app.live_runs
     runs: Counter[tuple[str, str]] = Counter()
     for head in live_runs.heads:
         runs[head.kind, "over" if head.closed else "open"] += 1
@@ -34,15 +33,15 @@ def _samples(desk: Desk) -> Iterator[tuple[str, str, str, dict[str, str], float]
     yield "allstop_stopped", "gauge", "1 while an Allstop is in force.", {}, stopped
     yield "allstop_stops_total", "counter", "Allstops so far.", {}, live_runs.helm.stops
     yield "allstop_events_total", "counter", "Events in the journal.", {}, live_runs.pos
-    yield "allstop_listeners", "gauge", "Open event streams.", {}, desk.hub.listeners
+    yield "allstop_listeners", "gauge", "Open event streams.", {}, app.broadcast.listeners
 
 
-async def _board(desk: Desk) -> list[tuple[str, str, str, dict[str, str], float]]:
-    run = await desk.live_runs.board()
+async def _board(app: AppState) -> list[tuple[str, str, str, dict[str, str], float]]:
+    run = await app.live_runs.board()
     if run is None:
         return []
     state, tally = run.pilot, run.tally
-    halted = stopped(state, desk.live_runs.helm, await desk.live_runs.below(state))
+    halted = stopped(state, app.live_runs.helm, await app.live_runs.below(state))
     shown = {status.value: 0 for status in state.board.counts} | counts(state.board, halted)
     tasks = [
         ("allstop_tasks", "gauge", "Tasks of the board.", {"status": status}, float(count))
@@ -57,7 +56,7 @@ async def _board(desk: Desk) -> list[tuple[str, str, str, dict[str, str], float]
 
 
 def _labels(labels: dict[str, str]) -> str:
-    """Values are words of our own: kinds and statuses."""
+    """Format labels; their values are kinds and statuses and need no escaping."""
     return (
         "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"
         if labels

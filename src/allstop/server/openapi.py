@@ -1,4 +1,4 @@
-"""The description of the API, made from the table of routes and from the types they use."""
+"""The OpenAPI description, made from the table of routes and their types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allstop.app.board.overview import TaskView
 from allstop.app.supervisor import RunKinds
 from allstop.server import wire_types
 from allstop.server.routes import path_parameters
-from allstop.server.routes.table import BASE, CHANGING, READING, Change, Route, body_of
+from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES, Route, WriteRoute, body_of
 from allstop.views.kind import Kind
 from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
@@ -31,43 +31,43 @@ _STREAM: dict[str, Any] = {
     "live": wire_types.LiveText,
     "reset": wire_types.Reset,
 }
-"""The events of the stream that every kind of run has, by name."""
+"""The types of stream events that don't depend on the kind of run, by name."""
 
 _REFERENCE = "#/components/schemas/{name}"
 
-_WRONG = {
-    400: "It can't be read: two lengths, or a body that is no JSON.",
-    401: "Without the token.",
-    403: "By the wrong name, or from another site's page.",
-    404: "Nothing has this name.",
-    405: "Not by this method; `Allow` says by which.",
-    408: "The body did not come in time.",
-    409: "It makes no sense as things stand; the message says why.",
+_ERRORS = {
+    400: "The request is malformed: two body lengths, or a body that isn't JSON.",
+    401: "The token is missing or wrong.",
+    403: "The host name or the origin isn't allowed.",
+    404: "There is no such path, run or task.",
+    405: "The path doesn't allow this method; `Allow` lists those it does.",
+    408: "The body took too long.",
+    409: "Not possible in the present state; the message says why.",
     413: "The body is too large.",
-    414: "The address is too long.",
-    415: "The body is not said to be JSON.",
-    422: "Something in it is not what is expected.",
+    414: "The URL is too long.",
+    415: "The Content-Type isn't JSON.",
+    422: "A parameter or a field of the body is invalid.",
     431: "The headers are too long.",
-    500: "A mistake in Allstop, or a store that is broken.",
-    503: "Too many at once; try again.",
+    500: "An internal error, or a broken journal.",
+    503: "The server is busy; try again.",
     507: "The disk is full.",
 }
-_OF_ALL = (400, 401, 403, 405, 414, 422, 431, 500, 503)
-_OF_CHANGES = (408, 409, 413, 415, 507)
+_ALL_ROUTES = (400, 401, 403, 405, 414, 422, 431, 500, 503)
+_WRITE_ROUTES = (408, 409, 413, 415, 507)
 
 
 def stream_events(kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """The type of each event of the stream, with the details of each kind."""
+    """Return the type of each stream event, including the detail events of the kinds."""
     details = {kind.detail_event: kind.detail_type for kind in kinds.values() if kind.detail_event}
     return {**_STREAM, **details}
 
 
 def document(kinds: RunKinds) -> Document:
     events = stream_events(kinds.pure)
-    routes: list[Route | Change] = [*READING, *CHANGING]
+    routes: list[Route | WriteRoute] = [*READ_ROUTES, *WRITE_ROUTES]
     types: list[Any] = [wire_types.Refused, *events.values()]
-    types += [route.answers for route in routes]
-    types += [body_of(route, kinds) for route in routes if isinstance(route, Change)]
+    types += [route.response for route in routes]
+    types += [body_of(route, kinds) for route in routes if isinstance(route, WriteRoute)]
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template=_REFERENCE
     )
@@ -83,15 +83,15 @@ def document(kinds: RunKinds) -> Document:
         "info": {
             "title": "Allstop",
             "version": __version__,
-            "description": "What the control room is made of. A run's id may have slashes in it.",
+            "description": "The API of the control room. A run's id may contain slashes.",
         },
         "security": [{"token": []}],
         "paths": paths,
         "components": {
             "schemas": components,
             "responses": {
-                str(status): _said(meaning, by_type[str(wire_types.Refused)])
-                for status, meaning in _WRONG.items()
+                str(status): _json_response(meaning, by_type[str(wire_types.Refused)])
+                for status, meaning in _ERRORS.items()
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -99,7 +99,7 @@ def document(kinds: RunKinds) -> Document:
 
 
 def _describe_details(components: Document, schemas: dict[str, Any], kinds: RunKinds) -> None:
-    """`detail` is one of the types that the kinds have, or null."""
+    """Describe `detail` as the union of the kinds' detail types and null."""
     found = [kind.detail_type for kind in kinds.pure.values() if kind.detail_type]
     union = {"anyOf": [{"type": "null"}, *(schemas[str(each)] for each in found)]}
     for name in ("RunDetail", "MomentView"):
@@ -112,21 +112,21 @@ def _anything(kind: type) -> Document:
     return {"description": "Any JSON."}
 
 
-def _method(route: Route | Change) -> str:
-    return "post" if isinstance(route, Change) else route.method.lower()
+def _method(route: Route | WriteRoute) -> str:
+    return "post" if isinstance(route, WriteRoute) else "get"
 
 
-def _operation(route: Route | Change, schemas: dict[str, Any], kinds: RunKinds) -> Document:
+def _operation(route: Route | WriteRoute, schemas: dict[str, Any], kinds: RunKinds) -> Document:
     operation: Document = {
         "operationId": _name(route),
         "summary": route.summary,
-        "parameters": _parameters(route.path, route.takes),
+        "parameters": _parameters(route.path, route.parameters),
         "responses": {
-            "200": _said("What was asked for.", schemas[str(route.answers)]),
+            "200": _json_response("Success.", schemas[str(route.response)]),
             **_refusals(_statuses(route)),
         },
     }
-    if isinstance(route, Change):
+    if isinstance(route, WriteRoute):
         operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schemas[str(body_of(route, kinds))]}},
@@ -134,10 +134,10 @@ def _operation(route: Route | Change, schemas: dict[str, Any], kinds: RunKinds) 
     return operation
 
 
-def _statuses(route: Route | Change) -> tuple[int, ...]:
-    """With which numbers it can be refused."""
-    of_it = _OF_CHANGES if isinstance(route, Change) else ()
-    return (*_OF_ALL, *of_it, *route.refuses)
+def _statuses(route: Route | WriteRoute) -> tuple[int, ...]:
+    """Return the error statuses of a route."""
+    writing = _WRITE_ROUTES if isinstance(route, WriteRoute) else ()
+    return (*_ALL_ROUTES, *writing, *route.error_statuses)
 
 
 def _refusals(statuses: Iterable[int]) -> Document:
@@ -147,19 +147,17 @@ def _refusals(statuses: Iterable[int]) -> Document:
     }
 
 
-def _name(route: Route | Change) -> str:
-    verb = "post" if isinstance(route, Change) else "get"
-    words = re.findall(r"[a-z]+", route.path)
-    return "_".join([verb, *words])
+def _name(route: Route | WriteRoute) -> str:
+    return "_".join([_method(route), *re.findall(r"[a-z]+", route.path)])
 
 
-def _said(description: str, schema: object) -> Document:
+def _json_response(description: str, schema: object) -> Document:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def _parameters(path: str, takes: type[path_parameters.Nothing]) -> list[Document]:
-    _, components = msgspec.json.schema_components([takes], ref_template=_REFERENCE)
-    schema = components[takes.__name__]
+def _parameters(path: str, parameters: type[path_parameters.NoParameters]) -> list[Document]:
+    _, components = msgspec.json.schema_components([parameters], ref_template=_REFERENCE)
+    schema = components[parameters.__name__]
     return [
         {
             "name": name,
@@ -193,18 +191,18 @@ def _stream(schemas: dict[str, Any], events: Mapping[str, Any]) -> Document:
         "in": "header",
         "required": False,
         "schema": {"type": "string"},
-        "description": "Go on after this one; a browser sends it by itself.",
+        "description": "Continue after this event; a browser sends it by itself.",
     }
     return {
         "operationId": "get_stream",
-        "summary": "What happens, as it happens. Nothing is lost over a reconnect.",
+        "summary": "Events as they happen. A reconnect loses none.",
         "parameters": [*_parameters("/stream", path_parameters.Stream), after],
         "responses": {
             "200": {
-                "description": "Server-sent events; `data` is JSON by the name of the event.",
+                "description": "Server-sent events; the event's name determines the type of `data`.",
                 "content": {"text/event-stream": {"schema": {"oneOf": one_of}}},
             },
-            **_refusals(_OF_ALL),
+            **_refusals(_ALL_ROUTES),
         },
     }
 
@@ -212,12 +210,12 @@ def _stream(schemas: dict[str, Any], events: Mapping[str, Any]) -> Document:
 def _metrics() -> Document:
     return {
         "operationId": "get_metrics",
-        "summary": "Numbers for Prometheus.",
+        "summary": "Metrics in the text format of Prometheus.",
         "responses": {
             "200": {
                 "description": "Text.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **_refusals(_OF_ALL),
+            **_refusals(_ALL_ROUTES),
         },
     }

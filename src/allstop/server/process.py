@@ -1,4 +1,4 @@
-"""The control room as a process: listens, drives, and lets everybody go when it is told to end."""
+"""The server process: listens, drives runs, and ends all streams when it gets a signal."""
 
 from __future__ import annotations
 
@@ -24,37 +24,35 @@ from allstop.core.errors import AllstopError
 from allstop.ports import Live
 from allstop.server import static_files
 from allstop.server.access import admission
-from allstop.server.access.credentials import OneTimeKeys, kept_token
-from allstop.server.access.idle_connections import PunctualProtocol
-from allstop.server.access.listen_address import check_reach, listening, terms_of, url_of
-from allstop.server.app_state import Desk
-from allstop.server.guard import Guard, Locks
+from allstop.server.access.credentials import OneTimeKeys, load_or_create_token
+from allstop.server.access.idle_connections import TimeoutProtocol
+from allstop.server.access.listen_address import allowed_by, check_tls, listening, url_of
+from allstop.server.app_state import AppState
+from allstop.server.guard import AccessControl, Guard
 from allstop.server.log_file import logging_to
-from allstop.server.settings_reload import SettingsKeeper
+from allstop.server.settings_reload import SettingsReloader
 from allstop.server.site import Site
-from allstop.server.stream.broadcast import Hub
-from allstop.server.stream.frames import Place
-from allstop.server.stream.recent_events import Ring
-from allstop.server.stream.view_changes import Changes
+from allstop.server.stream.broadcast import Broadcast
+from allstop.server.stream.frames import Position
+from allstop.server.stream.recent_events import RecentEvents
+from allstop.server.stream.view_changes import ViewChanges
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.settings.model.host import Server as Wishes
+    from allstop.settings.model.host import Server as ServerSettings
 
-MOST_CONNECTIONS = 4096
+MAX_CONNECTIONS = 4096
 
 log = logging.getLogger("allstop.server")
 
 
 class Ready(NamedTuple):
-    """It listens."""
-
     url: str
-    link: str  # lets a browser in, once
+    link: str  # signs a browser in, once
 
 
 class _Server(uvicorn.Server):
-    """Signals are ours: those who listen to the stream must be let go first."""
+    """Leaves signals to `_handle_signals`, which ends the event streams first."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -67,108 +65,108 @@ Say = Callable[[str], None]
 async def serve(
     project: Project, kinds: RunKinds, say: Say, tell_ready: Callable[[Ready], None]
 ) -> None:
-    """Until it is told to end.
+    """Serve until a signal comes.
 
     Raises:
-        AllstopError: it can't be had here, or there is one already.
+        AllstopError: the settings don't allow it, or a server already runs for this project.
     """
-    wishes = project.settings.server
-    check_reach(wishes)
+    settings = project.settings.server
+    check_tls(settings)
     with (
         room_for_one(project.folder) as announcement,
         logging_to(project.folder / "logs" / "server.log", lambda: project.secrets),
-        listening(wishes.host, wishes.port) as listener,
+        listening(settings.host, settings.port) as listener,
     ):
         port = listener.getsockname()[1]
-        url, locks = url_of(wishes, port), _locks(project, wishes, port)
+        url, access = url_of(settings, port), _access(project, settings, port)
         async with (
-            _desk(project, kinds, locks.keys, say) as desk,
+            _app_state(project, kinds, access.keys, say) as state,
             anyio.create_task_group() as group,
         ):
-            site = Site(desk, static_files.files_in(static_files.FOLDER))
-            server = _server(Guard(site, locks), wishes)
-            group.start_soon(_heed_signals, desk.hub, server)
+            site = Site(state, static_files.load_files(static_files.FOLDER))
+            server = _server(Guard(site, access), settings)
+            group.start_soon(_handle_signals, state.broadcast, server)
             announcement.say(url)
-            tell_ready(Ready(url, f"{url}/?key={locks.keys.make()}"))
+            tell_ready(Ready(url, f"{url}/?key={access.keys.make()}"))
             await server.serve(sockets=[listener])
             group.cancel_scope.cancel()
 
 
 @asynccontextmanager
-async def _desk(
+async def _app_state(
     project: Project, kinds: RunKinds, keys: OneTimeKeys, say: Say
-) -> AsyncIterator[Desk]:
-    """Everything that answers are made from, at work for as long as the block lasts."""
+) -> AsyncIterator[AppState]:
+    """Make the state that requests use; its background tasks run until the block ends."""
     live_runs = LiveRuns(project)
     await live_runs.begin()
-    changes = Changes(live_runs)
+    changes = ViewChanges(live_runs)
     await changes.begin()
-    ring = Ring(Place(live_runs.pos, time.time_ns() // 1_000_000))
-    hub = Hub(live_runs, changes, ring)
-    live_runs.tell(hub.hear)
+    recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))
+    broadcast = Broadcast(live_runs, changes, recent)
+    live_runs.tell(broadcast.add_records)
     async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
-        keeper = SettingsKeeper(project, say, driver.settings_changed)
-        driver.view(LiveText(project.kinds, driver.engine, hub.show).show)
+        reloader = SettingsReloader(project, say, driver.settings_changed)
+        driver.view(LiveText(project.kinds, driver.engine, broadcast.add_text).show)
         with receive_live_text(project.folder / EARS) as receiver:
-            for work in (live_runs.follow, hub.beat, keeper.keep, driver.keep_clean):
+            for work in (live_runs.follow, broadcast.run, reloader.watch, driver.keep_clean):
                 group.start_soon(work)
-            group.start_soon(_overhear, receiver, hub)
-            group.start_soon(_go_on, driver, say)
+            group.start_soon(_forward_live_text, receiver, broadcast)
+            group.start_soon(_resume_board, driver, say)
             rewinder, turns = Rewinder(project.journal, project.kinds), Turns(project.journal)
-            yield Desk(project, driver, live_runs, hub, keys, keeper, rewinder, turns)
+            yield AppState(project, driver, live_runs, broadcast, keys, reloader, rewinder, turns)
             group.cancel_scope.cancel()
 
 
-async def _go_on(driver: Supervisor, say: Say) -> None:
-    """Boards go on by themselves after a crash or a restart; all else waits for a person."""
+async def _resume_board(driver: Supervisor, say: Say) -> None:
+    """Resume the board after a crash or a restart; other runs wait for a person."""
     try:
         if await driver.go_on_with_board():
-            say("The board goes on: it was at work when its process ended.")
+            say("The board continues: it was running when its process ended.")
     except AllstopError as error:
-        say(f"The board does not go on by itself: {error.message}")
+        say(f"The board can't continue by itself: {error.message}")
 
 
-async def _overhear(receiver: LiveTextReceiver, hub: Hub) -> None:
-    """What is being said in runs that other processes drive."""
+async def _forward_live_text(receiver: LiveTextReceiver, broadcast: Broadcast) -> None:
+    """Forward the live text of runs that other processes drive."""
     while True:
         for run, kind, call, text in await receiver.receive():
-            hub.show(run, Live(kind, text), call)
+            broadcast.add_text(run, Live(kind, text), call)
 
 
-async def _heed_signals(hub: Hub, server: _Server) -> None:
+async def _handle_signals(broadcast: Broadcast, server: _Server) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
-            server.force_exit = server.should_exit  # the second one waits for nobody
+            server.force_exit = server.should_exit  # a second signal ends it at once
             server.should_exit = True
-            hub.close()
+            broadcast.close()
 
 
-def _server(app: Guard, wishes: Wishes) -> _Server:
+def _server(app: Guard, settings: ServerSettings) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
-            http=PunctualProtocol,
+            http=TimeoutProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            h11_max_incomplete_event_size=admission.LONGEST_TARGET + admission.LONGEST_HEADERS,
-            limit_concurrency=MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=admission.MAX_TARGET_CHARS + admission.MAX_HEADER_CHARS,
+            limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=5,
-            ssl_certfile=wishes.tls_cert,
-            ssl_keyfile=wishes.tls_key,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
         )
     )
 
 
-def _locks(project: Project, wishes: Wishes, port: int) -> Locks:
-    return Locks(
-        terms=terms_of(wishes, port),
-        token=kept_token(project.folder / "token"),
+def _access(project: Project, settings: ServerSettings, port: int) -> AccessControl:
+    return AccessControl(
+        allowed_names=allowed_by(settings, port),
+        token=load_or_create_token(project.folder / "token"),
         keys=OneTimeKeys(),
         cookie=f"allstop-{port}",
-        is_secure=bool(wishes.tls_cert or wishes.behind_proxy),
+        is_secure=bool(settings.tls_cert or settings.behind_proxy),
         is_agent=ConnectionPeers().comes_from_agent,
     )

@@ -1,4 +1,4 @@
-"""Answers as they go out: JSON, errors of one shape, and the headers that each of them has."""
+"""HTTP responses: JSON, errors of one shape, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from allstop.app.setup.edit_setting import BadSettingError
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 from allstop.server.access.admission import Refusal
+from allstop.server.validation_errors import InvalidRequestError
 from allstop.server.wire_types import Problem, Refused
 from allstop.settings import SettingsError
 
@@ -31,7 +32,7 @@ POLICY = "; ".join(
     )
 )
 
-ON_ALL = (
+COMMON_HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -47,6 +48,7 @@ _STATUS: tuple[tuple[type[AllstopError], int], ...] = (
     (StoreFullError, 507),
     (StoreBrokenError, 500),
     (BadSettingError, 422),
+    (InvalidRequestError, 422),
 )
 CONFLICT = 409
 """The status of every other error."""
@@ -63,29 +65,25 @@ def json(value: object, status: int = 200) -> Response:
     )
 
 
-def refused(found: Refusal) -> Response:
-    problem = Problem(code=found.code, message=found.message, hint=found.hint)
-    answer = json(Refused(error=problem), found.status)
-    if found.status == 401:
-        answer.headers["www-authenticate"] = 'Bearer realm="allstop"'
-    return answer
+def refused(refusal: Refusal) -> Response:
+    problem = Problem(code=refusal.code, message=refusal.message, hint=refusal.hint)
+    response = json(Refused(error=problem), refusal.status)
+    if refusal.status == 401:
+        response.headers["www-authenticate"] = 'Bearer realm="allstop"'
+    return response
 
 
-def not_so(method: str, methods: Iterable[str]) -> Response:
-    """The address is asked by other methods."""
-    takes = ", ".join(sorted(methods))
-    wrong = Refusal(
-        405, "method_not_allowed", f"{method[:20]} is not used here", f"it takes {takes}"
-    )
-    answer = refused(wrong)
-    answer.headers["allow"] = takes
-    return answer
+def method_not_allowed(method: str, methods: Iterable[str]) -> Response:
+    allowed = ", ".join(sorted(methods))
+    message = f"this path doesn't allow {method[:20]}"
+    response = refused(Refusal(405, "method_not_allowed", message, f"use {allowed}"))
+    response.headers["allow"] = allowed
+    return response
 
 
-def trouble(error: AllstopError | SettingsError) -> Refusal:
-    """What a mistake that a person can put right is as an answer."""
+def refusal_for(error: AllstopError | SettingsError) -> Refusal:
     if isinstance(error, SettingsError):
-        said = "; ".join(str(problem) for problem in error.problems)
-        return Refusal(409, "settings", said, "`allstop config` shows what is in force")
+        message = "; ".join(str(problem) for problem in error.problems)
+        return Refusal(409, "settings", message, "`allstop config` shows the settings in force")
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), CONFLICT)
     return Refusal(status, error.code, error.message, error.hint)

@@ -1,4 +1,4 @@
-"""What answers and the stream both say, made from what is known of it."""
+"""Builds the messages that API responses and the event stream share."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def hold_view(helm: Helm) -> wire_types.HoldView:
 async def task_view(
     live_runs: LiveRuns, board: Board, task: Task, halted: Collection[str]
 ) -> overview.TaskView:
-    """`halted` are the tasks that were stopped."""
+    """Return a task as shown; `halted` are the ids of stopped tasks."""
     warning = await live_runs.warning(task)
     return overview.view(board, task, warning, stopped=task.id in halted)
 
 
 async def detail_of(live_runs: LiveRuns, run: RunId) -> Struct | None:
-    """What only this kind of run has."""
+    """Return the details that only this kind of run has."""
     state = (await live_runs.run(run)).state
     kind, view = live_runs.kind(run), await live_runs.view(run)
     return kind.detail(run, state, view, live_runs.helm, live_runs.now)

@@ -1,4 +1,4 @@
-"""Every setting as the page shows it: what counts, what the checkout's file says, how it is filled in."""
+"""The list of settings as the page shows it: value in force, value in the file, form field."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ def listed(project: Project, problem: str) -> SettingList:
     if project.root is None:
         shown = [_row(row, Standing()) for row in rows(loaded)]
         return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
-    file, there = _file(project)
-    counting = {row.key: row for row in rows(loaded)}
-    all_rows = {**_coming(project, counting.keys()), **counting} if not file.problem else counting
+    file, in_file = _file(project)
+    in_force = {row.key: row for row in rows(loaded)}
+    all_rows = (
+        {**_checkout_rows(project, in_force.keys()), **in_force} if not file.problem else in_force
+    )
     return SettingList(
-        settings=[_row(row, there.get(key, Standing())) for key, row in all_rows.items()],
+        settings=[_row(row, in_file.get(key, Standing())) for key, row in all_rows.items()],
         file=file,
         notes=list(loaded.notes),
         problem=problem,
     )
 
 
-def _coming(project: Project, known: KeysView[str]) -> dict[str, Row]:
-    """In place of what counts, where the checkout has settings that don't: a new agent's, say."""
+def _checkout_rows(project: Project, known: KeysView[str]) -> dict[str, Row]:
+    """Return the checkout's rows if it has settings that are not in force, such as a new agent."""
     checkout = project.checkout
     return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}
 
@@ -48,10 +50,10 @@ def _coming(project: Project, known: KeysView[str]) -> dict[str, Row]:
 def _file(project: Project) -> tuple[SettingsFile, dict[str, Standing]]:
     try:
         content, digest = content_of(project.repository / FILE_NAME), digest_of(project)
-        there = standings(content or b"", project.loaded, project.checkout)
+        in_file = standings(content or b"", project.loaded, project.checkout)
     except (AllstopError, SettingsError) as error:
         return SettingsFile(exists=True, digest="", problem=str(error)), {}
-    return SettingsFile(exists=content is not None, digest=digest, problem=""), there
+    return SettingsFile(exists=content is not None, digest=digest, problem=""), in_file
 
 
 def _row(row: Row, standing: Standing) -> SettingRow:

@@ -1,4 +1,4 @@
-"""The page and its files, as the build left them; and what is said where there is none."""
+"""The static files of the page, and the pages shown before sign-in and without a build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import allstop
 
 FOLDER = Path(allstop.__file__).parent / "_web"
 
-_KINDS = {
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".ico": "image/x-icon",
@@ -29,7 +29,7 @@ _KINDS = {
 }
 _HASHED = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
 _ADDRESS = re.compile(r"/|(?:/[\w:~@-][\w.:~@-]*)+")
-_KEPT = "private, max-age=31536000, immutable"
+_CACHE_FOREVER = "private, max-age=31536000, immutable"
 
 _PLAIN = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -53,32 +53,32 @@ class File(NamedTuple):
     body: bytes
     kind: str
     cache: str
-    zipped: bytes | None
+    gzipped: bytes | None
 
 
-def files_in(folder: Path) -> dict[str, File]:
-    """Every file that is served, by its address: nothing else can be asked for.
+def load_files(folder: Path) -> dict[str, File]:
+    """Read every served file, by its path in the URL.
 
-    They are read once: an upgrade under a server that runs must not mix two pages.
+    They are read once, so that an upgrade doesn't mix files of two versions.
     """
     found = {}
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not path.is_file() or path.suffix not in _KINDS:
+        if path.is_symlink() or not path.is_file() or path.suffix not in _MEDIA_TYPES:
             continue
-        zipped = path.with_name(f"{path.name}.gz")
-        cache = _KEPT if _HASHED.fullmatch(path.name) else "no-store"
+        gzipped = path.with_name(f"{path.name}.gz")
+        cache = _CACHE_FOREVER if _HASHED.fullmatch(path.name) else "no-store"
         found[f"/{name}"] = File(
             path.read_bytes(),
-            _KINDS[path.suffix],
+            _MEDIA_TYPES[path.suffix],
             cache,
-            zipped.read_bytes() if zipped.is_file() else None,
+            gzipped.read_bytes() if gzipped.is_file() else None,
         )
     return found
 
 
 def page(files: Mapping[str, File], request: Request) -> Response | None:
-    """The file of an address, or the page itself, which has addresses of its own; else None."""
+    """Return the file of a path, or the page for the paths that it routes itself; else None."""
     path = request.scope["path"]
     if path in files:
         return _answer(files[path], request)
@@ -92,7 +92,7 @@ def page(files: Mapping[str, File], request: Request) -> Response | None:
 
 def _answer(file: File, request: Request) -> Response:
     headers = {"cache-control": file.cache, "content-type": file.kind}
-    if file.zipped and "gzip" in request.headers.get("accept-encoding", ""):
+    if file.gzipped and "gzip" in request.headers.get("accept-encoding", ""):
         headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}
-        return Response(file.zipped, headers=headers)
+        return Response(file.gzipped, headers=headers)
     return Response(file.body, headers=headers)

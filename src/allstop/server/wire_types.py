@@ -1,4 +1,4 @@
-"""What the server says, as JSON: answers, and the events of the stream. Names are the contract."""
+"""The JSON types of responses and stream events; field names are part of the API."""
 
 from __future__ import annotations
 
@@ -24,85 +24,85 @@ from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
 
 
-class _Shape(Struct, frozen=True, kw_only=True):
+class _Message(Struct, frozen=True, kw_only=True):
     pass
 
 
-# --- answers ---
+# --- responses ---
 
 
-class Problem(_Shape, frozen=True):
+class Problem(_Message, frozen=True):
     code: str
     message: str
     hint: str
 
 
-class Refused(_Shape, frozen=True):
-    """What every answer that is not a success says."""
+class Refused(_Message, frozen=True):
+    """The body of every error response."""
 
     error: Problem
 
 
-class Health(_Shape, frozen=True):
+class Health(_Message, frozen=True):
     version: str
-    repository: str  # its name, not its place
+    repository: str  # the name of its folder
     hold: str
-    settings_problem: str  # why a changed allstop.toml is not in force; "" if it is
+    settings_problem: str  # why a changed allstop.toml isn't in force; "" if it is
 
 
-class NoteList(_Shape, frozen=True):
-    notes: list[Note]  # in the order they matter
+class NoteList(_Message, frozen=True):
+    notes: list[Note]  # the most important first
 
 
-class HoldView(_Shape, frozen=True):
-    """What has been said to all runs at once."""
+class HoldView(_Message, frozen=True):
+    """Whether all runs are held, by whom and since when."""
 
     hold: str  # running, paused, frozen, stopped
     since: datetime | None
     by: str
-    stops: int  # how often everything was stopped
+    stops: int  # the number of allstops so far
 
 
-class RunList(_Shape, frozen=True):
+class RunList(_Message, frozen=True):
     runs: list[RunView]  # the newest first
-    more: bool  # there are older ones
+    more: bool  # older runs exist
 
 
-class RunDetail(_Shape, frozen=True):
+class RunDetail(_Message, frozen=True):
     run: RunView
-    seq: int  # of its newest event
-    asks: list[Ask]  # what its agent wants to know or to do
+    seq: int  # the number of its newest event
+    asks: list[Ask]  # open requests of its agent
     limits: Limits
     children: list[RunView]
-    detail: object  # what only this kind of run has, or null
+    detail: object  # the details of this kind of run, or null
 
 
-class MomentView(_Shape, frozen=True):
-    """A run as it stood right after one event of its record."""
+class MomentView(_Message, frozen=True):
+    """A run's state after one of its events."""
 
     seq: int
     last: int  # the number of its newest event
     at: datetime
     run: RunView
-    detail: object  # what only this kind of run has, or null
+    detail: object  # the details of this kind of run, or null
 
 
-class Redecided(_Shape, frozen=True):
-    """A decision that comes out otherwise when it is made again."""
+class Redecided(_Message, frozen=True):
+    """A decision that differs when it is repeated."""
 
     seq: int
     recorded: str
     again: str
 
 
-class Replayed(_Shape, frozen=True):
+class Replayed(_Message, frozen=True):
     run: RunId
     decisions: int
     differences: list[Redecided]
 
 
-class LogEvent(_Shape, frozen=True):
-    """One event of a record, with the line that a log has for it."""
+class LogEvent(_Message, frozen=True):
+    """One event of a run with its log line."""
 
     run: RunId
     seq: int
@@ -112,149 +112,149 @@ class LogEvent(_Shape, frozen=True):
     text: str
 
 
-class Recorded(_Shape, frozen=True):
+class Recorded(_Message, frozen=True):
     run: RunId
     seq: int
     at: datetime
     type: str
     lines: list[str]
-    event: dict[str, object]  # the whole of it
+    event: dict[str, object]  # the complete event
 
 
-class RecordList(_Shape, frozen=True):
+class RecordList(_Message, frozen=True):
     events: list[Recorded]
-    more: bool  # there are later ones; ask again with after = the last seq
+    more: bool  # later events exist; continue with after = the last seq
 
 
-class BoardPage(_Shape, frozen=True):
+class BoardPage(_Message, frozen=True):
     phase: str
     action: str  # the command that the board accepts now: start, pause, resume or ""
     mode: str
     counts: dict[str, int]
     tasks: list[TaskView]  # oldest first
-    more: bool  # there are further ones; ask again with after = how many came so far
+    more: bool  # further tasks exist; continue with after = the number received so far
 
 
-class ChangedFile(_Shape, frozen=True):
+class ChangedFile(_Message, frozen=True):
     path: str
     change: str  # added, changed, removed, renamed
-    added: int | None  # lines; null where it is no text
+    added: int | None  # lines; null for a binary file
     removed: int | None
 
 
-class Diff(_Shape, frozen=True):
-    """What the work of a task or a thread changes, against where it began."""
+class Diff(_Message, frozen=True):
+    """The changes of a task's or a thread's work since its base commit."""
 
     task: str  # or the thread
     base: str
     tip: str
     files: list[ChangedFile]
     patch: str
-    cut: bool  # the patch is longer than what is shown
+    cut: bool  # the patch is longer than shown
 
 
-class ReviewList(_Shape, frozen=True):
-    """What people said of lines of a task's or a thread's work."""
+class ReviewList(_Message, frozen=True):
+    """The review comments on a task's or a thread's work."""
 
     task: str  # or the thread
     reviews: list[Review]  # the oldest first
 
 
-class RoomList(_Shape, frozen=True):
+class RoomList(_Message, frozen=True):
     rooms: list[RoomSummary]
 
 
-class RoomEvents(_Shape, frozen=True):
+class RoomEvents(_Message, frozen=True):
     thread: str
     events: list[RoomEvent]
     more: bool
 
 
-class Inbox(_Shape, frozen=True):
+class Inbox(_Message, frozen=True):
     waiting: list[Waiting]  # the oldest first
 
 
-class AgentList(_Shape, frozen=True):
+class AgentList(_Message, frozen=True):
     agents: list[AgentFinding]
 
 
-class SettingRow(_Shape, frozen=True):
+class SettingRow(_Message, frozen=True):
     key: str
-    value: object  # what counts
+    value: object  # in force
     default: object
     origin: str
     description: str
-    form: Form  # in which it is filled in
+    form: Form  # the type of its form field
     choices: tuple[str, ...]
-    expected: str  # what belongs there, in words
-    written: bool  # it is in the checkout's file
-    file_value: object  # what it is there
-    waits_for: str  # what must happen before the file's value counts; "" if it does
+    expected: str  # the expected value in words
+    written: bool  # the checkout's file has it
+    file_value: object  # its value in that file
+    waits_for: str  # what must happen before the file's value is in force; "" if it is
     trust: str  # why it may need `allstop trust`; "" if it never does
 
 
-class SettingsFile(_Shape, frozen=True):
+class SettingsFile(_Message, frozen=True):
     """The checkout's allstop.toml, where changes are written."""
 
     exists: bool
-    digest: str  # of what is shown; a change names it
-    problem: str  # why it can't be changed from here; "" if it can
+    digest: str  # of the shown content; a change must send it
+    problem: str  # why the page can't change it; "" if it can
 
 
-class SettingList(_Shape, frozen=True):
+class SettingList(_Message, frozen=True):
     settings: list[SettingRow]
     file: SettingsFile | None  # None without a repository
     notes: list[str]
-    problem: str  # why a changed allstop.toml is not in force; "" if it is
+    problem: str  # why a changed allstop.toml isn't in force; "" if it is
 
 
-class Checkup(_Shape, frozen=True):
-    """What is here, as `allstop doctor` finds it, and what `allstop init` would make of it."""
+class Checkup(_Message, frozen=True):
+    """The results of `allstop doctor`, and the settings that `allstop init` would write."""
 
     findings: list[Finding]
-    has_file: bool  # allstop.toml is in the checkout
-    has_agents: bool  # some are in force
-    agents: tuple[ProposedAgent, ...]  # that were found on this machine, and the scripted one
+    has_file: bool  # the checkout has allstop.toml
+    has_agents: bool  # agents are configured
+    agents: tuple[ProposedAgent, ...]  # detected on this machine, and the scripted one
     checks: tuple[ProposedCheck, ...]
 
 
-class Process(_Shape, frozen=True):
-    """A process that drives runs of this store."""
+class Process(_Message, frozen=True):
+    """A process that drives runs of this journal."""
 
     pid: int
     command: str
     since: datetime
     runs: list[RunId]
-    here: bool  # it is this server
+    here: bool  # this server
 
 
-class Machine(_Shape, frozen=True):
+class Machine(_Message, frozen=True):
     name: str
     processes: list[Process]
 
 
-class MachineList(_Shape, frozen=True):
+class MachineList(_Message, frozen=True):
     machines: list[Machine]
 
 
-class ReceiptList(_Shape, frozen=True):
+class ReceiptList(_Message, frozen=True):
     run: RunId
     receipts: list[Receipt]
     decisions: list[DecisionReceipt]  # of Full Auto
 
 
-class Opened(_Shape, frozen=True):
+class Opened(_Message, frozen=True):
     run: RunId
 
 
-class Link(_Shape, frozen=True):
+class Link(_Message, frozen=True):
     path: str  # after the server's address
 
 
-# --- events of the stream that are not answers too ---
+# --- events of the stream that are not responses too ---
 
 
-class BoardState(_Shape, frozen=True):
+class BoardState(_Message, frozen=True):
     """The board without its tasks."""
 
     phase: str
@@ -263,29 +263,29 @@ class BoardState(_Shape, frozen=True):
     counts: dict[str, int]
 
 
-class InboxCount(_Shape, frozen=True):
+class InboxCount(_Message, frozen=True):
     count: int
 
 
-class LiveText(_Shape, frozen=True):
-    """Words as they come in. The log has what became of them."""
+class LiveText(_Message, frozen=True):
+    """A piece of text as it is streamed; the log has the final text."""
 
     run: RunId
     kind: str
     text: str
-    call: str  # in a room: the call_id of what they answer
-    start: int  # its first character's number in what is said there; numbers only grow
-    end: int  # the number after its last
+    call: str  # in a room: the call_id of the call that it answers
+    start: int  # the number of its first character; numbers only grow
+    end: int  # the number after its last character
 
 
-class LiveList(_Shape, frozen=True):
-    """What has been said in the turn that is under way."""
+class LiveList(_Message, frozen=True):
+    """The text of the running turn so far."""
 
     run: RunId
     words: list[LiveText]
 
 
-class Reset(_Shape, frozen=True):
-    """Views may have changed unseen: fetch them again. With `lost`, the log too."""
+class Reset(_Message, frozen=True):
+    """Views may have changed: fetch them again. With `lost`, fetch the log again too."""
 
     lost: bool

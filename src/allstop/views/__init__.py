@@ -1,1 +1,1 @@
-"""What people see of any run, computed from its record. Pure."""
+"""Views of runs for people: log, inbox, alerts, usage, traces. Pure functions of the journal."""

@@ -1,4 +1,4 @@
-"""At most so many alerts a minute; of the others only how many they were."""
+"""The rate limit of alerts: at most ten a minute, then one summary of the others."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from msgspec import Struct
 
 from allstop.views.alerts import Alert, Level
 
-MOST = 10
+MAX_ALERTS = 10
 SPAN = timedelta(minutes=1)
 
 
-class Pace(Struct, frozen=True):
+class AlertRate(Struct, frozen=True):
     sent: tuple[datetime, ...] = ()  # the latest, oldest first
     left_out: tuple[Alert, ...] = ()
 
 
-def admit(pace: Pace, alert: Alert, now: datetime) -> tuple[Pace, bool]:
-    """Whether it may be told now. A stop always may."""
-    recent = tuple(at for at in pace.sent if now - SPAN < at <= now)
-    if len(recent) < MOST or alert.level is Level.STOPPED:
-        return Pace((*recent, now), pace.left_out), True
-    return Pace(recent, (*pace.left_out, alert)), False
+def admit(rate: AlertRate, alert: Alert, now: datetime) -> tuple[AlertRate, bool]:
+    """Decide whether an alert may be sent now; a stop always may."""
+    recent = tuple(at for at in rate.sent if now - SPAN < at <= now)
+    if len(recent) < MAX_ALERTS or alert.level is Level.STOPPED:
+        return AlertRate((*recent, now), rate.left_out), True
+    return AlertRate(recent, (*rate.left_out, alert)), False
 
 
-def due_s(pace: Pace, now: datetime) -> float:
-    """How long until there is room again."""
-    if len(pace.sent) < MOST:
+def wait_s(rate: AlertRate, now: datetime) -> float:
+    """Return the seconds until another alert may be sent."""
+    if len(rate.sent) < MAX_ALERTS:
         return 0.0
-    return max(0.0, (pace.sent[-MOST] + SPAN - now).total_seconds())
+    return max(0.0, (rate.sent[-MAX_ALERTS] + SPAN - now).total_seconds())
 
 
-def rest(pace: Pace, now: datetime) -> tuple[Pace, Alert | None]:
-    """One alert for all that were left out; nothing is told of them any more."""
-    if not pace.left_out:
-        return pace, None
-    last = pace.left_out[-1]
-    if len(pace.left_out) == 1:
-        return Pace((*pace.sent, now)), last
-    levels = [alert.level for alert in pace.left_out]
-    told = Alert(
+def summarize_left_out(rate: AlertRate, now: datetime) -> tuple[AlertRate, Alert | None]:
+    """Return one alert for all that were left out, and clear them."""
+    if not rate.left_out:
+        return rate, None
+    last = rate.left_out[-1]
+    if len(rate.left_out) == 1:
+        return AlertRate((*rate.sent, now)), last
+    levels = [alert.level for alert in rate.left_out]
+    summary = Alert(
         level=max(levels, key=_WEIGHT.index),
         title=f"… and {len(levels)} more",
         text=f"The latest: {last.title}. See: allstop status",
         run=last.run,
         at=now,
     )
-    return Pace((*pace.sent, now)), told
+    return AlertRate((*rate.sent, now)), summary
 
 
 _WEIGHT = (Level.INFO, Level.DONE, Level.STOPPED, Level.ERROR, Level.NEEDS_YOU)

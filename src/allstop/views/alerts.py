@@ -1,4 +1,4 @@
-"""What a person should be told at once: which event calls for an alert, and in which words."""
+"""Alerts: which events a person is notified of at once, and the text for each."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from allstop.rooms.session import Summary, closing_text
 from allstop.views.kind import Kind
 from allstop.views.log import receipt
 
-LONGEST = 500
-"""Characters of an alert's text: it is shown in a corner of a screen."""
+MAX_TEXT_CHARS = 500
+"""The maximum length of an alert's text, which is shown in a corner of the screen."""
 
 UNCUT = 1_000_000
 
 BATCH = ReviewMode.BATCH
 
-LONG = timedelta(minutes=1)
-"""A wait for a provider that is shorter is nobody's concern."""
+MIN_WAIT = timedelta(minutes=1)
+"""Shorter waits for a provider's limit cause no alert."""
 
 
 class Level(StrEnum):
@@ -67,7 +67,7 @@ class Alert(Struct, frozen=True, kw_only=True):
 
 
 class Topic(StrEnum):
-    """What is told once, until something changes."""
+    """Subjects of which one alert is sent until the state changes."""
 
     BUDGET = "budget"
     LIMITED = "limited"
@@ -76,52 +76,54 @@ class Topic(StrEnum):
 
 
 class Grant(Struct, frozen=True):
-    """The money a board was given, and what had been used by then."""
+    """A board's money limit, and the money it had used when the limit was set."""
 
     most: int | None
     used: int
 
 
-class Told(Struct, frozen=True):
-    """What has been told, and not changed since."""
+class SentAlerts(Struct, frozen=True):
+    """The alerts that were sent and must not be repeated."""
 
     topics: frozenset[tuple[RunId, Topic]] = frozenset()
     sessions: frozenset[str] = frozenset()
     grants: dict[RunId, Grant] = {}
 
 
-class Scene(NamedTuple):
-    """What is known of a run when one of its events is looked at; it may be further by then."""
+class EventContext(NamedTuple):
+    """The state of a run when one of its events is examined; later events may be included."""
 
     run: RunId
     state: RunState[Any] | None = None
     kind: Kind | None = None
     helm: Helm = NO_HOLD
     board: Board | None = None
-    is_braked: bool = False  # the board, by tasks that failed in a row
+    is_braked: bool = False  # the board stopped after tasks that failed in a row
 
 
-def look(told: Told, event: Event, scene: Scene) -> tuple[Told, list[Alert]]:
-    """The alerts that an event calls for, and what has been told after it."""
-    told = _granted(_forget(told, event, scene), event, scene)
-    alerts = _of_event(event, scene)
-    for topic, alert in _of_standing(event, scene, told.grants.get(scene.run)):
-        if (scene.run, topic) not in told.topics:
-            told = replace(told, topics=told.topics | {(scene.run, topic)})
+def alerts_for(
+    sent: SentAlerts, event: Event, context: EventContext
+) -> tuple[SentAlerts, list[Alert]]:
+    """Return the alerts for an event, and the updated record of sent alerts."""
+    sent = _record_grant(_expire(sent, event, context), event, context)
+    alerts = _event_alerts(event, context)
+    for topic, alert in _state_alerts(event, context, sent.grants.get(context.run)):
+        if (context.run, topic) not in sent.topics:
+            sent = replace(sent, topics=sent.topics | {(context.run, topic)})
             alerts.append(alert)
-    summary = _session_over(event, scene)
-    if summary is not None and f"{scene.run} {summary.session}" not in told.sessions:
-        told = replace(told, sessions=told.sessions | {f"{scene.run} {summary.session}"})
-        alerts += _of_session(summary, event, scene)
-    return told, alerts
+    summary = _ended_session(event, context)
+    if summary is not None and f"{context.run} {summary.session}" not in sent.sessions:
+        sent = replace(sent, sessions=sent.sessions | {f"{context.run} {summary.session}"})
+        alerts += _session_alerts(summary, event, context)
+    return sent, alerts
 
 
-def _forget(told: Told, event: Event, scene: Scene) -> Told:
-    run = scene.run
+def _expire(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
+    run = context.run
     match event:
         case MoveEnded(result=result):
             past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
-            if not _warning(scene):
+            if not _warning(context):
                 past.add((run, Topic.STUCK))
         case MoveStarted():
             past = {(run, Topic.REST)}
@@ -130,19 +132,19 @@ def _forget(told: Told, event: Event, scene: Scene) -> Told:
         case Commanded():
             past = {(run, Topic.REST)}
         case _:
-            return told
-    return replace(told, topics=told.topics - past) if told.topics & past else told
+            return sent
+    return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
 
 
-def _granted(told: Told, event: Event, scene: Scene) -> Told:
-    """Money is given to a board for one call, on top of all that it ever used."""
-    if scene.state is None or scene.board is None or not isinstance(event, MoveStarted):
-        return told
-    grant, most = told.grants.get(scene.run), scene.state.limits.cost_microusd
+def _record_grant(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
+    """Note a board's money limit: each `allstop run` sets it on top of the money already used."""
+    if context.state is None or context.board is None or not isinstance(event, MoveStarted):
+        return sent
+    grant, most = sent.grants.get(context.run), context.state.limits.cost_microusd
     if grant is not None and grant.most == most:
-        return told
-    grant = Grant(most, scene.state.tally.cost_microusd)
-    return replace(told, grants={**told.grants, scene.run: grant})
+        return sent
+    grant = Grant(most, context.state.tally.cost_microusd)
+    return replace(sent, grants={**sent.grants, context.run: grant})
 
 
 def _alert(level: Level, title: str, text: str, event: Event, run: RunId) -> Alert:
@@ -150,57 +152,56 @@ def _alert(level: Level, title: str, text: str, event: Event, run: RunId) -> Ale
 
 
 def presentable(alert: Alert, where: str, clean: Callable[[str], str]) -> Alert:
-    """As it may be shown: plain, short, and `clean` of secrets.
+    """Return an alert for display: plain, short, and with secrets removed by `clean`.
 
-    A secret is looked for in plain text, before anything is cut: half of one is one, too.
+    Secrets are removed before the text is cut, so that no part of one remains.
     """
-    title, text = f"{where}: {alert.title}" if where else alert.title, alert.text
-    shown, said = (clean(one_line(each, UNCUT)) for each in (title, text))
-    return replace(alert, title=one_line(shown), text=one_line(said, LONGEST))
+    title = f"{where}: {alert.title}" if where else alert.title
+    title, text = (clean(one_line(each, UNCUT)) for each in (title, alert.text))
+    return replace(alert, title=one_line(title), text=one_line(text, MAX_TEXT_CHARS))
 
 
-def trouble(run: RunId, text: str, at: datetime) -> Alert:
-    """Something went wrong that is no part of any record."""
-    return Alert(
-        level=Level.ERROR, title=f"{label_of(run)} is in trouble", text=text, run=run, at=at
-    )
+def error_alert(run: RunId, text: str, at: datetime) -> Alert:
+    """Alert of an error that no event records."""
+    title = f"{label_of(run)} has a problem"
+    return Alert(level=Level.ERROR, title=title, text=text, run=run, at=at)
 
 
 def near_limit(run: RunId, text: str, at: datetime) -> Alert:
-    """What all runs share comes to its end."""
-    title = "The budget of the day is nearly used up"
+    """Alert of the budget that all runs share."""
+    title = "Today's budget is nearly used up"
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
 
 
-def _warning(scene: Scene) -> str:
-    if scene.state is None or scene.kind is None or scene.state.closed is not None:
+def _warning(context: EventContext) -> str:
+    if context.state is None or context.kind is None or context.state.closed is not None:
         return ""
-    return scene.kind.warning(scene.state)
+    return context.kind.warning(context.state)
 
 
-# --- what happened ---
+# --- by event ---
 
 
-def _of_event(event: Event, scene: Scene) -> list[Alert]:
-    run = scene.run
+def _event_alerts(event: Event, context: EventContext) -> list[Alert]:
+    run = context.run
     match event:
         case Asked(ask=ask):
-            title = f"{label_of(run)} asks {_what(ask)}"
+            title = f"{label_of(run)} asks {_request_kind(ask)}"
             return [_alert(Level.NEEDS_YOU, title, describe_ask(ask), event, run)]
         case ChildWaited(run=child, reason=reason):
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
-        case ChildClosed() if scene.board is not None:
-            return _task_ended(event, scene.board.get(label_of(event.run)), scene)
+        case ChildClosed() if context.board is not None:
+            return _task_alerts(event, context.board.get(label_of(event.run)), context)
         case Closed() if "/" not in run:
-            return _run_ended(event, scene)
+            return _run_alerts(event, context)
         case Halted():
             return [_alert(Level.STOPPED, "Allstop", receipt(event), event, run)]
         case _:
             return []
 
 
-def _what(ask: Ask) -> str:
+def _request_kind(ask: Ask) -> str:
     match ask.kind:
         case "question":
             return "a question"
@@ -218,13 +219,13 @@ _ENDED = {
 }
 
 
-def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Alert]:
-    """A task that goes on by itself is not told of, and one that a person ended neither."""
+def _task_alerts(closed: ChildClosed, task: Task | None, context: EventContext) -> list[Alert]:
+    """Alert of a task that ended, unless it continues by itself or a person ended it."""
     if task is None or closed.outcome is Outcome.ABORTED:
         return []
     about = f"{task.title}: {closed.note}" if closed.note else task.title
     match task.status:
-        case Status.REVIEW if _is_collected(task, scene):
+        case Status.REVIEW if _is_collected(task, context):
             return []
         case Status.REVIEW:
             level, title = Level.NEEDS_YOU, f"{task.id} waits for your review"
@@ -239,13 +240,13 @@ def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Al
     return [_alert(level, title, about, closed, closed.run)]
 
 
-def _is_collected(task: Task, scene: Scene) -> bool:
-    """Whether its review is one of a batch: that is told when nothing is at work any more."""
-    return scene.state is not None and scene.state.pilot.spec.review_of(task.tags) is BATCH
+def _is_collected(task: Task, context: EventContext) -> bool:
+    """Whether its review belongs to a batch, which gets one alert when no task runs."""
+    return context.state is not None and context.state.pilot.spec.review_of(task.tags) is BATCH
 
 
-def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
-    run, title = scene.run, scene.state.opened.title if scene.state else ""
+def _run_alerts(closed: Closed, context: EventContext) -> list[Alert]:
+    run, title = context.run, context.state.opened.title if context.state else ""
     about = ": ".join(filter(None, [title, closed.note]))
     match closed.outcome:
         case Outcome.DONE:
@@ -258,22 +259,26 @@ def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
             return [_alert(Level.ERROR, f"{run} {_ENDED[outcome]}", about, closed, run)]
 
 
-# --- where it stands ---
+# --- by state ---
 
 
-def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[Topic, Alert]]:
-    if scene.state is None or not isinstance(event, MoveEnded | ChildClosed):
+def _state_alerts(
+    event: Event, context: EventContext, grant: Grant | None
+) -> list[tuple[Topic, Alert]]:
+    if context.state is None or not isinstance(event, MoveEnded | ChildClosed):
         return []
     found = {
-        Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
-        Topic.LIMITED: _limited(event, scene),
-        Topic.REST: _rest(event, scene.state, scene),
-        Topic.STUCK: _stuck(event, scene.state, scene),
+        Topic.BUDGET: _budget_alert(event, context.state, context.run, grant),
+        Topic.LIMITED: _limit_alert(event, context),
+        Topic.REST: _waiting_alert(event, context.state, context),
+        Topic.STUCK: _stuck_alert(event, context.state, context),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 
 
-def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None) -> Alert | None:
+def _budget_alert(
+    event: Event, state: RunState[Any], run: RunId, grant: Grant | None
+) -> Alert | None:
     if state.limits.cost_microusd is None:
         verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
         if verdict.level is not BrakeLevel.SOFT:
@@ -287,68 +292,70 @@ def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None)
     return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
 
 
-def _limited(event: Event, scene: Scene) -> Alert | None:
-    """No agent can go on before a provider's limit is over."""
+def _limit_alert(event: Event, context: EventContext) -> Alert | None:
+    """Alert of a wait for the end of a provider's limit."""
     if not isinstance(event, MoveEnded) or not isinstance(event.result, Failed):
         return None
-    move = _waits(event, scene)
+    move = _expected_wait(event, context)
     if event.result.kind not in LIMITED or move is None or move.until is None:
         return None
-    if move.until - event.at < LONG:
+    if move.until - event.at < MIN_WAIT:
         return None
-    text = f"It goes on by itself at {move.until:%H:%M} UTC."
-    title = f"{label_of(scene.run)}: every agent is at its limit"
-    return _alert(Level.INFO, title, text, event, scene.run)
+    text = f"It continues by itself at {move.until.astimezone():%H:%M}."
+    title = f"{label_of(context.run)}: {move.reason}"
+    return _alert(Level.INFO, title, text, event, context.run)
 
 
-def _stuck(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
-    """It may be thinking, so it goes on."""
-    warning = _warning(scene)
+def _stuck_alert(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
+    """Alert of a run that makes no progress; it continues, because it may be thinking."""
+    warning = _warning(context)
     if not warning:
         return None
-    title = f"{label_of(scene.run)}: {warning}"
-    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, scene.run)
+    title = f"{label_of(context.run)}: {warning}"
+    return _alert(Level.INFO, title, f"It continues. {state.opened.title}", event, context.run)
 
 
-def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
-    """Of a run at the top: those below tell it themselves, in an event."""
-    if "/" in scene.run:
+def _waiting_alert(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
+    """Alert of a top-level run that waits for a person; child runs have an event for it."""
+    if "/" in context.run:
         return None
-    if scene.board is not None:
-        return _board_rest(event, state, scene, scene.board)
-    move = _waits(event, scene)
+    if context.board is not None:
+        return _board_waiting_alert(event, state, context, context.board)
+    move = _expected_wait(event, context)
     if move is None or not move.for_person:
         return None
-    title = f"{scene.run} waits for you"
-    return _alert(Level.NEEDS_YOU, title, move.reason, event, scene.run)
+    title = f"{context.run} waits for you"
+    return _alert(Level.NEEDS_YOU, title, move.reason, event, context.run)
 
 
-def _board_rest(event: Event, state: RunState[Any], scene: Scene, board: Board) -> Alert | None:
-    """What waits on it for a person was told task by task, but for a batch of reviews."""
+def _board_waiting_alert(
+    event: Event, state: RunState[Any], context: EventContext, board: Board
+) -> Alert | None:
+    """Alert of a board that is complete or waits; single tasks have their own alerts."""
     left = {status: count for status, count in board.counts.items() if count}
     if left and all(status in OVER for status in left):
         counts = ", ".join(f"{count} {status}" for status, count in left.items())
         return _alert(Level.DONE, "The board is complete", counts, event, BOARD)
-    move = _waits(event, scene)
+    move = _expected_wait(event, context)
     if move is None:
         return None
-    if move.for_person and (scene.is_braked or _at_limit(event, state)):
+    if move.for_person and (context.is_braked or _at_limit(event, state)):
         return _alert(Level.NEEDS_YOU, "The board waits for you", move.reason, event, BOARD)
-    return _batch(event, state.pilot.spec, board)
+    return _batch_review_alert(event, state.pilot.spec, board)
 
 
-def _batch(event: Event, spec: BoardSpec, board: Board) -> Alert | None:
-    """The reviews that were collected, when the last attempt has ended."""
+def _batch_review_alert(event: Event, spec: BoardSpec, board: Board) -> Alert | None:
+    """Alert of a batch of reviews after the last attempt has ended."""
     modes = {spec.review, *(rule.mode for rule in spec.review_rules)}
     count = board.count(Status.REVIEW)
     if not count or BATCH not in modes or not _was_last(event, board):
         return None
     title = "1 task waits for your review" if count == 1 else f"{count} tasks wait for your review"
-    return _alert(Level.NEEDS_YOU, title, "Nothing else is at work.", event, BOARD)
+    return _alert(Level.NEEDS_YOU, title, "No other task is running.", event, BOARD)
 
 
 def _was_last(event: Event, board: Board) -> bool:
-    """Whether an attempt at a task has just ended, rather than a merge, and no other goes on."""
+    """Whether the event ends an attempt at a task, not a merge, and no other task is active."""
     if not isinstance(event, ChildClosed) or board.count(Status.ACTIVE):
         return False
     task = board.get(label_of(event.run))
@@ -364,33 +371,33 @@ def _at_limit(event: Event, state: RunState[Any]) -> bool:
     )
 
 
-def _waits(event: Event, scene: Scene) -> Wait | None:
-    state, kind = scene.state, scene.kind
+def _expected_wait(event: Event, context: EventContext) -> Wait | None:
+    state, kind = context.state, context.kind
     if state is None or kind is None or state.open_move is not None:
         return None
-    move = runs.expected_move(kind.pilot, state, event.at, scene.helm)
+    move = runs.expected_move(kind.pilot, state, event.at, context.helm)
     return move if isinstance(move, Wait) else None
 
 
 # --- sessions of rooms ---
 
 
-def _session_over(event: Event, scene: Scene) -> Summary | None:
-    if scene.state is None or scene.kind is None or not isinstance(event, MoveEnded):
+def _ended_session(event: Event, context: EventContext) -> Summary | None:
+    if context.state is None or context.kind is None or not isinstance(event, MoveEnded):
         return None
-    return scene.kind.last_session(scene.state)
+    return context.kind.last_session(context.state)
 
 
-def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
+def _session_alerts(summary: Summary, event: Event, context: EventContext) -> list[Alert]:
     text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
             if summary.mode is TalkMode.SINGLE:
-                return []  # whoever asked is there
-            return [_alert(Level.DONE, "The talk is over", text, event, scene.run)]
+                return []  # the person who asked is present
+            return [_alert(Level.DONE, "The session is over", text, event, context.run)]
         case Ending.EMERGENCY_CAP:
-            return [_alert(Level.STOPPED, "A guard ended the talk", text, event, scene.run)]
+            return [_alert(Level.STOPPED, "A limit ended the session", text, event, context.run)]
         case Ending.AGENT_FAILED | Ending.MALFORMED:
-            return [_alert(Level.ERROR, "The talk broke off", text, event, scene.run)]
+            return [_alert(Level.ERROR, "The session failed", text, event, context.run)]
         case Ending.STOPPED_BY_USER | Ending.CANCELED_BY_USER | Ending.INTERRUPTED:
             return []

@@ -1,4 +1,4 @@
-"""Receipts of Full Auto: every decision with what it was made from, and how others would decide."""
+"""Views of Full Auto: its plan, log, decision receipts, and backtests with other rules."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from allstop.core.signals import Signal
 from allstop.core.text import counted, one_line
 from allstop.views.log import Line, lines
 
-GOES_ON = (Action.CONTINUE, Action.REVIEW)
+CONTINUING = (Action.CONTINUE, Action.REVIEW)
 
 
 class DecisionReceipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """One decision: its inputs, what was decided, by whom, and what won over it."""
+    """One decision with its inputs, its author and the hard stop that overrode it."""
 
     seq: int
     at: datetime
@@ -40,16 +40,16 @@ class DecisionReceipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults
 
 
 class Backtest(Struct, frozen=True, gc=False, kw_only=True):
-    """What other rules would have done with a run as it was."""
+    """How other rules would have decided on a recorded run."""
 
     turns: int
     tokens: int
     differences: tuple[str, ...] = ()
-    stops_at: int | None = None  # the turn after which it would not have gone on
+    stops_at: int | None = None  # the turn after which it would have stopped
     saved_turns: int = 0
     saved_tokens: int = 0
-    wrongly: bool = False  # it went on to its goal after that
-    done: bool = False  # the agent had said so then, and it was the work that reached the goal
+    wrongly: bool = False  # the recorded run reached its goal after that turn
+    done: bool = False  # it would have stopped with the work that reached the goal
 
 
 class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
@@ -62,7 +62,7 @@ class RunPlan(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def run_plan(state: AutoState, stopped: str = "") -> RunPlan:
-    """What it is after, what was tried, and what is next; all of it from the record."""
+    """Return the goal, the decisions so far and the next step."""
     spec = state.spec
     checks = ", ".join(check.name for check in spec.gate.checks)
     parts = [f"{spec.agent} says that it is done"]
@@ -73,7 +73,7 @@ def run_plan(state: AutoState, stopped: str = "") -> RunPlan:
     return RunPlan(
         goal=spec.goal,
         done_when=", ".join(parts),
-        tried=tuple(decided(decision) for decision in state.decisions),
+        tried=tuple(describe_decision(decision) for decision in state.decisions),
         next=_next(state, stopped),
     )
 
@@ -87,11 +87,11 @@ class Guard(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def guards(state: AutoState) -> tuple[Guard, ...]:
-    """What would pause it, in the numbers that people set."""
+    """Return the soft stops with their counts and the limits in the settings."""
     spec, history = state.spec, state.history
     recent = [turn for turn in history.compactions if turn > state.turns - spec.compaction_turns]
     alike = _same_at_end(history.footprints)
-    still = alike if alike > 1 else 0  # one alone is like no other
+    still = alike if alike > 1 else 0  # a single turn repeats nothing
     return (
         Guard(name="turns without progress", count=still, most=max(2, spec.no_progress_turns)),
         Guard(name="the same error", count=_same_at_end(history.errors), most=spec.repeated_errors),
@@ -109,7 +109,7 @@ def _same_at_end(texts: tuple[str, ...]) -> int:
 
 
 def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str:
-    """Which one is in force: what keeps it from going on, in the order in which they win."""
+    """Return the stop condition in force; of several, the one with the highest precedence."""
     auto = state.pilot
     if state.closed is not None:
         return state.closed.note
@@ -127,7 +127,7 @@ def stop_condition(state: RunState[AutoState], helm: Helm, now: datetime) -> str
 
 def _next(state: AutoState, stopped: str) -> str:
     if state.end is not None:
-        return f"nothing: it is over ({state.end}{': ' + state.note if state.note else ''})"
+        return f"nothing: it has ended ({state.end}{': ' + state.note if state.note else ''})"
     if stopped or state.paused:
         return f"a person: {stopped or state.paused}"
     if state.merging:
@@ -135,12 +135,12 @@ def _next(state: AutoState, stopped: str) -> str:
     if state.done:
         return "the gate" if not state.checked else "the merge"
     if state.reviews:
-        return f"{state.spec.agent} looks at its own work"
+        return f"{state.spec.agent} reviews its own work"
     return state.step or f"{state.spec.agent} takes turn {state.turns + 1}"
 
 
 class Asking(Struct, frozen=True, kw_only=True):
-    """Something an agent asks, and until when a person can answer."""
+    """A request of the agent, and the time until which a person can answer."""
 
     ask: Ask
     since: datetime
@@ -148,7 +148,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 class AutoView(Struct, frozen=True, kw_only=True):
-    """A thread of Full Auto: its plan, the agent's own, what was decided and what is asked."""
+    """The state of a Full Auto thread: plans, decisions and open requests."""
 
     run: RunId
     agent: str
@@ -190,15 +190,15 @@ def _asking(state: RunState[AutoState], ask: Ask, patience_s: float | None) -> A
     return Asking(ask=ask, since=since, until=until)
 
 
-class Story:
-    """A run of Full Auto as it is told: what happens, what guidance says, what is decided."""
+class AutoLog:
+    """The log of a Full Auto run: events, steps of guidance and decisions."""
 
     def __init__(self, pilot: Pilot[AutoState]) -> None:
         self.pilot = pilot
         self.state: RunState[AutoState] | None = None
 
     def take(self, event: Event) -> list[Line]:
-        """What to show of the next event of the record."""
+        """Return the log lines of the next event."""
         before = self.state
         if isinstance(event, Opened):
             self.state = run.begin(self.pilot, event)
@@ -206,12 +206,12 @@ class Story:
             self.state = run.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
-        told = lines(event)
+        found = lines(event)
         steps = _new_steps(before.pilot if before else None, self.state.pilot)
-        told += [Line(event.at, "◇", guided_by(step)) for step in steps]
-        if decision := _settled(self.pilot, before, self.state, event, stop_of):
-            told.append(Line(event.at, "◆", decided(decision)))
-        return told
+        found += [Line(event.at, "◇", describe_step(step)) for step in steps]
+        if decision := _decision_after(self.pilot, before, self.state, event, stop_of):
+            found.append(Line(event.at, "◆", describe_decision(decision)))
+        return found
 
 
 def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:
@@ -220,14 +220,14 @@ def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:
     return [step for step in guided if step not in known] if guided is not known else []
 
 
-def _settled(
+def _decision_after(
     pilot: Pilot[AutoState],
     before: RunState[AutoState] | None,
     after: RunState[AutoState],
     event: Event,
     stopped: StopOf,
 ) -> Decision | None:
-    """What an event leads to: a new decision, or one that something else wins over."""
+    """Return the decision that an event leads to: a new one, or one that a stop overrides."""
     auto = after.pilot
     is_new = before is None or auto.decisions is not before.pilot.decisions
     stop = stopped(pilot, before, after, event) if before else None
@@ -238,20 +238,20 @@ def _settled(
 
 
 def _as_recorded(event: Event, derived: Decision) -> Decision:
-    """What was written wins: whoever reads wants to know what was decided then."""
+    """Prefer the recorded decision: present rules may decide differently."""
     if isinstance(event, MoveEnded) and event.decided is not None:
         return event.decided.decision
     return derived
 
 
-def guided_by(step: Step) -> str:
-    """A step of guidance in one line."""
+def describe_step(step: Step) -> str:
+    """Describe a step of guidance in one line."""
     sure = f" · confidence {step.confidence:g}" if step.stage is not Stage.RESEARCH else ""
     return f"{step.stage}: {one_line(step.text, 500)}{sure} · by {step.by}"
 
 
 def decisions(pilot: Pilot[AutoState], events: Sequence[Event]) -> list[DecisionReceipt]:
-    """Every decision in the record, oldest first, and each hard stop that won over one."""
+    """Return every decision, the oldest first, and each hard stop that overrode one."""
     return list(_receipts(pilot, events, stop_of))
 
 
@@ -270,7 +270,7 @@ def _receipts(
     for seq, event in enumerate(events[1:], start=2):
         before, state = state, run.evolve(pilot, state, event)
         auto = state.pilot
-        decision = _settled(pilot, before, state, event, stopped)
+        decision = _decision_after(pilot, before, state, event, stopped)
         if decision is None or auto.summary is None:
             continue
         yield DecisionReceipt(
@@ -284,7 +284,7 @@ def _receipts(
 
 
 def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -> Backtest:
-    """Decide everything again by rules with these settings; the turns stay what they were."""
+    """Decide again after each recorded turn, by rules with these settings."""
     made = [each for each in _receipts(pilot, events, _no_stop) if each.summary.turn]
     tokens = {receipt.summary.turn: receipt.summary.usage.tokens for receipt in made}
     refused = {_work(receipt) for receipt in made if receipt.decision.by == GATE}
@@ -292,13 +292,13 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
     last: DecisionReceipt | None = None
     done = False
     for receipt in made:
-        again = gated(spec, receipt.history, receipt.summary, _rethought(spec, receipt))
+        again = gated(spec, receipt.history, receipt.summary, _decide_again(spec, receipt))
         was = receipt.decision.action
         if again.action is not was:
             why = again.condition or again.reason
             turn = receipt.summary.turn
             differences.append(f"turn {turn}: {was} became {again.action} ({why})")
-        ends = was in GOES_ON and again.action not in GOES_ON
+        ends = was in CONTINUING and again.action not in CONTINUING
         if last is None and ends and not (_is_done(receipt, again) and _work(receipt) in refused):
             last, done = receipt, _is_done(receipt, again) and _work(receipt) == _work(made[-1])
     stops_at = last.summary.turn if last else None
@@ -317,7 +317,7 @@ def backtest(pilot: Pilot[AutoState], events: Sequence[Event], spec: AutoSpec) -
 
 
 def _is_done(receipt: DecisionReceipt, again: Decision) -> bool:
-    """Whether the agent said so: the gate is asked then, and says of the same work the same."""
+    """Whether the agent reported completion; the gate gives the same result for the same work."""
     return again.action is Action.STOP and receipt.summary.said.signal is Signal.COMPLETE
 
 
@@ -326,16 +326,16 @@ def _work(receipt: DecisionReceipt) -> str:
     return (change.tree or change.head) if change else ""
 
 
-def _rethought(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
-    """By other rules; what the gate found stays what it was."""
+def _decide_again(spec: AutoSpec, receipt: DecisionReceipt) -> Decision:
+    """Decide by other rules; the gate's result stays."""
     made = receipt.decision
     if made.by == GATE:
         return replace(made, action=Action.CONTINUE, overridden=None, condition="")
     return by_rules(spec, receipt.history, receipt.summary)
 
 
-def known(receipt: DecisionReceipt) -> str:
-    """What a decision was made from, in one line."""
+def describe_inputs(receipt: DecisionReceipt) -> str:
+    """Describe the inputs of a decision in one line."""
     summary, history = receipt.summary, receipt.history
     change = summary.change
     facts = [
@@ -352,22 +352,23 @@ def known(receipt: DecisionReceipt) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def again(other: DecisionDifference) -> str:
-    """What comes out in place of a decision on record, in one line."""
+def describe_difference(other: DecisionDifference) -> str:
+    """Describe the repeated decision that differs from a recorded one, in one line."""
     if other.again is None:
-        return f"turn {other.recorded.decision.turn}: nothing is decided there"
+        return f"turn {other.recorded.decision.turn}: no decision"
     if other.again.decision != other.recorded.decision:
-        return decided(other.again.decision)
-    return "the same, but made from something else"
+        return describe_decision(other.again.decision)
+    return "the same decision from different inputs"
 
 
-def decided(decision: Decision) -> str:
-    """A decision in one line."""
+def describe_decision(decision: Decision) -> str:
+    """Describe a decision in one line."""
     over = f", overridden by {decision.condition}" if decision.overridden else ""
     if decision.condition and not decision.overridden:
         over = f" ({decision.condition})"
     was = f" (was {decision.overridden})" if decision.overridden else ""
+    by = decision.by.replace("guidance by ", "guidance with ")
     return (
         f"turn {decision.turn}: {decision.action}{was}, {decision.reason}{over}"
-        f" · confidence {decision.confidence:g} · by {decision.by}"
+        f" · confidence {decision.confidence:g} · by {by}"
     )

@@ -1,4 +1,4 @@
-"""Where the execution loop stands, as people see it."""
+"""The board's phase, and the status of stopped tasks, as people see them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Phase(StrEnum):
 
 
 class Below(NamedTuple):
-    """What the open runs below a board say that its own record does not."""
+    """Facts from the open child runs of a board."""
 
-    moving: bool = False  # a move of one of them is under way, if anybody drives it
-    stopped: frozenset[str] = frozenset()  # the tasks whose attempts were stopped, not the others
+    moving: bool = False  # one of them has an open move
+    stopped: frozenset[str] = frozenset()  # tasks whose attempts were stopped one by one
 
 
 def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
@@ -42,7 +42,7 @@ def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
 
 
 def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
-    """B5: where the execution loop stands."""
+    """B5: the phase of the execution loop."""
     state = run.pilot
     board = state.board
     hold = helm.hold if helm.hold is not Hold.NONE else run.hold
@@ -51,7 +51,7 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     if hold is not Hold.NONE:
         is_ending = hold is Hold.PAUSED and driven and under.moving
         return Phase.PAUSING if is_ending else Phase.PAUSED
-    held = sum(until is None for until in state.resting.values())  # each by itself
+    held = sum(until is None for until in state.resting.values())  # paused one by one
     if driven and (board.count(Status.ACTIVE) > held or state.merging):
         return Phase.RUNNING
     if not board.added:
@@ -78,16 +78,14 @@ def action(board: Board, phase: Phase) -> str:
 
 
 def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
-    """The tasks that would be at work, had not they, or everything, been stopped: people see them
-    as pending.
-    """
+    """Return active tasks that were stopped, alone or with everything; people see them as pending."""
     begun = state.refs.values() if helm.hold is Hold.STOPPED else under.stopped
     tasks = filter(None, map(state.board.get, begun))
     return frozenset(task.id for task in tasks if task.status is Status.ACTIVE)
 
 
 def counts(board: Board, stopped: Collection[str]) -> dict[str, int]:
-    """How many tasks are shown in which status."""
+    """Count the tasks by the status that people see."""
     found = {status: count for status, count in board.counts.items() if count}
     if stopped:
         found[Status.ACTIVE] -= len(stopped)

@@ -1,4 +1,4 @@
-"""What waits for a person, all of it in one list: the oldest first."""
+"""The inbox: everything that waits for a person, the oldest first."""
 
 from __future__ import annotations
 
@@ -25,171 +25,172 @@ TEXT_CHARS = 2000
 
 
 class Kind(StrEnum):
-    LEAVE = "leave"  # an agent asks whether it may
-    QUESTION = "question"  # an agent's tool wants to know something, within its turn
+    LEAVE = "leave"  # an agent asks for permission
+    QUESTION = "question"  # an agent's tool asks a question during its turn
     PENDING = "pending"  # an agent ended its turn with a question
     BLOCKED = "blocked"
     FAILED = "failed"  # or ran out of turns or time, or its agent died
     REVIEW = "review"
-    MERGE = "merge"  # somebody's changes are in the way, or it could not be merged
+    MERGE = "merge"  # uncommitted changes block the merge, or it failed
     LIMIT = "limit"
-    PAUSED = "paused"  # a run does not know how to go on
-    INTERRUPTED = "interrupted"  # nobody drives it
+    PAUSED = "paused"  # a run can't continue without a person
+    INTERRUPTED = "interrupted"  # no process drives it
 
 
 class Waiting(Struct, frozen=True, gc=False, kw_only=True):
-    id: str  # `answer`, `allow` and `deny` know it by this
+    id: str  # the name for `answer`, `allow` and `deny`
     run: RunId
     kind: Kind
     text: str
     since: datetime
     do: str  # a command that helps
-    options: tuple[str, ...] = ()  # what can be said to it: the question's own, or commands
+    options: tuple[str, ...] = ()  # the question's own options, or commands
     questions: tuple[Question, ...] = ()
     task: str = ""
     title: str = ""
-    hint: str = ""  # what helps, in words
+    hint: str = ""  # what to do, in words
 
 
-class Sight(NamedTuple):
-    """An open run, and what only its record and its process know."""
+class OpenRun(NamedTuple):
+    """An open run with the facts that the inbox needs."""
 
     run: RunId
     kind: RunKind
     state: RunState[Any]
     last_at: datetime
     driven: bool
-    idle: bool = False  # a board that waits for nothing but tasks
+    idle: bool = False  # a board that only waits for tasks
+
+    @property
+    def task(self) -> str:
+        opened = self.state.opened
+        return str(opened.spec.get("task", "")) if opened.parent == BOARD else ""
+
+    @property
+    def resume_command(self) -> str:
+        return self.kind.resume_command(self.run, self.state.opened)
 
 
 def inbox(
-    sights: Iterable[Sight], tasks: Iterable[Task], now: datetime, helm: Helm
+    open_runs: Iterable[OpenRun], tasks: Iterable[Task], now: datetime, helm: Helm
 ) -> list[Waiting]:
-    """Of all open runs, and of a board's tasks. A task is not told twice when its run waits."""
-    found = [each for sight in sights for each in _of_run(sight, now, helm)]
-    told = {each.task for each in found}
-    found += [_of_task(task) for task in tasks if needs_person(task) and task.id not in told]
+    """List the waits of all open runs and of the board's tasks; each task appears once."""
+    found = [each for open_run in open_runs for each in _run_items(open_run, now, helm)]
+    shown = {each.task for each in found}
+    found += [_task_item(task) for task in tasks if needs_person(task) and task.id not in shown]
     return sorted(found, key=lambda each: (each.since, each.id))
 
 
 # --- runs ---
 
 
-def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
-    state = sight.state
+def _run_items(open_run: OpenRun, now: datetime, helm: Helm) -> Iterator[Waiting]:
+    state = open_run.state
     if state.closed is not None:
         return
-    if state.asks and sight.driven:
-        yield from (_of_ask(sight, ask) for ask in state.asks.values())
+    if state.asks and open_run.driven:
+        yield from (_ask_item(open_run, ask) for ask in state.asks.values())
         return
     if Hold.NONE is not helm.hold or state.hold is not Hold.NONE:
         return
-    if sight.driven and state.open_move is not None:
+    if open_run.driven and state.open_move is not None:
         return
-    move = runs.expected_move(sight.kind.pilot, state, now, helm)
+    move = runs.expected_move(open_run.kind.pilot, state, now, helm)
     if not isinstance(move, Wait):
-        if not sight.driven and not sight.idle:
-            text = "nobody drives it"
-            yield _item(sight, Kind.INTERRUPTED, text, _goes_on(sight), "resume", "abort")
-    elif move.for_person and (not sight.idle or move.at_limit):
-        yield _of_wait(sight, move, now)
+        if not open_run.driven and not open_run.idle:
+            text, do = "no process drives it", open_run.resume_command
+            yield _item(open_run, Kind.INTERRUPTED, text, do, "resume", "abort")
+    elif move.for_person and (not open_run.idle or move.at_limit):
+        yield _wait_item(open_run, move, now)
 
 
-def _goes_on(sight: Sight) -> str:
-    return sight.kind.resume_command(sight.run, sight.state.opened)
-
-
-def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
-    name = _task_of(sight) or sight.run
+def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
+    name, do = open_run.task or open_run.run, open_run.resume_command
     if wait.at_limit:
-        do, *options = _at_limit(sight, name, now)
-        return _item(sight, Kind.LIMIT, wait.reason, do, *options)
-    if sight.kind.waits_as:
-        return _item(sight, Kind(sight.kind.waits_as), wait.reason, _goes_on(sight), "retry")
+        do, *options = _limit_commands(open_run, name, now)
+        return _item(open_run, Kind.LIMIT, wait.reason, do, *options)
+    if open_run.kind.waits_as:
+        return _item(open_run, Kind(open_run.kind.waits_as), wait.reason, do, "retry")
     if wait.question:
         do = f'allstop answer {name} "…"'
-        return _item(sight, Kind.PENDING, wait.question, do, "answer")
-    do = "allstop resume board" if sight.run == BOARD and sight.driven else _goes_on(sight)
-    paused = _item(sight, Kind.PAUSED, wait.reason, do, "resume", "tell")
+        return _item(open_run, Kind.PENDING, wait.question, do, "answer")
+    if open_run.run == BOARD and open_run.driven:
+        do = "allstop resume board"
+    paused = _item(open_run, Kind.PAUSED, wait.reason, do, "resume", "tell")
     return replace(paused, hint=remedies.hint_on(wait.failure)) if wait.failure else paused
 
 
-def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
-    """A command that helps, and what can be said to it."""
-    if runs.waits_for_budget(sight.state, now):
-        return "allstop today", "abort"  # allows all runs more
-    if sight.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
-        return _goes_on(sight), "resume", "abort"
-    if root_of(sight.run) == BOARD:
+def _limit_commands(open_run: OpenRun, name: str, now: datetime) -> tuple[str, ...]:
+    """Return the suggested command, then the options."""
+    if runs.waits_for_budget(open_run.state, now):
+        return "allstop today", "abort"  # raises the budget of all runs
+    if open_run.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
+        return open_run.resume_command, "resume", "abort"
+    if root_of(open_run.run) == BOARD:
         return f"allstop log {name}", "limit", "abort"
-    if sight.state.limit_reached:  # that of a run above it
-        return _goes_on(sight), "limit", "resume", "abort"
+    if open_run.state.limit_reached:  # the limit of a parent run
+        return open_run.resume_command, "limit", "resume", "abort"
     return f"allstop limit {name} --times 2", "limit", "abort"
 
 
-def _of_ask(sight: Sight, ask: Ask) -> Waiting:
-    id_ = f"{sight.run}:{ask.id}"
-    since = sight.state.asked_at.get(ask.id, sight.last_at)
+def _ask_item(open_run: OpenRun, ask: Ask) -> Waiting:
+    id_ = f"{open_run.run}:{ask.id}"
+    since = open_run.state.asked_at.get(ask.id, open_run.last_at)
     is_question = bool(ask.questions)
     labels = tuple(option.label for each in ask.questions[:1] for option in each.options)
     return Waiting(
         id=id_,
-        run=sight.run,
+        run=open_run.run,
         kind=Kind.QUESTION if is_question else Kind.LEAVE,
         text=describe_ask(ask)[:TEXT_CHARS],
         since=since,
         do=f'allstop answer {id_} "…"' if is_question else f"allstop allow {id_}",
         options=labels if is_question else ("allow", "session", "deny"),
         questions=ask.questions,
-        task=_task_of(sight),
-        title=sight.state.opened.title,
+        task=open_run.task,
+        title=open_run.state.opened.title,
     )
 
 
-def _item(sight: Sight, kind: Kind, text: str, do: str, *options: str) -> Waiting:
+def _item(open_run: OpenRun, kind: Kind, text: str, do: str, *options: str) -> Waiting:
     return Waiting(
-        id=sight.run,
-        run=sight.run,
+        id=open_run.run,
+        run=open_run.run,
         kind=kind,
         text=text[:TEXT_CHARS],
-        since=sight.last_at,
+        since=open_run.last_at,
         do=do,
         options=options,
-        task=_task_of(sight),
-        title=sight.state.opened.title,
+        task=open_run.task,
+        title=open_run.state.opened.title,
     )
-
-
-def _task_of(sight: Sight) -> str:
-    opened = sight.state.opened
-    return str(opened.spec.get("task", "")) if opened.parent == BOARD else ""
 
 
 # --- tasks ---
 
 
 def needs_person(task: Task) -> bool:
-    """A merge waits only for people: for a checkout with changes of theirs."""
+    """Whether a task waits for a person; a merge does if uncommitted changes block it."""
     waits_to_land = task.status is Status.MERGING and bool(task.note)
     is_offered = task.status is Status.REVIEW or task.has_crashed
     return task.status in STALLED or is_offered or waits_to_land
 
 
-def what_helps(task: Task) -> str:
-    """What a person can do for a task that can't go on without one."""
+def suggested_command(task: Task) -> str:
+    """Return the command that lets a waiting task continue."""
     if task.status is Status.REVIEW or task.lacks_merge:
         return f"allstop approve {task.id}"
     if task.status is Status.MERGING:
-        return "allstop run"  # once the changes that are in the way are committed
-    if task.asks and task.note.startswith(_ASKS):
+        return "allstop run"  # once the blocking changes are committed
+    if task.asks and task.note.startswith(_QUESTION_PREFIX):
         return f'allstop answer {task.id} "…"'
     if task.asks:
         return f"allstop log {task.id}"
     return remedies.command(task)
 
 
-_ASKS = "asks: "
-"""With this the note of a task begins whose agent asks something."""
+_QUESTION_PREFIX = "asks: "
+"""The note of a task begins with this if its agent asks a question."""
 
 _KINDS = {
     Status.REVIEW: Kind.REVIEW,
@@ -204,11 +205,11 @@ _OPTIONS = {
 
 
 def _kind_of(task: Task) -> Kind:
-    """One that waits and is at no work has work that could not be merged."""
+    """Return the kind of a waiting task; one that waits and asks nothing could not be merged."""
     if task.status is Status.WAITING and not task.asks:
         return Kind.MERGE
-    if task.status is Status.WAITING and not task.note.startswith(_ASKS):
-        return Kind.PAUSED  # at a limit, say: there is no question to answer
+    if task.status is Status.WAITING and not task.note.startswith(_QUESTION_PREFIX):
+        return Kind.PAUSED  # it asks no question; it may have reached a limit
     return _KINDS.get(task.status, Kind.FAILED)
 
 
@@ -218,17 +219,17 @@ def _options(task: Task, kind: Kind) -> tuple[str, ...]:
     return _OPTIONS.get(kind) or remedies.remedies(task)
 
 
-def _of_task(task: Task) -> Waiting:
+def _task_item(task: Task) -> Waiting:
     kind = _kind_of(task)
     run = task.attempts[-1].run if task.attempts else BOARD
-    assert task.changed_at is not None, "it has come to where it is"
+    assert task.changed_at is not None, "a task that waits has changed its status"
     return Waiting(
         id=task.id,
         run=run,
         kind=kind,
-        text=task.note.removeprefix(_ASKS)[:TEXT_CHARS] or one_line(task.title),
+        text=task.note.removeprefix(_QUESTION_PREFIX)[:TEXT_CHARS] or one_line(task.title),
         since=task.changed_at,
-        do=what_helps(task),
+        do=suggested_command(task),
         options=_options(task, kind),
         task=task.id,
         title=task.title,

@@ -45,7 +45,7 @@ class Kind:
         return self.pilot.kind
 
     def begin(self, opened: Opened) -> LiveState:
-        """The state of a run, ready to take the events after `opened`."""
+        """Return the state of a run after `opened`."""
         return LiveState(self.pilot, opened)
 
     def log(self) -> Log:
@@ -58,10 +58,11 @@ class Kind:
 
     def takes_effect(self, called: str, run: RunId, state: RunState[Any]) -> str:
         """Says when a command takes effect that was given while no process drives the run."""
-        return f"Nobody drives {called} now: it counts once `allstop resume {called}` does."
+        resume = f"allstop resume {called}"
+        return f"No process drives {called}: it takes effect after `{resume}`."
 
     def kept_after_abort(self, called: str) -> str:
-        """What is left of an aborted run, as the end of a sentence."""
+        """Say what an aborted run leaves behind, as the end of a sentence."""
         return ""
 
     def actions(
@@ -73,7 +74,7 @@ class Kind:
         return ("resume",) if status in ("paused", "stopped", "interrupted") else ("pause", "stop")
 
     def warning(self, state: RunState[Any]) -> str:
-        """What a person should know about a run although it continues."""
+        """Describe a problem that doesn't stop the run; "" if there is none."""
         return ""
 
     def workspace(self, opened: Opened) -> str:
@@ -103,7 +104,7 @@ class Kind:
     def detail(
         self, run: RunId, state: RunState[Any], view: Struct, helm: Helm, now: datetime
     ) -> Struct | None:
-        """What the API and the page show about this kind beside the view of any run."""
+        """Return the details of this kind for the API and the page."""
         return None
 
     def board(self, state: RunState[Any]) -> BoardState | None:

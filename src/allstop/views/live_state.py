@@ -13,7 +13,7 @@ from allstop.core.run import Pilot, RunState
 
 
 class LiveState:
-    """One run, as far as its record has been read."""
+    """The state of one run after the events read so far."""
 
     def __init__(self, pilot: Pilot[Any], opened: Opened) -> None:
         self.pilot = pilot
@@ -27,5 +27,5 @@ class LiveState:
         self.seq += 1
 
     def messages_at(self, seq: int) -> Sequence[Struct]:
-        """The messages that one event of the record means to people."""
+        """Return the messages that people see for one event."""
         return ()

@@ -87,21 +87,21 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
         case TakeTurn(agent=agent):
             return f"{agent} takes a turn"
         case RunChecks(checks=()):
-            return "looks at what was changed"
+            return "examines the changes"
         case RunChecks(checks=checks):
             return f"runs {', '.join(check.name for check in checks)}"
         case OpenWorkspace(target=target):
             return f"opens a workspace from {target}"
         case Deliver(branch=branch):
-            return f"brings the work home to {branch}"
+            return f"delivers the work to {branch}"
         case Integrate(workspace=workspace, target=target):
             return f"merges {workspace} with {target}"
         case Revert(commit=commit, target=target):
-            return f"takes {commit[:10]} out of {target}"
+            return f"reverts {commit[:10]} on {target}"
         case Land(target=target, commit=commit):
             return f"moves {target} to {commit[:10]}"
         case Survey(workspace=workspace, target=target):
-            return f"looks at what {workspace or target} holds"
+            return f"lists the files of {workspace or target}"
         case Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
         case Wait(reason=reason):
@@ -110,15 +110,15 @@ def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
             return f"ends: {outcome}" + (f" ({note})" if note else "")
 
 
-def outcome_of(result: Result) -> str:
+def describe_result(result: Result) -> str:
     match result:
-        case TurnDone(text=text, claim=said, usage=usage, change=change):
-            parts = [_words(text, said), _used(usage.tokens), _changed(change, said)]
+        case TurnDone(text=text, claim=claim, usage=usage, change=change):
+            parts = [_last_words(text, claim), _used(usage.tokens), _changed(change, claim)]
             return " · ".join(part for part in parts if part)
         case ChecksDone():
             return gate_summary.summary(result)
         case WorkspaceOpen(base=base, stashed=is_stashed, conflicts=conflicts):
-            left = "; what was left uncommitted is in its `git stash`" if is_stashed else ""
+            left = "; uncommitted changes are in its git stash" if is_stashed else ""
             clash = f"; conflicts in {one_line(', '.join(conflicts))}" if conflicts else ""
             return f"from commit {base[:10]}{left}{clash}"
         case Delivered(branch=branch, commit=commit):
@@ -128,20 +128,20 @@ def outcome_of(result: Result) -> str:
         case Landed(commit=commit):
             return f"landed as {commit[:10]}"
         case Surveyed(commit=commit, paths=paths, more=more):
-            return f"{counted(len(paths) + more, 'name')} at {commit[:10]}"
+            return f"{counted(len(paths) + more, 'file')} at {commit[:10]}"
         case Spawned(run=run):
             return f"started {run}"
         case Failed(kind=kind, message=message):
-            told = f": {one_line(message, 300)}" if message else ""
-            return f"{kind.value.replace('_', ' ')}{told}"
+            about = f": {one_line(message, 300)}" if message else ""
+            return f"{kind.value.replace('_', ' ')}{about}"
 
 
-def _words(text: str, said: SignalClaim) -> str:
-    """The last line of what was said, after the signal if there was one."""
-    if said.signal is Signal.NONE:
-        return last_line_with_hint(text) or "(no words)"
+def _last_words(text: str, claim: SignalClaim) -> str:
+    """Return the signal, if there is one, and the last line of the text."""
+    if claim.signal is Signal.NONE:
+        return last_line_with_hint(text) or "(no text)"
     before = last_line(without_signal_line(text))
-    signal = f"{said.signal.upper()}" + (f": {one_line(said.text)}" if said.text else "")
+    signal = f"{claim.signal.upper()}" + (f": {one_line(claim.text)}" if claim.text else "")
     return f"{signal} · {before}" if before else signal
 
 
@@ -149,10 +149,10 @@ def _used(tokens: int) -> str:
     return f"{tokens:,} tokens" if tokens else ""
 
 
-def _changed(change: Change | None, said: SignalClaim) -> str:
+def _changed(change: Change | None, claim: SignalClaim) -> str:
     if change is None:
         return ""
-    if said.signal is Signal.COMPLETE and (why := incomplete_reason(change)):
+    if claim.signal is Signal.COMPLETE and (why := incomplete_reason(change)):
         return f"but {why}"
     if not change.commits:
         return ""
@@ -160,7 +160,7 @@ def _changed(change: Change | None, said: SignalClaim) -> str:
 
 
 def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
-    """What a log says of an event."""
+    """Return the log lines of an event."""
     at = event.at
     match event:
         case Opened(kind=kind, title=title):
@@ -175,17 +175,17 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
                 for item in items
             ]
         case Reached():
-            return [Line(at, "→", "its agent was told at once")]
+            return [Line(at, "→", "the agent received the message during its turn")]
         case Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(describe_with_options(ask), 200)}")]
         case MoveEnded(result=result):
             notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
             return [
-                Line(at, _mark(result), outcome_of(result)),
+                Line(at, _mark(result), describe_result(result)),
                 *(Line(at, " ", f"warning: {one_line(note, 300)}") for note in notes),
             ]
         case Commanded(by=by):
-            return [Line(at, "!", f"{by}: {_said(event)}")]
+            return [Line(at, "!", f"{by}: {_describe_command(event)}")]
         case ChildClosed(run=run, outcome=outcome, note=note):
             return [
                 Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
@@ -195,7 +195,7 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
         case ChildRested(run=run, reason=reason, until=until):
             return [Line(at, "?", f"{run} waits: {with_time(one_line(reason), until, at)}")]
         case ChildWentOn(run=run):
-            return [Line(at, "▶", f"{run} goes on")]
+            return [Line(at, "▶", f"{run} continues")]
         case Waited(reason=reason):
             return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
         case Rested(reason=reason, until=until):
@@ -213,17 +213,17 @@ def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of
 def _mark(result: Result) -> str:
     match result:
         case Failed(kind=FailureKind.MOVED):
-            return "→"  # nobody failed: what was to be done is done anew
+            return "→"  # not a failure: the move is repeated
         case ChecksDone(passed=False) | Failed():
             return "✗"
         case _:
             return "✓"
 
 
-def _said(event: Commanded) -> str:
+def _describe_command(event: Commanded) -> str:
     match event.command:
-        case Say() as said:
-            return one_line(said.words, 200)
+        case Say() as message:
+            return one_line(message.words, 200)
         case Answer(text=text):
             return one_line(text, 200)
         case (Redo() | Retry()) as again if again.remarks:
@@ -231,7 +231,7 @@ def _said(event: Commanded) -> str:
         case Permit() as permit:
             return _permitted(permit)
         case Equip():
-            return "takes up the settings"
+            return "applies the settings"
         case Raise():
             return "raises the limits"
         case StartSession(session=session):
@@ -261,21 +261,24 @@ def _permitted(permit: Permit) -> str:
 def receipt(halted: Halted) -> str:
     killed = counted(len(halted.killed), "process tree")
     lost = counted(len(halted.discarded), "turn")
-    return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} put down, {lost} discarded"
+    return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} killed, {lost} discarded"
 
 
 def with_time(reason: str, until: datetime | None, now: datetime) -> str:
-    """With the time at which it goes on by itself, where there is one."""
+    """Add the machine's local time at which the wait ends, or the seconds of a short wait."""
     if until is None:
         return reason
-    day = "" if until.date() == now.date() else f"{until:%Y-%m-%d} "
-    return f"{reason}, until {day}{until:%H:%M} UTC"
+    seconds = (until - now).total_seconds()
+    if 0 < seconds < 60:
+        return f"{reason}, for {seconds:.0f} s"
+    local, today = until.astimezone(), now.astimezone().date()
+    return f"{reason}, until {local:{'%H:%M' if local.date() == today else '%Y-%m-%d %H:%M'}}"
 
 
-def left_as(pilot: Pilot[Any], state: RunState[Any], now: datetime) -> str:
-    """The state in which a stop of everything leaves a run, and what it does when that is lifted."""
+def state_after_stop(pilot: Pilot[Any], state: RunState[Any], now: datetime) -> str:
+    """Describe a run's state after an allstop, and its next move when that is lifted."""
     if state.closed is not None:
         return state.closed.outcome.value
     if state.open_move is not None:
-        return f"stopped in the middle: {describe(state.open_move.move)}"
-    return f"stopped; then {describe(runs.expected_move(pilot, state, now))}"
+        return f"stopped during a move: {describe(state.open_move.move)}"
+    return f"stopped; next: {describe(runs.expected_move(pilot, state, now))}"

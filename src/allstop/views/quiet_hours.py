@@ -1,4 +1,4 @@
-"""Hours in which nobody is told anything that can wait."""
+"""Quiet hours: alerts that can wait are deferred until they end."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 from allstop.views.alerts import Alert, Level
 
 URGENT = frozenset({Level.NEEDS_YOU, Level.STOPPED})
-"""Work stands still until somebody comes, or was stopped: that is told at any hour."""
+"""Levels that are sent at any hour: work waits for a person, or was stopped."""
 
 
-class Quiet(NamedTuple):
-    """From one time of the day to another, which may be on the next day."""
+class QuietHours(NamedTuple):
+    """From one time of day to another, possibly past midnight."""
 
     begins: time
     ends: time
-    zone: tzinfo | None  # None is that of the machine
+    zone: tzinfo | None  # None means the machine's own
 
 
-def read(text: str, zone: tzinfo | None) -> Quiet:
-    """Of `22:00-07:00`; the settings see to it that it has this form."""
+def parse(text: str, zone: tzinfo | None) -> QuietHours:
+    """Parse hours such as `22:00-07:00`; the settings have checked the form."""
     begins, _, ends = text.partition("-")
-    return Quiet(_time(begins), _time(ends), zone)
+    return QuietHours(_time(begins), _time(ends), zone)
 
 
 def _time(text: str) -> time:
@@ -31,8 +31,8 @@ def _time(text: str) -> time:
     return time(int(hours), int(minutes))
 
 
-def left_s(quiet: Quiet, now: datetime) -> float:
-    """How long it stays quiet; 0 when it is not."""
+def remaining_s(quiet: QuietHours, now: datetime) -> float:
+    """Return the seconds until the quiet hours end; 0 outside of them."""
     local = now.astimezone(quiet.zone)
     at, goes_over_midnight = local.time(), quiet.ends <= quiet.begins
     if goes_over_midnight:
@@ -47,19 +47,19 @@ def left_s(quiet: Quiet, now: datetime) -> float:
     return max(1.0, (ends_at - now).total_seconds())
 
 
-def waits(quiet: Quiet | None, alert: Alert, now: datetime) -> bool:
-    """Whether it is kept until the hours are over."""
-    return quiet is not None and alert.level not in URGENT and left_s(quiet, now) > 0
+def is_deferred(quiet: QuietHours | None, alert: Alert, now: datetime) -> bool:
+    """Whether an alert is sent only after the quiet hours."""
+    return quiet is not None and alert.level not in URGENT and remaining_s(quiet, now) > 0
 
 
-def summed_up(kept: Sequence[Alert], now: datetime) -> Alert:
-    """What was kept, in one."""
+def summarize(kept: Sequence[Alert], now: datetime) -> Alert:
+    """Combine deferred alerts into one."""
     if len(kept) == 1:
         return kept[0]
     counts = {level: sum(each.level is level for each in kept) for level in Level}
     return Alert(
         level=Level.ERROR if counts[Level.ERROR] else kept[-1].level,
-        title=f"While it was quiet: {', '.join(f'{n} {level}' for level, n in counts.items() if n)}",
+        title=f"During quiet hours: {', '.join(f'{n} {level}' for level, n in counts.items() if n)}",
         text=f"The latest: {kept[-1].title}. See: allstop status",
         run=kept[-1].run,
         at=now,

@@ -11,7 +11,7 @@ from allstop.views.runs import RunView
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
-    """The session that is under way in a room."""
+    """The open session of a room."""
 
     id: str
     mode: str
@@ -25,17 +25,17 @@ class SessionView(Struct, frozen=True, kw_only=True):
     cost_usd: float
     waits_for: str
     respect_final: bool
-    seconds: float  # spent in turns that are over
-    began: datetime | None  # the turn under way
+    seconds: float  # spent in finished turns
+    began: datetime | None  # when the running turn began
 
 
 class RoomSummary(Struct, frozen=True, kw_only=True):
-    """Where a room stands. The stream says it anew, as `talk`, whenever it is another."""
+    """The state of a room; the stream sends it as `talk` after each change."""
 
     thread: str
     run: RunView
     session: SessionView | None
-    last: Summary | None  # the latest session that is over
+    last: Summary | None  # the latest finished session
 
 
 def room_summary(room: RoomState, run: RunView) -> RoomSummary:

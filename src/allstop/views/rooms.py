@@ -1,4 +1,4 @@
-"""What everybody sees of a room: the contract of its events."""
+"""The events of a room as clients see them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EventType(StrEnum):
 
 
 class RoomEvent(Struct, frozen=True, gc=False, kw_only=True):
-    """One event as clients are given it."""
+    """One event of a room, in the format of the API."""
 
     type: EventType
     sender: str
@@ -40,21 +40,21 @@ class RoomEvent(Struct, frozen=True, gc=False, kw_only=True):
     text: str
     call_id: str
     ts: int  # seconds since the epoch
-    seq: int  # of the record that it comes from
+    seq: int  # of the journal event that it comes from
     session_id: str | None = None
     round: int | None = None
     max_rounds: int | None = None  # null in Autopilot
-    kind: NoticeKind | None = None  # of what the room itself says
+    kind: NoticeKind | None = None  # of a system message
     usage: Usage | None = None  # of a response
 
 
 def call_id(thread: str, call: MoveId) -> str:
-    """What a call, its reply and the words that stream in have in common."""
+    """Return the id that a call, its reply and its streamed text share."""
     return f"{thread}-call-{call}"
 
 
 class RoomView:
-    """Follows a room's record and says what each event means to people."""
+    """Folds a room's events and returns the room events for each."""
 
     def __init__(self, pilot: Pilot[RoomState], opened: Opened) -> None:
         self._pilot = pilot
@@ -66,18 +66,18 @@ class RoomView:
         return self.run.pilot
 
     def take(self, event: Event) -> list[RoomEvent]:
-        """What is new with the next event of the record."""
+        """Return the room events for the next event of the journal."""
         before = self.run
         self.run = run.evolve(self._pilot, before, event)
         self.seq += 1
         session = before.pilot.session or self.room.session
-        told = list(self._of_event(event, before, session))
+        found = list(self._room_events(event, before, session))
         for notice in self.room.news:
             about = session if notice.kind is not NoticeKind.NOTICE else self.room.session
-            told.append(self._system(event, notice.text, notice.kind, about))
-        return told
+            found.append(self._system(event, notice.text, notice.kind, about))
+        return found
 
-    def _of_event(
+    def _room_events(
         self, event: Event, before: RunState[RoomState], session: Session | None
     ) -> Iterator[RoomEvent]:
         match event:
@@ -155,7 +155,7 @@ class RoomView:
 
 
 class LiveRoom(LiveState):
-    """A room, with everything that was said in it."""
+    """The state of a room with all its messages."""
 
     def __init__(self, pilot: Pilot[Any], opened: Opened) -> None:
         super().__init__(pilot, opened)

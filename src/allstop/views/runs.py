@@ -20,7 +20,7 @@ from allstop.views.log import describe, with_time
 
 
 class RunView(Struct, frozen=True, gc=False, kw_only=True):
-    """Where a run stands."""
+    """The state of a run as people see it."""
 
     id: RunId
     kind: str
@@ -32,8 +32,8 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     tally: Tally
     parent: RunId | None = None
     outcome: str | None = None
-    driven: bool = False  # some process drives it now
-    warning: str = ""  # what a person should know of it although it goes on
+    driven: bool = False  # a process drives it
+    warning: str = ""  # a problem that doesn't stop it
     resume: str = ""  # the command that continues it
     actions: tuple[str, ...] = ()  # the commands that the run accepts now, the best first
 
@@ -46,9 +46,9 @@ def view(
     helm: Helm,
     now: datetime,
     driven: bool,
-    queued: str = "",  # its place in the queue for a slot, if the driving process told it
+    queued: str = "",  # its place in the queue for a slot, if the driving process has sent it
 ) -> RunView:
-    status, reason, needs_you = _standing(run, kind, state, helm, now, driven=driven, queued=queued)
+    status, reason, needs_you = _status(run, kind, state, helm, now, driven=driven, queued=queued)
     return RunView(
         id=run,
         kind=state.opened.kind,
@@ -67,7 +67,7 @@ def view(
     )
 
 
-def _standing(
+def _status(
     run: RunId,
     kind: Kind,
     state: RunState[Any],
@@ -99,13 +99,10 @@ def _standing(
         status = "idle" if move.idle else "waiting"
         return status, with_time(move.reason, move.until, now), move.for_person
     if not driven:
-        does = "ends it" if state.aborting else "goes on"
-        return (
-            "interrupted",
-            f"nobody drives it; `{kind.resume_command(run, state.opened)}` {does}",
-            True,
-        )
-    coming = f"next: {describe(move)}"  # it is not under way: it may have to wait for a slot
+        does = "end it" if state.aborting else "continue"
+        resume = kind.resume_command(run, state.opened)
+        return "interrupted", f"no process drives it; to {does}: {resume}", True
+    coming = f"next: {describe(move)}"  # it hasn't started: it may have to wait for a slot
     if kind.pilot.needs_slots and isinstance(move, TakeTurn):
         return "queued", queued or coming, False
     return "running", coming, False

@@ -1,4 +1,4 @@
-"""A run's states at regular places of its record, so that any moment of it is near to one."""
+"""Snapshots of a run's state after every 64 events, to find past states quickly."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from allstop.core.events import Event, Opened
 from allstop.core.run import Pilot, RunState
 
 EVERY = 64
-"""Events between two states that are kept. States share what did not change, so they are small."""
+"""Events between two snapshots. States share unchanged parts, so snapshots are small."""
 
 
-class Moments:
-    """Of one run, as far as its record has been taken."""
-
+class Snapshots:
     def __init__(self, pilot: Pilot[Any], opened: Opened) -> None:
         self.pilot = pilot
         self.seq = 1
@@ -22,13 +20,13 @@ class Moments:
         self._kept = [self._newest]  # after events 1, 1 + EVERY, 1 + 2 * EVERY …
 
     def take(self, event: Event) -> None:
-        """The next one."""
+        """Apply the next event."""
         self._newest = run.evolve(self.pilot, self._newest, event)
         self.seq += 1
         if (self.seq - 1) % EVERY == 0:
             self._kept.append(self._newest)
 
     def before(self, seq: int) -> tuple[int, RunState[Any]]:
-        """A number that is not after `seq`, and the state after that event."""
+        """Return the last snapshot that is not after `seq`: its event number and its state."""
         place = (min(seq, self.seq) - 1) // EVERY
         return 1 + place * EVERY, self._kept[place]

@@ -1,4 +1,4 @@
-"""What people see of an attempt at a task besides its events."""
+"""The warning in the log of a task whose attempt is stuck."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from allstop.core.run import Pilot
 from allstop.views.log import Line
 
 
-class Stillness:
-    """Says of an attempt that nothing is committed: once, each time that it comes to that."""
+class StuckWarning:
+    """Warns once each time an attempt makes no commits for too long."""
 
     def __init__(self, pilot: Pilot[TaskState], known: TaskState | None = None) -> None:
         self._pilot = pilot
         self._state = known
 
     def take(self, event: Event) -> list[Line]:
-        """What to show after the next event of the record."""
+        """Return the log lines to add after the next event."""
         before = self._state
         if isinstance(event, Opened):
             self._state = self._pilot.begin(event.spec)
@@ -24,4 +24,4 @@ class Stillness:
             self._state = self._pilot.evolve(before, event)
         if self._state is None or not self._state.is_stuck or (before and before.is_stuck):
             return []
-        return [Line(event.at, "⚠", f"warning: {self._state.warning}; it goes on")]
+        return [Line(event.at, "⚠", f"warning: {self._state.warning}; the run continues")]

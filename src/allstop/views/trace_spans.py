@@ -1,7 +1,7 @@
-"""A run's record as spans of a trace: how long each thing took, and what it used.
+"""Trace spans of runs, sessions and moves, with durations and usage.
 
-Names follow the GenAI conventions of OpenTelemetry where they have one. What people and agents say
-is left out unless it is asked for.
+Names follow the GenAI conventions of OpenTelemetry where one exists. Text of people and agents is
+included only if the settings ask for it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from allstop.views.kind import Kind
 Value: TypeAlias = str | int | float | bool
 Attributes: TypeAlias = Mapping[str, Value]
 
-MOST_MARKS = 128
-"""Of one span: an agent may do thousands of things in a turn."""
+MAX_EVENTS = 128
+"""Events kept for one span; a turn may have thousands."""
 
 _FINE = frozenset({Outcome.DONE, Outcome.ABORTED})
 
 
-class Mark(Struct, frozen=True, kw_only=True):
-    """Something that happened within a span."""
+class SpanEvent(Struct, frozen=True, kw_only=True):
+    """An event within a span."""
 
     name: str
     at: datetime
@@ -52,86 +52,82 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """Something that began and is over. Its ids are made from its names, so that whoever tells of
-    it again, after a crash, tells of the same."""
+    """A finished span. Its ids are derived from its names, so sending it again after a crash sends
+    the same ids."""
 
     name: str
     trace: str
     key: str
-    parent: str = ""  # the key of the span that it is within
+    parent: str = ""  # the key of the enclosing span
     began: datetime
     ended: datetime
-    is_call: bool = False  # of somebody outside
+    is_call: bool = False  # of an agent
     attributes: Attributes = {}
-    marks: tuple[Mark, ...] = ()
-    error: str = ""  # what kind of failure it is; "" if it is none
+    events: tuple[SpanEvent, ...] = ()
+    error: str = ""  # the kind of failure; "" if it succeeded
 
 
-class Who(NamedTuple):
-    """An agent, as the settings have it."""
+class AgentInfo(NamedTuple):
+    """An agent's driver and model in the settings."""
 
     driver: str
     model: str
 
 
-class Telling(NamedTuple):
-    """What may be told, and of whom."""
-
-    who: Callable[[AgentName], Who]
-    with_text: bool  # what people and agents say, too
+class TraceOptions(NamedTuple):
+    agent_info: Callable[[AgentName], AgentInfo]
+    with_text: bool  # include the text of people and agents
 
 
-class Traced(Struct, frozen=True, kw_only=True):
-    """A run that is followed."""
-
+class TracedRun(Struct, frozen=True, kw_only=True):
     state: RunState[Any]
     trace: str
-    marks: tuple[Mark, ...] = ()  # of the move under way
-    talk_began: datetime | None = None  # the session of a room
+    events: tuple[SpanEvent, ...] = ()  # of the running move
+    session_began: datetime | None = None  # of a room
 
 
-def begin(run: RunId, kind: Kind, opened: Opened, above: Traced | None) -> Traced:
-    """A run below another one that is followed belongs to its trace."""
+def begin(run: RunId, kind: Kind, opened: Opened, above: TracedRun | None) -> TracedRun:
+    """Start to trace a run; a child run belongs to the trace of its parent."""
     trace = above.trace if above else f"{run} {opened.at.isoformat()}"
-    return Traced(state=runs.begin(kind.pilot, opened), trace=trace)
+    return TracedRun(state=runs.begin(kind.pilot, opened), trace=trace)
 
 
 def follow(
-    run: RunId, kind: Kind, before: Traced, event: Event, telling: Telling
-) -> tuple[Traced, list[Span]]:
-    """The run after an event, and what has come to its end with it."""
+    run: RunId, kind: Kind, before: TracedRun, event: Event, options: TraceOptions
+) -> tuple[TracedRun, list[Span]]:
+    """Return the traced run after an event, and the spans that the event ends."""
     state = runs.evolve(kind.pilot, before.state, event)
-    after = replace(before, state=state, marks=_marks(before, event, telling))
+    after = replace(before, state=state, events=_span_events(before, event, options))
     session_before, session = kind.session(before.state), kind.session(state)
     began = session_before or session
     if session_before is None and session is not None:
-        after = replace(after, talk_began=event.at)
-    place = _Place(run, before, began.spec.id if began else "")
+        after = replace(after, session_began=event.at)
+    context = _SpanContext(run, before, began.spec.id if began else "")
     found: list[Span] = []
     move = before.state.open_move
     if isinstance(event, MoveEnded) and move is not None and not isinstance(move.move, Spawn):
-        found.append(_of_move(place, move, event, after.marks, telling))
+        found.append(_move_span(context, move, event, after.events, options))
     ended = kind.last_session(state) if session_before is not None else None
-    if ended is not None and before.talk_began:
-        found.append(_of_talk(place, ended, before.talk_began, event.at, telling))
+    if ended is not None and before.session_began:
+        found.append(_session_span(context, ended, before.session_began, event.at, options))
     if isinstance(event, Closed):
-        found.append(_of_run(place, state, event, telling))
+        found.append(_run_span(context, state, event, options))
     return after, found
 
 
 def digest(text: str, size: int) -> int:
-    """The number of so many bytes that stands for a name."""
+    """Return a number of `size` bytes that identifies a name."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:size], "big")
 
 
-class _Place(NamedTuple):
+class _SpanContext(NamedTuple):
     run: RunId
-    traced: Traced
+    traced: TracedRun
     session: str
 
     @property
     def trace(self) -> str:
-        """Each session of a room is a trace of its own: the room is never over."""
+        """The trace's key; each session of a room has its own, because a room never ends."""
         return f"{self.traced.trace} {self.session}" if self.session else self.traced.trace
 
     @property
@@ -148,56 +144,60 @@ class _Place(NamedTuple):
         return {"allstop.run": self.run, "allstop.kind": self.traced.state.opened.kind}
 
 
-# --- what happens within a move ---
+# --- events within a move ---
 
 
-def _marks(before: Traced, event: Event, telling: Telling) -> tuple[Mark, ...]:
+def _span_events(before: TracedRun, event: Event, options: TraceOptions) -> tuple[SpanEvent, ...]:
     match event:
         case MoveStarted():
             return ()
         case Noted(items=items):
             made = [
-                Mark(name=item.kind, at=event.at, attributes=_text(item.text, telling))
+                SpanEvent(name=item.kind, at=event.at, attributes=_text(item.text, options))
                 for item in items
-                if item.kind != "check"  # the result says more of it
+                if item.kind != "check"  # the result has more details
             ]
         case Asked(ask=ask):
-            made = [Mark(name="asked", at=event.at, attributes={"allstop.ask.kind": ask.kind})]
+            made = [SpanEvent(name="asked", at=event.at, attributes={"allstop.ask.kind": ask.kind})]
         case _:
-            return before.marks
-    return (*before.marks, *made)[:MOST_MARKS]
+            return before.events
+    return (*before.events, *made)[:MAX_EVENTS]
 
 
-def _text(text: str, telling: Telling) -> dict[str, Value]:
-    return {"allstop.text": text} if telling.with_text else {}
+def _text(text: str, options: TraceOptions) -> dict[str, Value]:
+    return {"allstop.text": text} if options.with_text else {}
 
 
-# --- what is over ---
+# --- finished spans ---
 
 
-def _of_move(
-    place: _Place, move: OpenMove, ended: MoveEnded, marks: tuple[Mark, ...], telling: Telling
+def _move_span(
+    context: _SpanContext,
+    move: OpenMove,
+    ended: MoveEnded,
+    events: tuple[SpanEvent, ...],
+    options: TraceOptions,
 ) -> Span:
-    result, attributes = ended.result, place.attributes
+    result, attributes = ended.result, context.attributes
     name = type(move.move).__struct_config__.tag
     if isinstance(move.move, TakeTurn):
-        name, more = _of_turn(move.move, result, telling)
+        name, more = _turn_attributes(move.move, result, options)
         attributes |= more
-    attributes |= _of_result(result)
+    attributes |= _result_attributes(result)
     if isinstance(result, Failed):
-        attributes |= {"error.type": result.kind.value, **_text(result.message, telling)}
+        attributes |= {"error.type": result.kind.value, **_text(result.message, options)}
     if isinstance(result, ChecksDone):
-        marks = (*marks, *_checks(result, ended.at))
+        events = (*events, *_checks(result, ended.at))
     return Span(
         name=str(name),
-        trace=place.trace,
-        key=f"{place.run} {move.id}",
-        parent=place.span,
+        trace=context.trace,
+        key=f"{context.run} {move.id}",
+        parent=context.span,
         began=move.started_at,
         ended=ended.at,
         is_call=isinstance(move.move, TakeTurn),
         attributes=attributes,
-        marks=marks,
+        events=events,
         error=result.kind.value if isinstance(result, Failed) else "",
     )
 
@@ -206,16 +206,18 @@ _PROVIDERS = {"codex": "openai", "claude-code": "anthropic"}
 _CHATS = frozenset({"openai", "anthropic", "ollama"})
 
 
-def _of_turn(turn: TakeTurn, result: Result, telling: Telling) -> tuple[str, dict[str, Value]]:
-    who = telling.who(turn.agent)
-    operation = "chat" if who.driver in _CHATS else "invoke_agent"
+def _turn_attributes(
+    turn: TakeTurn, result: Result, options: TraceOptions
+) -> tuple[str, dict[str, Value]]:
+    agent_info = options.agent_info(turn.agent)
+    operation = "chat" if agent_info.driver in _CHATS else "invoke_agent"
     attributes: dict[str, Value] = {
         "gen_ai.operation.name": operation,
-        "gen_ai.provider.name": _PROVIDERS.get(who.driver, who.driver),
+        "gen_ai.provider.name": _PROVIDERS.get(agent_info.driver, agent_info.driver),
         "gen_ai.agent.name": turn.agent,
     }
-    if who.model:
-        attributes["gen_ai.request.model"] = who.model
+    if agent_info.model:
+        attributes["gen_ai.request.model"] = agent_info.model
     thread = (result.thread if isinstance(result, TurnDone) else None) or turn.thread
     if thread:
         attributes["gen_ai.conversation.id"] = thread
@@ -226,14 +228,14 @@ def _of_turn(turn: TakeTurn, result: Result, telling: Telling) -> tuple[str, dic
             "gen_ai.usage.cache_read.input_tokens": result.usage.cached,
             "allstop.cost_usd": result.usage.cost_microusd / 1e6,
         }
-    if isinstance(result, TurnDone) and telling.with_text:
+    if isinstance(result, TurnDone) and options.with_text:
         said = [{"role": "assistant", "parts": [{"type": "text", "content": result.text}]}]
         attributes["gen_ai.output.messages"] = json.dumps(said, ensure_ascii=False)
-    target = who.model if operation == "chat" and who.model else turn.agent
+    target = agent_info.model if operation == "chat" and agent_info.model else turn.agent
     return f"{operation} {target}", attributes
 
 
-def _of_result(result: Result) -> dict[str, Value]:
+def _result_attributes(result: Result) -> dict[str, Value]:
     match result:
         case ChecksDone():
             return {
@@ -246,9 +248,9 @@ def _of_result(result: Result) -> dict[str, Value]:
             return {}
 
 
-def _checks(done: ChecksDone, at: datetime) -> list[Mark]:
+def _checks(done: ChecksDone, at: datetime) -> list[SpanEvent]:
     return [
-        Mark(
+        SpanEvent(
             name="check",
             at=at,
             attributes={
@@ -262,44 +264,46 @@ def _checks(done: ChecksDone, at: datetime) -> list[Mark]:
     ]
 
 
-def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: Telling) -> Span:
+def _run_span(
+    context: _SpanContext, state: RunState[Any], closed: Closed, options: TraceOptions
+) -> Span:
     opened, tally = state.opened, state.tally
     is_fine = closed.outcome in _FINE
     return Span(
         name=f"run {opened.kind}",
-        trace=place.trace,
-        key=place.span,
-        parent=place.above,
+        trace=context.trace,
+        key=context.span,
+        parent=context.above,
         began=opened.at,
         ended=closed.at,
         attributes={
-            **place.attributes,
+            **context.attributes,
             "allstop.outcome": closed.outcome.value,
             "allstop.turns": tally.turns,
             "allstop.tokens": tally.tokens,
             "allstop.cost_usd": tally.cost_microusd / 1e6,
             **({} if is_fine else {"error.type": closed.outcome.value}),
-            **_text(opened.title, telling),
+            **_text(opened.title, options),
         },
         error="" if is_fine else closed.outcome.value,
     )
 
 
-def _of_talk(
-    place: _Place, summary: Summary, began: datetime, ended: datetime, telling: Telling
+def _session_span(
+    context: _SpanContext, summary: Summary, began: datetime, ended: datetime, options: TraceOptions
 ) -> Span:
     return Span(
         name=f"talk {summary.mode}",
-        trace=place.trace,
-        key=place.span,
+        trace=context.trace,
+        key=context.span,
         began=began,
         ended=ended,
         attributes={
-            **place.attributes,
+            **context.attributes,
             "allstop.ending": summary.reason.value,
             "allstop.turns": summary.turns,
             "allstop.tokens": summary.tokens,
             "allstop.cost_usd": summary.cost_microusd / 1e6,
-            **_text(summary.goal, telling),
+            **_text(summary.goal, options),
         },
     )

@@ -1,4 +1,4 @@
-"""Who used how much, and for what: read off the record of turns."""
+"""Usage of turns, tokens and money, by agent, model, task, run or day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allstop.core.moves import Billable, TakeTurn, Usage, is_turn
 
 
 class By(StrEnum):
-    """What turns can be put together by."""
+    """How turns are grouped."""
 
     AGENT = "agent"
     MODEL = "model"
@@ -28,7 +28,7 @@ UNUSED = Usage()
 
 
 class Turn(NamedTuple):
-    """One that is over. What a failed one used was used; it counts as no turn, as in budgets."""
+    """A finished turn. Usage of a failed turn counts, but not the turn itself, as in budgets."""
 
     run: RunId
     agent: AgentName
@@ -56,13 +56,13 @@ class Sum(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Ledger:
-    """Takes the records of all runs, each run's in their order."""
+    """Finds finished turns in the events of all runs; each run's events come in order."""
 
     def __init__(self) -> None:
         self._open: dict[RunId, tuple[AgentName, datetime]] = {}
 
     def take(self, run: RunId, event: Event) -> Turn | None:
-        """A turn that this event ends, if its beginning was seen and there is anything to count."""
+        """Return the turn that this event ends, if its start was seen and it used anything."""
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
                 self._open[run] = agent, at
@@ -76,7 +76,7 @@ class Ledger:
 
 
 def name_by(by: By, zone: tzinfo | None) -> Callable[[Turn], str]:
-    """What a turn counts under; without a zone, days are those of the machine."""
+    """Return the function that names a turn's group; zone None means the machine's own."""
     names: dict[By, Callable[[Turn], str]] = {
         By.AGENT: lambda turn: turn.agent,
         By.MODEL: lambda turn: turn.usage.model,

@@ -13,7 +13,7 @@ from allstop.adapters.notify.delivery import MAX_WAITING
 from allstop.adapters.notify.webhook import MAX_BYTES
 from allstop.core.address_policy import parse
 from allstop.core.ids import RunId
-from allstop.views.alert_rate import MOST
+from allstop.views.alert_rate import MAX_ALERTS
 from allstop.views.alerts import Alert, Level
 from support.http_listener import listening
 
@@ -353,10 +353,10 @@ async def test_p11_after_a_flood_one_message_speaks_of_the_rest(tmp_path):
     kept = Kept()
 
     async with make_delivery([kept], tmp_path) as delivery:
-        for number in range(MOST + 12):
+        for number in range(MAX_ALERTS + 12):
             delivery.tell(alert(number))
 
-    assert kept.told == [*(f"t{number}" for number in range(MOST)), "… and 12 more"]
+    assert kept.told == [*(f"t{number}" for number in range(MAX_ALERTS)), "… and 12 more"]
 
 
 class Later:
@@ -373,16 +373,16 @@ async def test_p11_the_rest_is_told_as_soon_as_there_is_room(tmp_path):
     kept, clock = Kept(), Later()
 
     async with make_delivery([kept], tmp_path, clock=clock) as delivery:
-        for number in range(MOST):
+        for number in range(MAX_ALERTS):
             delivery.tell(alert(number))
         clock.time += timedelta(seconds=59.9)
         delivery.tell(alert(98))
         delivery.tell(alert(99))
         with anyio.fail_after(5):
-            while len(kept.told) <= MOST:
+            while len(kept.told) <= MAX_ALERTS:
                 await anyio.sleep(0.01)
 
-        assert kept.told[MOST:] == ["… and 2 more"]
+        assert kept.told[MAX_ALERTS:] == ["… and 2 more"]
 
 
 async def test_p11_a_place_that_takes_nothing_does_not_fill_the_memory(tmp_path):

@@ -29,7 +29,7 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
     """The clock begins at midnight."""
     clock = LoopClock()
     channel = Kept(clock)
-    night = quiet_hours.read("22:00-07:00", UTC)
+    night = quiet_hours.parse("22:00-07:00", UTC)
 
     def tell(level, title):
         delivery.tell(Alert(level=level, title=title, run=RunId("x"), at=clock.now()))
@@ -50,7 +50,7 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
 
     assert channel.told == [
         ("01:00", "two"),
-        ("07:00", "While it was quiet: 1 error, 1 done"),
+        ("07:00", "During quiet hours: 1 error, 1 done"),
         ("12:00", "four"),
     ]
 
@@ -58,7 +58,7 @@ async def test_p11_what_can_wait_is_told_when_the_hours_are_over(tmp_path):
 async def test_p11_hours_that_end_while_all_ends_break_nothing(tmp_path):
     """What is told by then has its moment; the rest is dropped, as ever."""
     clock = LoopClock()
-    night = quiet_hours.read("22:00-07:00", UTC)
+    night = quiet_hours.parse("22:00-07:00", UTC)
 
     class Slow(Kept):
         async def tell(self, alert):
@@ -79,7 +79,7 @@ async def test_p11_hours_that_end_while_all_ends_break_nothing(tmp_path):
 async def test_p11_hours_that_are_taken_back_end_at_once(tmp_path):
     clock = LoopClock()
     channel = Kept(clock)
-    hours = [quiet_hours.read("00:00-12:00", UTC)]
+    hours = [quiet_hours.parse("00:00-12:00", UTC)]
 
     channels = [channel]
     async with Delivery(

@@ -79,7 +79,7 @@ test('a rate limit has one alert, which is not urgent', () => {
   const limited = (id: string) =>
     ({
       ...{ id, title: 'Sessions', status: 'waiting', outcome: null, needs_you: false },
-      reason: 'every agent is at its limit, until 12:30 UTC',
+      reason: 'every agent is at its limit, until 12:30',
     }) as unknown as RunView
   const one = snapshot([], [], [limited('board/t1.1')], 'running')
   const two = snapshot([], [], [limited('board/t1.1'), limited('board/t2.1')], 'running')

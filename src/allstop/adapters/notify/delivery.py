@@ -17,9 +17,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from allstop.ports import Channel, Clock
 from allstop.views import alert_rate, quiet_hours
-from allstop.views.alert_rate import Pace
+from allstop.views.alert_rate import AlertRate
 from allstop.views.alerts import Alert
-from allstop.views.quiet_hours import Quiet
+from allstop.views.quiet_hours import QuietHours
 
 TIMEOUT_S = 5.0
 GRACE_S = 5.0
@@ -52,7 +52,7 @@ class Delivery:
         *,
         clock: Clock,
         show: Callable[[str], None] = lambda line: None,
-        quiet: Callable[[], Quiet | None] = lambda: None,
+        quiet: Callable[[], QuietHours | None] = lambda: None,
     ) -> None:
         self._find_channels = channels
         self._channels: Sequence[Channel] = ()
@@ -61,7 +61,7 @@ class Delivery:
         self._show = show
         self._quiet = quiet
         self._held: list[Alert] = []  # until quiet hours end
-        self._pace = Pace()
+        self._rate = AlertRate()
         self._failed: set[tuple[str, str]] = set()
         self._stack = AsyncExitStack()
         self._queues: list[MemoryObjectSendStream[Alert]] = []
@@ -100,13 +100,13 @@ class Delivery:
         await self._stack.aclose()  # the block's own exception isn't passed on
 
     def tell(self, alert: Alert) -> None:
-        if quiet_hours.waits(self._quiet(), alert, self._clock.now()):
+        if quiet_hours.is_deferred(self._quiet(), alert, self._clock.now()):
             self._held.append(alert)
             if len(self._held) == 1:
                 self._group.start_soon(self._send_held_later)
             return
-        had_left_out = bool(self._pace.left_out)
-        self._pace, admitted = alert_rate.admit(self._pace, alert, self._clock.now())
+        had_left_out = bool(self._rate.left_out)
+        self._rate, admitted = alert_rate.admit(self._rate, alert, self._clock.now())
         if admitted:
             self._send(alert)
         elif not had_left_out:
@@ -114,17 +114,19 @@ class Delivery:
 
     async def _send_held_later(self) -> None:
         """Sleep in short steps: quiet hours may change, and the machine may be suspended."""
-        while (quiet := self._quiet()) and (left_s := quiet_hours.left_s(quiet, self._clock.now())):  # noqa: ASYNC110 - time passes
+        while (quiet := self._quiet()) and (  # noqa: ASYNC110 - time passes
+            left_s := quiet_hours.remaining_s(quiet, self._clock.now())
+        ):
             await anyio.sleep(min(left_s, RECHECK_S))
         kept, self._held = self._held, []
-        self.tell(quiet_hours.summed_up(kept, self._clock.now()))
+        self.tell(quiet_hours.summarize(kept, self._clock.now()))
 
     async def _send_rest_later(self) -> None:
-        await anyio.sleep(alert_rate.due_s(self._pace, self._clock.now()))
+        await anyio.sleep(alert_rate.wait_s(self._rate, self._clock.now()))
         self._send_rest()
 
     def _send_rest(self) -> None:
-        self._pace, alert = alert_rate.rest(self._pace, self._clock.now())
+        self._rate, alert = alert_rate.summarize_left_out(self._rate, self._clock.now())
         if alert is not None:
             self._send(alert)
 

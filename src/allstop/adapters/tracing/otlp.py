@@ -98,7 +98,7 @@ def _send(provider: TracerProvider, ids: _NamedIds, span: Span) -> None:
         attributes=span.attributes,
         start_time=_nanoseconds(span.began),
     )
-    for mark in span.marks:
+    for mark in span.events:
         started.add_event(mark.name, mark.attributes, _nanoseconds(mark.at))
     if span.error:
         started.set_status(Status(StatusCode.ERROR, span.error))

@@ -17,7 +17,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.tasks import STALLED, Status, Task
-from allstop.views.inbox import needs_person, what_helps
+from allstop.views.inbox import needs_person, suggested_command
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -100,7 +100,7 @@ async def _run_of(project: Project, task_id: str) -> RunId:
 def _instead(task: Task) -> str:
     if task.status is Status.PENDING:
         return f"`allstop run {task.id}` starts it"
-    return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
+    return f"`{suggested_command(task)}` goes on with it" if needs_person(task) else ""
 
 
 async def _at_rest(project: Project, run: RunId) -> None:

@@ -15,7 +15,7 @@ from allstop.core.ids import HELM
 from allstop.ports import Channel
 from allstop.views import quiet_hours as quiet
 from allstop.views.alerts import Alert, Level
-from allstop.views.quiet_hours import Quiet
+from allstop.views.quiet_hours import QuietHours
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -52,12 +52,12 @@ class Roster:
         return self._found
 
 
-def quiet_hours(project: Project) -> Quiet | None:
+def quiet_hours(project: Project) -> QuietHours | None:
     """As the settings have them now."""
     notify = project.settings.notify
     if notify.quiet is None:
         return None
-    return quiet.read(notify.quiet, ZoneInfo(notify.zone) if notify.zone else None)
+    return quiet.parse(notify.quiet, ZoneInfo(notify.zone) if notify.zone else None)
 
 
 def notes(project: Project) -> list[str]:

@@ -9,7 +9,7 @@ from allstop.board.board_pilot import BoardState
 from allstop.core import run
 from allstop.core.ids import BOARD, root_of
 from allstop.core.run import RunState
-from allstop.views.inbox import Sight, Waiting
+from allstop.views.inbox import OpenRun, Waiting
 from allstop.views.inbox import inbox as sorted_out
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ async def inbox(project: Project) -> list[Waiting]:
             recorded = await record_of(project, head.run)
             state = run.fold(recorded.pilot, recorded.events)
             sights.append(
-                Sight(
+                OpenRun(
                     run=head.run,
                     kind=recorded.kind,
                     state=state,

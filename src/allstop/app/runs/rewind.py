@@ -14,7 +14,7 @@ from allstop.core.helm import Helm, steer
 from allstop.core.ids import HELM, RunId
 from allstop.core.run import Pilot, RunState
 from allstop.views.kind import Kind
-from allstop.views.snapshots import Moments
+from allstop.views.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Rewinder:
     def __init__(self, journal: Journal, kinds: Mapping[str, Kind]) -> None:
         self._journal = journal
         self._kinds = kinds
-        self._known: dict[RunId, Moments] = {}
+        self._known: dict[RunId, Snapshots] = {}
         self._reading = anyio.Lock()
 
     async def at(self, run: RunId, seq: int) -> Moment:
@@ -61,7 +61,7 @@ class Rewinder:
                 state = runs.evolve(moments.pilot, state, record.event)
         return Moment(moments.pilot, state, at, await self._helm(at))
 
-    async def _read(self, run: RunId, seq: int) -> Moments:
+    async def _read(self, run: RunId, seq: int) -> Snapshots:
         """As far as is needed, in pages: others get their turn in between."""
         moments = self._known.pop(run, None) or await self._begun(run)
         self._known[run] = moments  # at the end: it was asked for just now
@@ -77,7 +77,7 @@ class Rewinder:
             await anyio.lowlevel.checkpoint()
         return moments
 
-    async def _begun(self, run: RunId) -> Moments:
+    async def _begun(self, run: RunId) -> Snapshots:
         records = await self._journal.read(run, 0, 1)
         opened: Event | None = records[0].event if records else None
         if not isinstance(opened, Opened):
@@ -85,7 +85,7 @@ class Rewinder:
         if opened.kind not in self._kinds:
             kind = opened.kind
             raise AllstopError(f"{run} is a {kind}, which this version does not know")
-        return Moments(self._kinds[opened.kind].pilot, opened)
+        return Snapshots(self._kinds[opened.kind].pilot, opened)
 
     async def _helm(self, at: datetime) -> Helm:
         """By their times: the helm's record and a run's have no other order."""

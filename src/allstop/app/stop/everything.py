@@ -32,7 +32,7 @@ from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
-from allstop.views.log import describe, left_as
+from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
@@ -145,7 +145,10 @@ async def _record(
             for run, state in states.items()
             if state.open_move is not None
         ),
-        {run: left_as(cut[run].pilot, state, project.clock.now()) for run, state in states.items()},
+        {
+            run: state_after_stop(cut[run].pilot, state, project.clock.now())
+            for run, state in states.items()
+        },
     )
     is_recorded = True
     try:

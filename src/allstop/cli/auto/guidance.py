@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.auto.state import AutoState
     from allstop.core.ids import RunId
-    from allstop.views.auto import Story
+    from allstop.views.auto import AutoLog
 
 
 @click.group()
@@ -51,7 +51,7 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
     from allstop.app.board.board_spec import thread_limits
     from allstop.app.runtime import runtime
     from allstop.auto.turn_summaries import read_summary
-    from allstop.views.auto import Story
+    from allstop.views.auto import AutoLog
 
     given = read_summary(text, goal or "")
     spec = threads.rehearsal(project, goal=given.goal, summary=given.summary)
@@ -65,14 +65,14 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
             lambda name: shop.engine.open(name, "auto", told, title=title, limits=limits),
         )
         await shop.engine.idle()
-    story = Story(threads.PILOT)
+    story = AutoLog(threads.PILOT)
     for record in await project.journal.read(name):
         story.take(record.event)
     return _tell(name, story, as_json=as_json)
 
 
-def _tell(name: RunId, story: Story, *, as_json: bool) -> int:
-    from allstop.views.auto import decided, guided_by
+def _tell(name: RunId, story: AutoLog, *, as_json: bool) -> int:
+    from allstop.views.auto import describe_decision, describe_step
 
     assert story.state is not None, "it was opened"
     state: AutoState = story.state.pilot
@@ -81,9 +81,9 @@ def _tell(name: RunId, story: Story, *, as_json: bool) -> int:
         print_json({"run": name, "steps": steps, "decision": state.decision})
     else:
         for step in steps:
-            click.echo(guided_by(step))
+            click.echo(describe_step(step))
         if state.decision:
-            click.echo(decided(state.decision))
+            click.echo(describe_decision(state.decision))
         if state.decision and state.decision.next_input:
             click.echo(f"next input: {state.decision.next_input}")
         click.echo(f"The record: allstop log {name}")

@@ -33,7 +33,7 @@ from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
 from allstop.open_files import raise_limit
-from allstop.views.inbox import what_helps
+from allstop.views.inbox import suggested_command
 from allstop.views.log import receipt
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
             case Status.MERGING if not task.note:
                 lines.append(f"? {task.id} waits to be merged: allstop run")
             case Status.WAITING | Status.MERGING:
-                lines.append(f"? {task.id} waits: {task.note}. Then: {what_helps(task)}")
+                lines.append(f"? {task.id} waits: {task.note}. Then: {suggested_command(task)}")
             case Status.PENDING if task.held:
                 lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
             case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:

@@ -39,8 +39,8 @@ from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
 from allstop.core.text import counted, one_line, plain
 from allstop.ports import Clock, Live, Record
-from allstop.views.log import Line, describe, lines, outcome_of
-from allstop.views.tasks import Stillness
+from allstop.views.log import Line, describe, describe_result, lines
+from allstop.views.tasks import StuckWarning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -122,7 +122,7 @@ def _came_back(result: Result) -> list[tuple[str, str]]:
         case Failed(kind=FailureKind.MOVED):
             return []  # what was to be done is done anew
         case Failed():
-            return [("✗", outcome_of(result))]
+            return [("✗", describe_result(result))]
         case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             found += [("!", one_line(note, 300)) for note in notes]
@@ -148,7 +148,7 @@ class PlainBoardScreen:
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
         self._wide = NARROWEST
-        self._attempts: dict[RunId, Stillness] = {}
+        self._attempts: dict[RunId, StuckWarning] = {}
 
     def __enter__(self) -> BoardScreen:
         return self
@@ -170,7 +170,7 @@ class PlainBoardScreen:
         for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
             child = session.child(run)
             if child is not None and isinstance(child.pilot, TaskState):
-                self._attempts[run] = Stillness(TaskPilot(), child.pilot)
+                self._attempts[run] = StuckWarning(TaskPilot(), child.pilot)
 
     def records(self, batch: Sequence[Record]) -> None:
         for record in batch:
@@ -196,7 +196,7 @@ class PlainBoardScreen:
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
         if isinstance(event, Opened) and event.kind == TaskPilot.kind:
-            self._attempts[run] = Stillness(TaskPilot())
+            self._attempts[run] = StuckWarning(TaskPilot())
         found = self._attempts[run].take(event) if run in self._attempts else []
         if isinstance(event, Closed):
             self._attempts.pop(run, None)

@@ -77,7 +77,7 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
     from allstop.app.setup.doctor import try_agent
     from allstop.core.moves import TurnDone
     from allstop.core.text import one_line
-    from allstop.views.log import outcome_of
+    from allstop.views.log import describe_result
 
     tried = await try_agent(project, name, prompt)
     if as_json:
@@ -86,5 +86,5 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
     if isinstance(tried.result, TurnDone):
         click.echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
         return 0
-    click.echo(f"✗ {name} failed after {tried.seconds:.1f} s: {outcome_of(tried.result)}")
+    click.echo(f"✗ {name} failed after {tried.seconds:.1f} s: {describe_result(tried.result)}")
     return 1

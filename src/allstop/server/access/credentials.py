@@ -1,4 +1,4 @@
-"""What opens the door: a token in a file, keys that open it once, and the cookie they give."""
+"""Credentials: the token in a file, sign-in keys that work once, and the cookie for browsers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from allstop.core.errors import AllstopError
 
 BYTES = 32
 SHORTEST = 22  # characters: 128 bits
-MOST_KEYS = 16
+MAX_KEYS = 16
 
 
 class Token:
-    """The file is looked at for each request: a token that was changed there counts at once."""
+    """The token of a file, which is checked for each request: a change takes effect at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
         self._text = ""
-        self._beat = -1
+        self._batch = -1
 
     @property
     def text(self) -> str:
-        """ "" while there is none that can be relied on: then nobody gets in."""
+        """The token; "" if the file is missing or invalid, and then nobody can sign in."""
         try:
             found = self._path.stat()
         except OSError:
@@ -38,11 +38,11 @@ class Token:
             self._seen = seen
         return self._text
 
-    def text_at(self, beat: int) -> str:
-        """The file is looked at once for a beat: hundreds who listen ask at the same time."""
-        if self._beat == beat:
+    def text_at(self, batch: int) -> str:
+        """The token; the file is checked once per batch, for any number of listeners."""
+        if self._batch == batch:
             return self._text
-        self._beat = beat
+        self._batch = batch
         return self.text
 
     def is_token(self, given: str) -> bool:
@@ -50,7 +50,7 @@ class Token:
 
     @property
     def cookie(self) -> str:
-        """Shows that its holder was let in with this token, without being it."""
+        """A value that proves a sign-in with this token without containing it."""
         return hmac.new(self.text.encode(), b"allstop cookie", sha256).hexdigest()
 
     def is_cookie(self, given: str) -> bool:
@@ -69,20 +69,19 @@ def _read(path: Path) -> str:
     return text if len(text) >= SHORTEST else ""
 
 
-def kept_token(path: Path) -> Token:
-    """The token of this file; a new one where there is none, or where others could read it.
+def load_or_create_token(path: Path) -> Token:
+    """Return the token of a file; replace one that is missing or that other users can read.
 
     Raises:
-        AllstopError: it can't be kept for oneself.
+        AllstopError: the file can't be written.
     """
     token = Token(path)
     try:
         if not token.text or path.stat().st_mode & 0o077:
             _write(path, secrets.token_urlsafe(BYTES))
     except OSError as error:
-        raise AllstopError(
-            f"the token can't be kept: {error}", f"see who owns {path.parent}"
-        ) from error
+        message, hint = f"can't write the token: {error}", f"check who owns {path.parent}"
+        raise AllstopError(message, hint, code="token_not_written") from error
     return token
 
 
@@ -98,17 +97,17 @@ def _write(path: Path, text: str) -> None:
 
 
 class OneTimeKeys:
-    """Each opens the door once."""
+    """Keys that each sign in one browser."""
 
     def __init__(self) -> None:
         self._keys: list[str] = []
 
     def make(self) -> str:
         key = secrets.token_urlsafe(BYTES)
-        self._keys = [*self._keys, key][-MOST_KEYS:]
+        self._keys = [*self._keys, key][-MAX_KEYS:]
         return key
 
     def use(self, given: str) -> bool:
-        fitting = [key for key in self._keys if _same(given, key)]
-        self._keys = [key for key in self._keys if key not in fitting]
-        return bool(fitting)
+        used = [key for key in self._keys if _same(given, key)]
+        self._keys = [key for key in self._keys if key not in used]
+        return bool(used)

@@ -1,4 +1,4 @@
-"""What can be done: each order is checked, carried out, and answered with what came of it."""
+"""Routes that change something: start runs, send commands, stop, edit settings."""
 
 from __future__ import annotations
 
@@ -14,77 +14,75 @@ from allstop.app.start_requests import StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.core.errors import AllstopError
 from allstop.server import wire_types
-from allstop.server.app_state import Desk
-from allstop.server.routes import path_parameters, runs
+from allstop.server.app_state import AppState
+from allstop.server.routes import runs
+from allstop.server.routes.path_parameters import CommandTarget, NoParameters
 from allstop.settings import FILE_NAME
 
 BY = "the control room"
-"""Who says what is said here, in records and receipts."""
+"""The author of these commands in the journal and in receipts."""
 
 
 class NoOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nothing more is needed."""
+    """An empty body."""
 
 
 class StopOrder(NoOrder, frozen=True):
-    by: Annotated[str, Meta(max_length=100, description="Who says so; for the receipt.")] = ""
+    by: Annotated[str, Meta(max_length=100, description="Who stops it; shown in the receipt.")] = ""
 
 
-async def allstop(desk: Desk, _: path_parameters.Nothing, order: StopOrder) -> Stopped:
-    return await desk.supervisor.allstop(order.by or BY)
+async def allstop(app: AppState, _: NoParameters, order: StopOrder) -> Stopped:
+    return await app.supervisor.allstop(order.by or BY)
 
 
-async def allow_today(desk: Desk, _: path_parameters.Nothing, more: More) -> Today:
-    return await allow_more(desk.project, more, BY, desk.supervisor.engine.daily_budget)
+async def allow_today(app: AppState, _: NoParameters, more: More) -> Today:
+    return await allow_more(app.project, more, BY, app.supervisor.engine.daily_budget)
 
 
-async def open_run(
-    desk: Desk, _: path_parameters.Nothing, request: StartRequest
-) -> wire_types.Opened:
-    return wire_types.Opened(run=await desk.supervisor.open(request))
+async def open_run(app: AppState, _: NoParameters, request: StartRequest) -> wire_types.Opened:
+    return wire_types.Opened(run=await app.supervisor.open(request))
 
 
-async def command(desk: Desk, given: path_parameters.Commanded, body: Struct) -> Done:
-    return await do(desk.supervisor, given.run, action_in(body, given.run), BY)
+async def command(app: AppState, params: CommandTarget, body: Struct) -> Done:
+    return await do(app.supervisor, params.run, action_in(body, params.run), BY)
 
 
 class SettingOrder(NoOrder, frozen=True):
-    """One setting of the checkout's allstop.toml."""
+    """A change of one setting in the checkout's allstop.toml."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=300, description="As in loop.mode.")]
+    key: Annotated[str, Meta(min_length=1, max_length=300, description="Such as loop.mode.")]
     digest: Annotated[str, Meta(max_length=64, description="Of the file as it was shown.")]
     value: Annotated[
         str | int | float | bool | list[Any] | dict[str, Any] | UnsetType,
-        Meta(description="Without it the setting goes back to its default."),
+        Meta(description="Without a value, the setting goes back to its default."),
     ] = UNSET
 
 
 class SetupOrder(NoOrder, frozen=True):
-    agent: Annotated[
-        str, Meta(max_length=100, description="Who works on tasks: one found here, or scripted.")
-    ] = ""
+    agent: Annotated[str, Meta(max_length=100, description="A detected agent, or scripted.")] = ""
 
 
 async def change_setting(
-    desk: Desk, _: path_parameters.Nothing, order: SettingOrder
+    app: AppState, _: NoParameters, order: SettingOrder
 ) -> wire_types.SettingList:
-    change(desk.project, Change(key=order.key, value=order.value, digest=order.digest))
-    desk.settings.look()
-    return desk.settings.listed
+    change(app.project, Change(key=order.key, value=order.value, digest=order.digest))
+    app.settings.reload_if_changed()
+    return app.settings.listed
 
 
-async def set_up(desk: Desk, _: path_parameters.Nothing, order: SetupOrder) -> wire_types.Checkup:
-    """With a file that is there already only the scripted agent can be added."""
-    project = desk.project
+async def set_up(app: AppState, _: NoParameters, order: SetupOrder) -> wire_types.Checkup:
+    """Write allstop.toml. If it exists, only the scripted agent can be added to it."""
+    project = app.project
     if not (project.repository / FILE_NAME).exists():
         init.begin(project, order.agent)
     elif order.agent == init.SCRIPTED.name:
         init.add_scripted(project)
     else:
-        raise AllstopError(f"{FILE_NAME} is there already", "change it under Settings")
-    desk.settings.look()
-    return await runs.checkup(desk, _)
+        hint = "change it under Settings"
+        raise AllstopError(f"{FILE_NAME} already exists", hint, code="settings_file_exists")
+    app.settings.reload_if_changed()
+    return await runs.checkup(app, _)
 
 
-async def new_link(desk: Desk, _: path_parameters.Nothing, order: NoOrder) -> wire_types.Link:
-    return wire_types.Link(path=f"/?key={desk.keys.make()}")
+async def new_link(app: AppState, _: NoParameters, order: NoOrder) -> wire_types.Link:
+    return wire_types.Link(path=f"/?key={app.keys.make()}")

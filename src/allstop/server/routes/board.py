@@ -1,4 +1,4 @@
-"""What can be looked at of the board and its tasks."""
+"""Routes for reading the board and its tasks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD
 from allstop.core.tasks import Status, Task
 from allstop.server import wire_types
-from allstop.server.app_state import Desk
+from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import task_view
 from allstop.views.board_phase import Phase, action, counts, phase, stopped
 
 
-async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPage:
-    run = await desk.live_runs.board()
+async def board(app: AppState, params: path_parameters.Tasks) -> wire_types.BoardPage:
+    run = await app.live_runs.board()
     if run is None:
         return wire_types.BoardPage(
             phase=Phase.IDLE.value,
@@ -33,52 +33,53 @@ async def board(desk: Desk, given: path_parameters.Tasks) -> wire_types.BoardPag
             tasks=[],
             more=False,
         )
-    state, helm = run.pilot, desk.live_runs.helm
-    under = await desk.live_runs.below(state)
+    state, helm = run.pilot, app.live_runs.helm
+    under = await app.live_runs.below(state)
     halted = stopped(state, helm, under)
-    fitting = (task for task in state.board.tasks() if _fits(task, halted, given))
-    page = list(itertools.islice(fitting, given.after, given.after + given.limit + 1))
-    now = phase(run, helm, under, driven=desk.live_runs.is_driven(BOARD))
+    matching = (task for task in state.board.tasks() if _matches(task, halted, params))
+    page = list(itertools.islice(matching, params.after, params.after + params.limit + 1))
+    now = phase(run, helm, under, driven=app.live_runs.is_driven(BOARD))
     return wire_types.BoardPage(
         phase=now.value,
         action=action(state.board, now),
         mode=state.spec.mode.value,
         counts=counts(state.board, halted),
         tasks=[
-            await task_view(desk.live_runs, state.board, task, halted)
-            for task in page[: given.limit]
+            await task_view(app.live_runs, state.board, task, halted)
+            for task in page[: params.limit]
         ],
-        more=len(page) > given.limit,
+        more=len(page) > params.limit,
     )
 
 
-def _fits(task: Task, halted: Collection[str], given: path_parameters.Tasks) -> bool:
+def _matches(task: Task, halted: Collection[str], params: path_parameters.Tasks) -> bool:
     status = Status.PENDING if task.id in halted else task.status
-    return given.status in ("", status) and given.operation in ("", task.operation)
+    return params.status in ("", status) and params.operation in ("", task.operation)
 
 
-async def task(desk: Desk, given: path_parameters.OneTask) -> overview.TaskView:
-    state, found = await _task(desk, given.task)
-    halted = stopped(state, desk.live_runs.helm, await desk.live_runs.below(state))
-    return await task_view(desk.live_runs, state.board, found, halted)
+async def task(app: AppState, params: path_parameters.OneTask) -> overview.TaskView:
+    state, found = await _task(app, params.task)
+    halted = stopped(state, app.live_runs.helm, await app.live_runs.below(state))
+    return await task_view(app.live_runs, state.board, found, halted)
 
 
-async def _task(desk: Desk, name: str) -> tuple[BoardState, Task]:
-    run = await desk.live_runs.board()
+async def _task(app: AppState, name: str) -> tuple[BoardState, Task]:
+    run = await app.live_runs.board()
     found = run.pilot.board.get(name) if run else None
     if run is None or found is None:
-        raise NotFoundError(f"there is no task {name!r}", "`allstop list` shows what there is")
+        hint = "`allstop list` shows the tasks"
+        raise NotFoundError(f"there is no task {name!r}", hint)
     return run.pilot, found
 
 
-async def diff(desk: Desk, given: path_parameters.OneTask) -> wire_types.Diff:
-    _, found = await _task(desk, given.task)
-    return shown(found.id, await diff_of(desk.project, found))
+async def diff(app: AppState, params: path_parameters.OneTask) -> wire_types.Diff:
+    _, found = await _task(app, params.task)
+    return shown(found.id, await diff_of(app.project, found))
 
 
-async def remarks(desk: Desk, given: path_parameters.OneTask) -> wire_types.ReviewList:
-    _, found = await _task(desk, given.task)
-    return wire_types.ReviewList(task=found.id, reviews=await reviews_of(desk.project, found))
+async def remarks(app: AppState, params: path_parameters.OneTask) -> wire_types.ReviewList:
+    _, found = await _task(app, params.task)
+    return wire_types.ReviewList(task=found.id, reviews=await reviews_of(app.project, found))
 
 
 def shown(name: str, changed: Diff) -> wire_types.Diff:
@@ -97,20 +98,18 @@ def shown(name: str, changed: Diff) -> wire_types.Diff:
     )
 
 
-async def stats(desk: Desk, _: path_parameters.Nothing) -> Statistics:
-    run = await desk.live_runs.board()
+async def stats(app: AppState, _: path_parameters.NoParameters) -> Statistics:
+    run = await app.live_runs.board()
     if run is None:
         return Statistics()
     tasks = run.pilot.board.tasks()
     latest = [task.attempts[-1] for task in tasks if task.attempts]
-    open_ = [
-        each.run for each in latest if each.ended_at is None and desk.live_runs.knows(each.run)
-    ]
+    open_ = [each.run for each in latest if each.ended_at is None and app.live_runs.knows(each.run)]
     return statistics(
         tasks,
         run.opened.at,
-        desk.project.clock.now(),
+        app.project.clock.now(),
         merged=run.pilot.merged,
         resolved=run.pilot.resolved,
-        under_way={name: (await desk.live_runs.run(name)).state.tally for name in open_},
+        under_way={name: (await app.live_runs.run(name)).state.tally for name in open_},
     )

@@ -1,4 +1,4 @@
-"""What a request names in its address: each class has the parts of one kind of address."""
+"""Path and query parameters of the routes: one class for each set of parameters."""
 
 from __future__ import annotations
 
@@ -8,78 +8,76 @@ from msgspec import Meta, Struct
 
 from allstop.views.usage import By
 
-PAGE = 200
-MOST = 1000
-LAST = 2**53 - 1
-"""The largest number that every reader of JSON takes for what it is; no record is so long."""
+DEFAULT_LIMIT = 200
+MAX_LIMIT = 1000
+MAX_INTEGER = 2**53 - 1
+"""The largest integer that every JSON parser reads exactly."""
 
-After = Annotated[int, Meta(ge=0, le=LAST, description="Only what comes after this number.")]
-Limit = Annotated[int, Meta(ge=1, le=MOST, description="No more than so many.")]
+After = Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="Only events after this number.")]
+Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="The maximum number of results.")]
 RunName = Annotated[
-    str, Meta(min_length=1, max_length=300, description="A run's id, or a task's for its latest.")
+    str, Meta(min_length=1, max_length=300, description="A run, or a task for its latest run.")
 ]
 TaskName = Annotated[str, Meta(min_length=1, max_length=64, description="A task's id.")]
-Thread = Annotated[str, Meta(min_length=1, max_length=64, description="A room's thread.")]
+Thread = Annotated[str, Meta(min_length=1, max_length=64, description="The thread of a room.")]
 
 
-class Nothing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NoParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class Runs(Nothing, frozen=True):
-    kind: Annotated[str, Meta(description="Only this kind, e.g. room or auto.")] = ""
-    open: Annotated[bool, Meta(description="Only those that are not over.")] = False
-    before: Annotated[str, Meta(description="Only those older than this run.")] = ""
-    limit: Limit = PAGE
+class Runs(NoParameters, frozen=True):
+    kind: Annotated[str, Meta(description="Only runs of this kind, such as room or auto.")] = ""
+    open: Annotated[bool, Meta(description="Only runs that have not ended.")] = False
+    before: Annotated[str, Meta(description="Only runs older than this one.")] = ""
+    limit: Limit = DEFAULT_LIMIT
 
 
-class Usage(Nothing, frozen=True):
-    by: Annotated[By, Meta(description="What turns are put together by.")] = By.AGENT
-    days: Annotated[int, Meta(ge=1, le=3660, description="Turns of the last so many days.")] = 30
+class Usage(NoParameters, frozen=True):
+    by: Annotated[By, Meta(description="How to group the turns.")] = By.AGENT
+    days: Annotated[int, Meta(ge=1, le=3660, description="Turns of this many past days.")] = 30
     agent: Annotated[str, Meta(max_length=64, description="Only turns of this agent.")] = ""
 
 
-class OneRun(Nothing, frozen=True):
+class OneRun(NoParameters, frozen=True):
     run: RunName
 
 
-class Moment(Nothing, frozen=True):
+class Moment(NoParameters, frozen=True):
     run: RunName
-    seq: Annotated[
-        int, Meta(ge=1, le=LAST, description="As it stood after this event of its record.")
-    ]
+    seq: Annotated[int, Meta(ge=1, le=MAX_INTEGER, description="The number of the event.")]
 
 
-class Commanded(Nothing, frozen=True):
+class CommandTarget(NoParameters, frozen=True):
     run: Annotated[
-        str, Meta(min_length=1, max_length=300, description="A run's id, a task's, or all.")
+        str, Meta(min_length=1, max_length=300, description="A run's id, a task's id, or all.")
     ]
 
 
-class RunEvents(Nothing, frozen=True):
+class RunEvents(NoParameters, frozen=True):
     run: RunName
     after: After = 0
-    limit: Limit = PAGE
+    limit: Limit = DEFAULT_LIMIT
 
 
-class Tasks(Nothing, frozen=True):
+class Tasks(NoParameters, frozen=True):
     status: Annotated[str, Meta(description="Only tasks with this status.")] = ""
     operation: Annotated[str, Meta(description="Only tasks of this operation.")] = ""
-    after: Annotated[int, Meta(ge=0, le=LAST, description="Leave so many out.")] = 0
-    limit: Limit = MOST
+    after: Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="Skip this many tasks.")] = 0
+    limit: Limit = MAX_LIMIT
 
 
-class OneTask(Nothing, frozen=True):
+class OneTask(NoParameters, frozen=True):
     task: TaskName
 
 
-class RoomEvents(Nothing, frozen=True):
+class RoomEvents(NoParameters, frozen=True):
     thread: Thread
     after: After = 0
-    limit: Limit = MOST
+    limit: Limit = MAX_LIMIT
 
 
-class Stream(Nothing, frozen=True):
-    run: Annotated[str, Meta(description="Only of this run and of those below it.")] = ""
-    kinds: Annotated[str, Meta(description="Only these kinds of events, with commas.")] = ""
-    after: Annotated[str, Meta(description="In place of Last-Event-ID.")] = ""
+class Stream(NoParameters, frozen=True):
+    run: Annotated[str, Meta(description="Only events of this run and its child runs.")] = ""
+    kinds: Annotated[str, Meta(description="Only these kinds of events, separated by commas.")] = ""
+    after: Annotated[str, Meta(description="The same as the header Last-Event-ID.")] = ""

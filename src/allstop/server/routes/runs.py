@@ -1,4 +1,4 @@
-"""What can be looked at of runs, rooms and agents. Nothing here changes anything."""
+"""Routes for reading runs, rooms, the inbox, agents and settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, HELM, RunId, child_of
 from allstop.ports import Head, Holder, Record
 from allstop.server import wire_types
-from allstop.server.app_state import Desk
+from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import detail_of, hold_view
 from allstop.settings import FILE_NAME
@@ -33,31 +33,31 @@ from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import LiveRoom
 
 
-async def health(desk: Desk, _: path_parameters.Nothing) -> wire_types.Health:
-    root = desk.project.root
+async def health(app: AppState, _: path_parameters.NoParameters) -> wire_types.Health:
+    root = app.project.root
     return wire_types.Health(
         version=__version__,
         repository=root.name if root else "",
-        hold=desk.live_runs.helm.hold.value,
-        settings_problem=desk.settings.problem,
+        hold=app.live_runs.helm.hold.value,
+        settings_problem=app.settings.problem,
     )
 
 
-async def hold(desk: Desk, _: path_parameters.Nothing) -> wire_types.HoldView:
-    return hold_view(desk.live_runs.helm)
+async def hold(app: AppState, _: path_parameters.NoParameters) -> wire_types.HoldView:
+    return hold_view(app.live_runs.helm)
 
 
-async def day(desk: Desk, _: path_parameters.Nothing) -> Today:
-    return await today(desk.project, desk.supervisor.engine.daily_budget)
+async def day(app: AppState, _: path_parameters.NoParameters) -> Today:
+    return await today(app.project, app.supervisor.engine.daily_budget)
 
 
-async def usage(desk: Desk, given: path_parameters.Usage) -> UsageReport:
-    since = desk.project.clock.now() - timedelta(days=given.days)
-    return await used_since(desk.project, since, given.by, given.agent, desk.turns)
+async def usage(app: AppState, params: path_parameters.Usage) -> UsageReport:
+    since = app.project.clock.now() - timedelta(days=params.days)
+    return await used_since(app.project, since, params.by, params.agent, app.turns)
 
 
-async def notes(desk: Desk, _: path_parameters.Nothing) -> wire_types.NoteList:
-    project = desk.project
+async def notes(app: AppState, _: path_parameters.NoParameters) -> wire_types.NoteList:
+    project = app.project
     found = board_spec.noted(project) if project.root is not None else []
     return wire_types.NoteList(notes=found)
 
@@ -65,64 +65,67 @@ async def notes(desk: Desk, _: path_parameters.Nothing) -> wire_types.NoteList:
 # --- runs ---
 
 
-async def runs(desk: Desk, given: path_parameters.Runs) -> wire_types.RunList:
-    heads = iter(reversed(desk.live_runs.heads))
-    if given.before:
-        heads = itertools.dropwhile(lambda head: head.run != given.before, heads)
+async def runs(app: AppState, params: path_parameters.Runs) -> wire_types.RunList:
+    heads = iter(reversed(app.live_runs.heads))
+    if params.before:
+        heads = itertools.dropwhile(lambda head: head.run != params.before, heads)
         if next(heads, None) is None:
-            raise NotFoundError(f"there is no run {given.before!r}")
-    fitting = [head for head in heads if _fits(head, given)]
-    shown = [await desk.live_runs.view(head.run) for head in fitting[: given.limit]]
-    return wire_types.RunList(runs=shown, more=len(fitting) > given.limit)
+            raise NotFoundError(f"there is no run {params.before!r}", "`allstop status` shows runs")
+    matching = [head for head in heads if _matches(head, params)]
+    shown = [await app.live_runs.view(head.run) for head in matching[: params.limit]]
+    return wire_types.RunList(runs=shown, more=len(matching) > params.limit)
 
 
-def _fits(head: Head, given: path_parameters.Runs) -> bool:
-    if head.run == BOARD or (given.open and head.closed):
+def _matches(head: Head, params: path_parameters.Runs) -> bool:
+    if head.run == BOARD or (params.open and head.closed):
         return False
-    return given.kind in ("", head.kind)
+    return params.kind in ("", head.kind)
 
 
-async def run_named(desk: Desk, name: str) -> RunId:
-    """A run, or a task's latest one.
+async def find_run(app: AppState, name: str) -> RunId:
+    """Return the run of this name, or a task's latest run.
 
     Raises:
-        NotFoundError: there is neither.
+        NotFoundError: the task has no run yet.
     """
-    board = None if desk.live_runs.knows(RunId(name)) else await desk.live_runs.board()
+    board = None if app.live_runs.knows(RunId(name)) else await app.live_runs.board()
     task = board.pilot.board.get(name) if board else None
     if task is None:
         return RunId(name)
     if task.open:
         return child_of(BOARD, task.open)
     if not task.attempts:
-        raise NotFoundError(f"{name} has not been started yet", f"`allstop run {name}` starts it")
+        hint = f"`allstop run {name}` starts it"
+        raise NotFoundError(f"{name} has not been started yet", hint, code="not_started")
     return task.attempts[-1].run
 
 
-async def run(desk: Desk, given: path_parameters.OneRun) -> wire_types.RunDetail:
-    name = await run_named(desk, given.run)
-    followed = await desk.live_runs.run(name)
-    below = [head.run for head in desk.live_runs.heads if head.parent == name]
+async def run(app: AppState, params: path_parameters.OneRun) -> wire_types.RunDetail:
+    name = await find_run(app, params.run)
+    followed = await app.live_runs.run(name)
+    below = [head.run for head in app.live_runs.heads if head.parent == name]
     return wire_types.RunDetail(
-        run=await desk.live_runs.view(name),
+        run=await app.live_runs.view(name),
         seq=followed.seq,
         asks=list(followed.state.asks.values()),
         limits=followed.state.limits,
-        children=[await desk.live_runs.view(child) for child in below[-path_parameters.PAGE :]],
-        detail=await detail_of(desk.live_runs, name),
+        children=[
+            await app.live_runs.view(child) for child in below[-path_parameters.DEFAULT_LIMIT :]
+        ],
+        detail=await detail_of(app.live_runs, name),
     )
 
 
-async def run_events(desk: Desk, given: path_parameters.RunEvents) -> wire_types.RecordList:
-    name = HELM if given.run == HELM else await run_named(desk, given.run)
+async def run_events(app: AppState, params: path_parameters.RunEvents) -> wire_types.RecordList:
+    name = HELM if params.run == HELM else await find_run(app, params.run)
     if name != HELM:
-        await desk.live_runs.run(name)
-    records = await desk.project.journal.read(name, given.after, given.limit + 1)
-    shown = [_recorded(record) for record in records[: given.limit]]
-    return wire_types.RecordList(events=shown, more=len(records) > given.limit)
+        await app.live_runs.run(name)
+    records = await app.project.journal.read(name, params.after, params.limit + 1)
+    shown = [_record(record) for record in records[: params.limit]]
+    return wire_types.RecordList(events=shown, more=len(records) > params.limit)
 
 
-def _recorded(record: Record) -> wire_types.Recorded:
+def _record(record: Record) -> wire_types.Recorded:
     event: dict[str, Any] = msgspec.to_builtins(record.event)
     return wire_types.Recorded(
         run=record.run,
@@ -134,54 +137,54 @@ def _recorded(record: Record) -> wire_types.Recorded:
     )
 
 
-async def receipts(desk: Desk, given: path_parameters.OneRun) -> wire_types.ReceiptList:
-    name = await run_named(desk, given.run)
-    followed = await desk.live_runs.run(name)
-    events = [record.event for record in await desk.project.journal.read(name)]
+async def receipts(app: AppState, params: path_parameters.OneRun) -> wire_types.ReceiptList:
+    name = await find_run(app, params.run)
+    followed = await app.live_runs.run(name)
+    events = [record.event for record in await app.project.journal.read(name)]
     return wire_types.ReceiptList(
         run=name,
         receipts=replay.receipts(followed.pilot, events),
-        decisions=desk.live_runs.kind(name).decisions(events),
+        decisions=app.live_runs.kind(name).decisions(events),
     )
 
 
 # --- rooms ---
 
 
-async def rooms(desk: Desk, _: path_parameters.Nothing) -> wire_types.RoomList:
-    live = desk.live_runs
+async def rooms(app: AppState, _: path_parameters.NoParameters) -> wire_types.RoomList:
+    live = app.live_runs
     found = [head.run for head in reversed(live.heads) if live.has_messages(head.run)]
-    summaries = [await detail_of(live, run) for run in found[: path_parameters.PAGE]]
+    summaries = [await detail_of(live, run) for run in found[: path_parameters.DEFAULT_LIMIT]]
     return wire_types.RoomList(rooms=[each for each in summaries if isinstance(each, RoomSummary)])
 
 
-async def room_events(desk: Desk, given: path_parameters.RoomEvents) -> wire_types.RoomEvents:
-    room = await desk.live_runs.run(run_of(given.thread))
+async def room_events(app: AppState, params: path_parameters.RoomEvents) -> wire_types.RoomEvents:
+    room = await app.live_runs.run(run_of(params.thread))
     assert isinstance(room, LiveRoom), "a thread's run is a room"
-    found = room.messages_after(given.after)
+    found = room.messages_after(params.after)
     return wire_types.RoomEvents(
-        thread=given.thread, events=found[: given.limit], more=len(found) > given.limit
+        thread=params.thread, events=found[: params.limit], more=len(found) > params.limit
     )
 
 
-# --- the rest ---
+# --- inbox, agents, settings, processes ---
 
 
-async def inbox(desk: Desk, _: path_parameters.Nothing) -> wire_types.Inbox:
-    return wire_types.Inbox(waiting=await desk.live_runs.waiting())
+async def inbox(app: AppState, _: path_parameters.NoParameters) -> wire_types.Inbox:
+    return wire_types.Inbox(waiting=await app.live_runs.waiting())
 
 
-async def agents(desk: Desk, _: path_parameters.Nothing) -> wire_types.AgentList:
-    return wire_types.AgentList(agents=look_at_agents(desk.project))
+async def agents(app: AppState, _: path_parameters.NoParameters) -> wire_types.AgentList:
+    return wire_types.AgentList(agents=look_at_agents(app.project))
 
 
-async def settings(desk: Desk, _: path_parameters.Nothing) -> wire_types.SettingList:
-    return desk.settings.listed
+async def settings(app: AppState, _: path_parameters.NoParameters) -> wire_types.SettingList:
+    return app.settings.listed
 
 
-async def checkup(desk: Desk, _: path_parameters.Nothing) -> wire_types.Checkup:
-    """A box that holds was tried when this process began; one that is missing is tried again."""
-    project, isolation = desk.project, desk.supervisor.isolation
+async def checkup(app: AppState, _: path_parameters.NoParameters) -> wire_types.Checkup:
+    """Run the checks of `allstop doctor`; a sandbox that worked at startup isn't tested again."""
+    project, isolation = app.project, app.supervisor.isolation
     findings = await examine(project, isolation if isolation.boxed else None)
     if project.root is None:
         return wire_types.Checkup(
@@ -197,9 +200,9 @@ async def checkup(desk: Desk, _: path_parameters.Nothing) -> wire_types.Checkup:
     )
 
 
-async def machines(desk: Desk, _: path_parameters.Nothing) -> wire_types.MachineList:
+async def machines(app: AppState, _: path_parameters.NoParameters) -> wire_types.MachineList:
     by_host: dict[str, dict[int, tuple[Holder, list[RunId]]]] = {socket.gethostname(): {}}
-    for run, holder in desk.live_runs.holders().items():
+    for run, holder in app.live_runs.holders().items():
         if holder is not None:
             by_host.setdefault(holder.host, {}).setdefault(holder.pid, (holder, []))[1].append(run)
     return wire_types.MachineList(

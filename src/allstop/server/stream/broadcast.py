@@ -1,4 +1,4 @@
-"""Says what happens to all who listen: put together once, a few dozen times a second."""
+"""Broadcasts events to all listeners: each batch is encoded once, at most 50 times a second."""
 
 from __future__ import annotations
 
@@ -11,128 +11,128 @@ import anyio.lowlevel
 from allstop.core.events import Closed, MoveEnded
 from allstop.core.ids import RunId
 from allstop.ports import Live, Placed
-from allstop.server.stream.frames import Frame, Place, fleeting, frame, of_record
-from allstop.server.stream.recent_events import Ring
-from allstop.server.stream.text_in_flight import Source, Spoken, joined
-from allstop.server.stream.view_changes import COUNT_S, Changes
+from allstop.server.stream.frames import (
+    Frame,
+    Position,
+    frame,
+    record_frames,
+    transient_frame,
+)
+from allstop.server.stream.recent_events import RecentEvents
+from allstop.server.stream.text_in_flight import LiveTexts, Source, join_text
+from allstop.server.stream.view_changes import COUNT_S, ViewChanges
 
 if TYPE_CHECKING:
     from allstop.app.live_runs import LiveRuns
 
-BEAT_S = 0.02
-BEAT_A_LISTENER_S = 0.00025
-LONGEST_BEAT_S = 0.25
-"""To send costs the same for few events as for many: the more listen, the rarer it is done."""
+BATCH_DELAY_S = 0.02
+DELAY_PER_LISTENER_S = 0.00025
+MAX_BATCH_DELAY_S = 0.25
+"""Sending costs about the same for any number of events, so more listeners mean fewer batches."""
 
 HEARTBEAT_S = 15.0
 PAGE = 200
-LONGEST_LIVE = 20_000
-"""Characters of one run's live text in one beat; what is more is cut: it is only shown."""
+MAX_LIVE_CHARS = 20_000
+"""Characters of one run's live text in one batch; the beginning of a longer text is cut."""
 
 
-class Hub:
-    """One ring for all; whoever falls out of it is sent the same from the journal."""
-
-    def __init__(self, live_runs: LiveRuns, changes: Changes, ring: Ring) -> None:
+class Broadcast:
+    def __init__(self, live_runs: LiveRuns, changes: ViewChanges, recent: RecentEvents) -> None:
         self._live_runs = live_runs
         self._changes = changes
-        self.ring = ring
+        self.recent = recent
         self._placed: list[Placed] = []
         self._live: dict[Source, str] = {}
-        self.spoken = Spoken(lambda: int(live_runs.now.timestamp() * 1_000_000))
-        self._stirred = anyio.Event()
-        self.bell = anyio.Event()  # rings for all who listen; then there is another
-        self.beats = 0
+        self.live_texts = LiveTexts(lambda: int(live_runs.now.timestamp() * 1_000_000))
+        self._has_news = anyio.Event()
+        self.published = anyio.Event()  # set after each batch, then replaced
+        self.batches = 0
         self.heartbeats = 0
         self.is_closed = False
         self.listeners = 0
 
-    # --- what comes in ---
-
-    def hear(self, placed: Sequence[Placed]) -> None:
+    def add_records(self, placed: Sequence[Placed]) -> None:
         self._placed += placed
-        self._stirred.set()
+        self._has_news.set()
 
-    def show(self, run: RunId, live: Live, call: str = "") -> None:
-        """Words in flight: those of one beat are one event. That it waits is no word of the agent."""
+    def add_text(self, run: RunId, live: Live, call: str = "") -> None:
+        """Add live text: the texts of one batch become one event. `queued` changes the run's view."""
         if live.kind == "queued":
             self._live_runs.queue(run, live.text)
-            self._changes.suspect(run)
-            self._stirred.set()
+            self._changes.mark(run)
+            self._has_news.set()
             return
         key = Source(run, live.kind, call)
-        self._live[key] = joined(key, self._live.get(key, ""), live.text)[-LONGEST_LIVE:]
-        self._stirred.set()
+        self._live[key] = join_text(key, self._live.get(key, ""), live.text)[-MAX_LIVE_CHARS:]
+        self._has_news.set()
 
     def close(self) -> None:
-        """Everybody who listens is let go, now."""
+        """End all streams."""
         self.is_closed = True
-        self._ring_bell()
+        self._wake_listeners()
 
-    # --- the beat ---
-
-    async def beat(self) -> None:
+    async def run(self) -> None:
         """Runs until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._heartbeats)
             group.start_soon(self._counts)
             while True:
-                await self._stirred.wait()
-                await anyio.sleep(beat_s(self.listeners))
-                self._stirred = anyio.Event()
-                await self._gather()
-                self._ring_bell()
+                await self._has_news.wait()
+                await anyio.sleep(batch_delay_s(self.listeners))
+                self._has_news = anyio.Event()
+                await self._publish()
+                self._wake_listeners()
 
     async def _heartbeats(self) -> None:
         while True:
             await anyio.sleep(HEARTBEAT_S)
             self.heartbeats += 1
-            self._changes.suspect_all()
-            self._stirred.set()
+            self._changes.mark_all()
+            self._has_news.set()
 
     async def _counts(self) -> None:
         while True:
             await anyio.sleep(COUNT_S)
             if self._changes.has_uncounted:
-                self._stirred.set()
+                self._has_news.set()
 
-    async def _gather(self) -> None:
+    async def _publish(self) -> None:
         placed, self._placed = self._placed, []
         live, self._live = self._live, {}
         over: set[RunId] = set()
         for number, each in enumerate(placed):
-            self.ring.put(await self.frames(each))
+            self.recent.put(await self.frames(each))
             self._changes.note(each.record)
             if isinstance(each.record.event, MoveEnded | Closed):
-                self.spoken.forget(each.record.run)
+                self.live_texts.forget(each.record.run)
                 over.add(each.record.run)
             if number % PAGE == PAGE - 1:
                 await anyio.lowlevel.checkpoint()
-        newest = self.ring.newest
-        self.ring.put(
-            fleeting("live", source.run, self.spoken.add(source, text), newest)
+        newest = self.recent.newest
+        self.recent.put(
+            transient_frame("live", source.run, self.live_texts.add(source, text), newest)
             for source, text in live.items()
         )
-        for run in over:  # words may be those of the next turn; what a gate said last is not
-            self.spoken.forget(run, "check")
-        views = [each async for each in self._changes.found()]
-        self.ring.put(
-            frame(kind, run, value, Place(newest.pos, newest.part + number))
+        for run in over:  # other text may belong to the next turn; a gate's does not
+            self.live_texts.forget(run, "check")
+        views = [each async for each in self._changes.changed_views()]
+        self.recent.put(
+            frame(kind, run, value, Position(newest.pos, newest.part + number))
             for number, (kind, run, value) in enumerate(views, start=1)
         )
 
     async def frames(self, placed: Placed) -> list[Frame]:
-        """What one record says, now as ever."""
+        """Return the frames of one record; they are the same each time."""
         run, seq, _ = placed.record
         if not self._live_runs.has_messages(run):
-            return list(of_record(placed, ()))
-        return list(of_record(placed, (await self._live_runs.run(run)).messages_at(seq)))
+            return list(record_frames(placed, ()))
+        return list(record_frames(placed, (await self._live_runs.run(run)).messages_at(seq)))
 
-    def _ring_bell(self) -> None:
-        self.beats += 1
-        bell, self.bell = self.bell, anyio.Event()
-        bell.set()
+    def _wake_listeners(self) -> None:
+        self.batches += 1
+        published, self.published = self.published, anyio.Event()
+        published.set()
 
 
-def beat_s(listeners: int) -> float:
-    return min(max(BEAT_S, listeners * BEAT_A_LISTENER_S), LONGEST_BEAT_S)
+def batch_delay_s(listeners: int) -> float:
+    return min(max(BATCH_DELAY_S, listeners * DELAY_PER_LISTENER_S), MAX_BATCH_DELAY_S)

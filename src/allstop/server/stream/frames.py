@@ -1,4 +1,4 @@
-"""Events of the stream as they go over the wire, each with its place in the journal's order."""
+"""Frames of the event stream: encoded events with their position in the journal."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PLACE = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _encode = msgspec.json.Encoder().encode
 
 
-class Place(NamedTuple):
-    """Where an event of the stream stands: at which record, and the how-manieth of it."""
+class Position(NamedTuple):
+    """The position of an event in the stream: its record, and its number within that record."""
 
     pos: int
     part: int
@@ -30,37 +30,38 @@ class Place(NamedTuple):
         return f"{self.pos}.{self.part}"
 
 
-def read_place(text: str) -> Place | None:
-    """None for what is no place of ours."""
+def parse_position(text: str) -> Position | None:
+    """Parse an event id; None if it isn't one."""
     found = _PLACE.fullmatch(text)
-    return Place(int(found[1]), int(found[2])) if found else None
+    return Position(int(found[1]), int(found[2])) if found else None
 
 
 class Frame(NamedTuple):
-    place: Place
+    position: Position
     kind: str
-    run: str  # whom it is about; "" is about all
+    run: str  # the run that it is about; "" means all runs
     wire: bytes
 
 
-def frame(kind: str, run: str, value: object, place: Place) -> Frame:
-    wire = b"id: %b\nevent: %b\ndata: %b\n\n" % (str(place).encode(), kind.encode(), _encode(value))
-    return Frame(place, kind, run, wire)
+def frame(kind: str, run: str, value: object, position: Position) -> Frame:
+    id_ = str(position).encode()
+    wire = b"id: %b\nevent: %b\ndata: %b\n\n" % (id_, kind.encode(), _encode(value))
+    return Frame(position, kind, run, wire)
 
 
-def fleeting(kind: str, run: str, value: object, place: Place) -> Frame:
-    """Without an id: nobody is sent it again."""
-    return Frame(place, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
+def transient_frame(kind: str, run: str, value: object, position: Position) -> Frame:
+    """Make a frame without an id: it isn't sent again after a reconnect."""
+    return Frame(position, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
 
-def of_record(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
-    """What one record says: its lines of the log, then what it means in its room."""
+def record_frames(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
+    """Yield the frames of one record: its log lines, then its room messages."""
     run, part = placed.record.run, 0
     for log in _log(placed):
-        yield frame("log", run, log, Place(placed.pos, part))
+        yield frame("log", run, log, Position(placed.pos, part))
         part += 1
     for event in messages:
-        yield frame("room", run, event, Place(placed.pos, part))
+        yield frame("room", run, event, Position(placed.pos, part))
         part += 1
 
 
@@ -71,13 +72,13 @@ def _log(placed: Placed) -> Iterator[LogEvent]:
         yield LogEvent(run=run, seq=seq, at=line.at, type=kind, mark=line.mark, text=line.text)
 
 
-class Wish(NamedTuple):
-    """What somebody wants to hear of."""
+class EventFilter(NamedTuple):
+    """Selects events by run and kind; empty fields select all."""
 
     run: str = ""
     kinds: frozenset[str] = frozenset()
 
-    def wants(self, frame: Frame) -> bool:
+    def matches(self, frame: Frame) -> bool:
         if self.kinds and frame.kind not in self.kinds and frame.kind != "reset":
             return False
         return not self.run or not frame.run or is_within(RunId(frame.run), self.run)

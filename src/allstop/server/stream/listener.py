@@ -1,4 +1,4 @@
-"""Somebody who listens to the stream: how far they are, and what they are sent next."""
+"""A listener of the event stream: its position, and the next bytes to send."""
 
 from __future__ import annotations
 
@@ -6,76 +6,77 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from allstop.server.run_messages import hold_view
-from allstop.server.stream.frames import HEARTBEAT, Place, Wish, fleeting, frame
+from allstop.server.stream.frames import HEARTBEAT, EventFilter, Position, frame, transient_frame
 from allstop.server.wire_types import Reset
 
 if TYPE_CHECKING:
     from allstop.app.live_runs import LiveRuns
     from allstop.ports import Journal
-    from allstop.server.stream.broadcast import Hub
+    from allstop.server.stream.broadcast import Broadcast
 
 PAGE = 200
 _END = 10**18 - 1
-"""A part that no event has: after all that a record says."""
+"""A part number after all events of a record."""
 
 
 class Listener:
-    """Reads the ring; whoever has fallen out of it reads the journal until the ring goes on."""
+    """Reads recent events; if it is too far behind, it reads the journal until it has caught up."""
 
-    def __init__(self, hub: Hub, journal: Journal, wish: Wish, last: Place | None) -> None:
-        self._hub = hub
-        self._ring = hub.ring
+    def __init__(
+        self, broadcast: Broadcast, journal: Journal, filter_: EventFilter, last: Position | None
+    ) -> None:
+        self._broadcast = broadcast
+        self._recent = broadcast.recent
         self._journal = journal
-        self._wish = wish
+        self._filter = filter_
         self._is_new = last is None
-        self._at = last or hub.ring.newest
-        self._number = self._ring.find(self._at)
-        self._beats = hub.heartbeats
+        self._position = last or broadcast.recent.newest
+        self._index = self._recent.find(self._position)
+        self._heartbeats = broadcast.heartbeats
 
     async def chunks(self, live_runs: LiveRuns) -> AsyncIterator[bytes]:
-        yield b"retry: 1000\nid: %b\n\n" % str(self._at).encode()
+        yield b"retry: 1000\nid: %b\n\n" % str(self._position).encode()
         if self._is_new:
-            hello = frame("hold", "", hold_view(live_runs.helm), self._at)
-            yield hello.wire if self._wish.wants(hello) else b""
-        elif self._at.pos > self._ring.newest.pos:  # this journal has never been there
-            self._number = self._ring.end
+            hello = frame("hold", "", hold_view(live_runs.helm), self._position)
+            yield hello.wire if self._filter.matches(hello) else b""
+        elif self._position.pos > self._recent.newest.pos:  # an id of another journal
+            self._index = self._recent.end
             yield self._reset(lost=True)
-        while not self._hub.is_closed:
-            if self._number is None:
+        while not self._broadcast.is_closed:
+            if self._index is None:
                 yield self._reset(lost=False)
-                async for chunk in self._from_journal():
+                async for chunk in self._read_journal():
                     yield chunk
-            bell = self._hub.bell
-            if chunk := self._next():
+            published = self._broadcast.published
+            if chunk := self._read_recent():
                 yield chunk
-            elif self._number is not None:
-                await bell.wait()
+            elif self._index is not None:
+                await published.wait()
 
-    def _next(self) -> bytes:
-        """What the ring has for them, if they are still in it."""
-        assert self._number is not None, "it was found in the ring"
-        chunk = self._ring.since(self._number, self._wish)
+    def _read_recent(self) -> bytes:
+        assert self._index is not None, "its position is among the recent events"
+        chunk = self._recent.since(self._index, self._filter)
         if chunk is None:
-            self._number = None
+            self._index = None
             return b""
-        self._number = self._ring.end
-        self._at = self._ring.place_before(self._number)
-        beats, self._beats = self._beats, self._hub.heartbeats
-        return chunk or (HEARTBEAT if beats != self._beats else b"")
+        self._index = self._recent.end
+        self._position = self._recent.position_before(self._index)
+        before, self._heartbeats = self._heartbeats, self._broadcast.heartbeats
+        return chunk or (HEARTBEAT if before != self._heartbeats else b"")
 
-    async def _from_journal(self) -> AsyncIterator[bytes]:
-        while (number := self._ring.find(self._at)) is None:
-            newest = self._ring.newest.pos
-            placed = await self._journal.written(self._at.pos - 1, PAGE)
-            known = [each for each in placed if each.pos <= newest]  # the ring will have the rest
+    async def _read_journal(self) -> AsyncIterator[bytes]:
+        while (index := self._recent.find(self._position)) is None:
+            newest = self._recent.newest.pos
+            placed = await self._journal.written(self._position.pos - 1, PAGE)
+            known = [each for each in placed if each.pos <= newest]  # later ones become recent
             chunk = b""
             for each in known:
-                for told in await self._hub.frames(each):
-                    if told.place > self._at and self._wish.wants(told):
-                        chunk += told.wire
-            self._at = Place(known[-1].pos if known else newest, _END)
+                for event in await self._broadcast.frames(each):
+                    if event.position > self._position and self._filter.matches(event):
+                        chunk += event.wire
+            self._position = Position(known[-1].pos if known else newest, _END)
             yield chunk
-        self._number = number
+        self._index = index
 
     def _reset(self, *, lost: bool) -> bytes:
-        return fleeting("reset", "", Reset(lost=lost), self._at).wire
+        return transient_frame("reset", "", Reset(lost=lost), self._position).wire

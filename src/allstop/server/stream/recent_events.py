@@ -1,64 +1,64 @@
-"""The latest events of the stream, once for all who listen: each has only a number of its own."""
+"""The recent events of the stream, kept once; each listener stores only its index."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from allstop.server.stream.frames import Frame, Place, Wish
+from allstop.server.stream.frames import EventFilter, Frame, Position
 
 SIZE = 8192
 
 
-class Ring:
-    def __init__(self, floor: Place, size: int = SIZE) -> None:
+class RecentEvents:
+    def __init__(self, floor: Position, size: int = SIZE) -> None:
         self._size = size
         self._frames: list[Frame] = []
-        self._first = 0  # the number of the oldest that is kept
-        self._floor = floor  # the place before it
-        self._joined: dict[tuple[int, Wish], bytes] = {}
+        self._first = 0  # the index of the oldest kept event
+        self._floor = floor  # the position before that event
+        self._joined: dict[tuple[int, EventFilter], bytes] = {}
 
     @property
     def end(self) -> int:
-        """The number of the next one."""
+        """The index of the next event."""
         return self._first + len(self._frames)
 
     @property
-    def newest(self) -> Place:
-        return self._frames[-1].place if self._frames else self._floor
+    def newest(self) -> Position:
+        return self._frames[-1].position if self._frames else self._floor
 
     def put(self, frames: Iterable[Frame]) -> None:
-        """Each stands at or after the newest."""
+        """Append events; none may have a position before the newest."""
         self._frames += frames
         self._joined.clear()
         spare = len(self._frames) - self._size
-        if spare > self._size // 4:  # at once for many: each time copies the rest
-            self._floor = self._frames[spare - 1].place
+        if spare > self._size // 4:  # rarely, because deleting copies the rest
+            self._floor = self._frames[spare - 1].position
             del self._frames[:spare]
             self._first += spare
 
-    def find(self, place: Place) -> int | None:
-        """The number of the first one after a place; None if some of those have left."""
-        if place < self._floor:
+    def find(self, position: Position) -> int | None:
+        """Return the index of the first event after a position; None if it was dropped."""
+        if position < self._floor:
             return None
-        return self._first + bisect_right(self._frames, place, key=lambda frame: frame.place)
+        return self._first + bisect_right(self._frames, position, key=lambda frame: frame.position)
 
-    def since(self, number: int, wish: Wish) -> bytes | None:
-        """All from a number on that somebody wants; None if some have left.
+    def since(self, index: int, event_filter: EventFilter) -> bytes | None:
+        """Return the matching events from an index on; None if some were dropped.
 
-        Most want the same: it is put together once.
+        Most listeners have the same index and filter, so the bytes are joined once.
         """
-        if number < self._first:
+        if index < self._first:
             return None
-        key = (number, wish)
+        key = (index, event_filter)
         found = self._joined.get(key)
         if found is None:
-            kept = self._frames[number - self._first :]
-            found = b"".join(frame.wire for frame in kept if wish.wants(frame))
+            kept = self._frames[index - self._first :]
+            found = b"".join(frame.wire for frame in kept if event_filter.matches(frame))
             self._joined[key] = found
         return found
 
-    def place_before(self, number: int) -> Place:
-        """Of the one that precedes a number, which is still kept or the next."""
-        at = number - self._first - 1
-        return self._frames[at].place if at >= 0 else self._floor
+    def position_before(self, index: int) -> Position:
+        """Return the position of the event before `index`."""
+        at = index - self._first - 1
+        return self._frames[at].position if at >= 0 else self._floor

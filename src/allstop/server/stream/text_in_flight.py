@@ -1,4 +1,4 @@
-"""What has been said in turns that are under way, for whoever comes in the middle of one."""
+"""Keeps the text of running turns, for listeners that connect in the middle of a turn."""
 
 from __future__ import annotations
 
@@ -8,57 +8,60 @@ from typing import NamedTuple
 from allstop.core.ids import RunId
 from allstop.server.wire_types import LiveText
 
-LONGEST = 20_000
-"""Characters kept of each; the beginning of more is forgotten."""
+MAX_CHARS = 20_000
+"""Characters kept for each source; the beginning of a longer text is dropped."""
 
-MOST = 1000
+MAX_SOURCES = 1000
 
-MOMENTARY = frozenset({"status", "retry"})
-"""Kinds that say what happens now: each takes the place of the one before it."""
+REPLACING_KINDS = frozenset({"status", "retry"})
+"""Kinds of text that describe the present: each replaces the previous one."""
 
 
 class Source(NamedTuple):
-    """A run, the kind of its words, in a room their call."""
+    """The origin of a text: a run, the kind of text and, in a room, the call it answers."""
 
     run: RunId
     kind: str
     call: str
 
 
-class Spoken:
-    """Numbers say what comes after what. They only grow, so the ones of a new turn, or of a server
-    that was started anew, are higher than those before: they begin at the time."""
+class LiveTexts:
+    """Numbers the characters of each source.
+
+    The first number of a source is the time in microseconds. So the numbers of a later turn, or of
+    a restarted server, are always higher.
+    """
 
     def __init__(self, now_us: Callable[[], int]) -> None:
         self._now_us = now_us
-        self._said: dict[Source, LiveText] = {}
+        self._texts: dict[Source, LiveText] = {}
 
     def add(self, source: Source, text: str) -> LiveText:
-        """The same text, with its place."""
-        if len(self._said) >= MOST and source not in self._said:
-            self._said.clear()
-        before = self._said.get(source)
+        """Append a text and return it with the numbers of its characters."""
+        if len(self._texts) >= MAX_SOURCES and source not in self._texts:
+            self._texts.clear()
+        before = self._texts.get(source)
         start = before.end if before else self._now_us()
-        piece = _piece(source, text, start)
-        whole = joined(source, before.text if before else "", text)[-LONGEST:]
-        self._said[source] = _piece(source, whole, piece.end - len(whole))
+        piece = _live_text(source, text, start)
+        whole = join_text(source, before.text if before else "", text)[-MAX_CHARS:]
+        self._texts[source] = _live_text(source, whole, piece.end - len(whole))
         return piece
 
     def forget(self, run: RunId, kind: str = "") -> None:
-        """Its turn is over: the record has what became of it. With a kind, only what is of that."""
-        for source in list(self._said):
+        """Drop the texts of a run whose turn has ended, or only those of one kind."""
+        for source in list(self._texts):
             if source.run == run and kind in ("", source.kind):
-                del self._said[source]
+                del self._texts[source]
 
     def of(self, run: RunId) -> list[LiveText]:
-        return [said for source, said in self._said.items() if source.run == run]
+        return [text for source, text in self._texts.items() if source.run == run]
 
 
-def joined(source: Source, before: str, text: str) -> str:
-    return text if source.kind in MOMENTARY else before + text
+def join_text(source: Source, before: str, text: str) -> str:
+    return text if source.kind in REPLACING_KINDS else before + text
 
 
-def _piece(source: Source, text: str, start: int) -> LiveText:
+def _live_text(source: Source, text: str, start: int) -> LiveText:
     return LiveText(
         run=source.run,
         kind=source.kind,
