@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
-from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.errors import AllstopError
 from allstop.ports import HeldError
 from allstop.testing.model_server import Fault, envelope, model_server
@@ -100,7 +100,7 @@ def test_r14_a_second_start_is_refused_while_another_process_drives(person):
         project = person.project()
         try:
             await threads.start(
-                project, "default", session_spec(project, Wish("Third.")), instead=True
+                project, "default", session_spec(project, SessionRequest("Third.")), instead=True
             )
         finally:
             project.close()

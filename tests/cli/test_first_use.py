@@ -194,7 +194,7 @@ def test_b8_a_run_that_is_refused_for_want_of_its_program_leaves_nothing_on_the_
 
     said = person.refuses("run", "add a line")
 
-    assert "error: the program 'my-agent' is not on PATH\n" in said
+    assert "the program 'my-agent' is not on PATH\n" in said
     assert person.tasks() == {}
 
 

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
-from allstop.app.agents.registry import chosen
+from allstop.app.agents.registry import task_agents
 from allstop.app.board import commands as boards
-from allstop.app.board.cleanup import take_back, to_roll_back
+from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
 from allstop.app.board.remedies import Clean, clean, raise_limits
 from allstop.app.board.review_comments import Comment, comment
 from allstop.app.raise_limits import Limit, is_run, raise_run
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import asked_of, leave_for, named_in, reply_to, speak
+from allstop.app.runs.commands import (
+    build_answer,
+    build_permit,
+    deliver_command,
+    find_ask,
+    split_run_and_ask,
+)
 from allstop.app.stop.abort import abort
 from allstop.app.stop.allstop import lift
 from allstop.app.stop.one_run import stop_run
@@ -239,10 +245,10 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case AddTask():
             return await _add(supervisor, action)
         case SetMode(mode=mode):
-            await boards.tell(project, lambda state: [commands.SetMode(mode=Mode(mode))])
+            await boards.send_commands(project, lambda state: [commands.SetMode(mode=Mode(mode))])
             return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Order(tasks=tasks):
-            await boards.tell(project, lambda state: [commands.Order(tasks=tasks)])
+            await boards.send_commands(project, lambda state: [commands.Order(tasks=tasks)])
             return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Split(titles=titles):
             made = await boards.split(project, run, titles)
@@ -292,7 +298,9 @@ async def _brake(supervisor: Supervisor, run: str, action: Brake, by: str) -> Do
         Freeze: commands.Freeze(),
         Thaw: commands.Thaw(),
     }
-    spoken = await speak(supervisor.project, None if run == ALL else run, words[type(action)], by)
+    spoken = await deliver_command(
+        supervisor.project, None if run == ALL else run, words[type(action)], by
+    )
     return Done(run=run, driven=spoken.driven)
 
 
@@ -305,14 +313,14 @@ async def _speak(
         case Say(text=text):
             command = commands.Say(text=text)
         case Answer(texts=texts):
-            command = await reply_to(project, run, texts)
+            command = await build_answer(project, run, texts)
         case Allow(ask=ask, session=session):
-            command = leave_for(await asked_of(project, run, ask), session=session)
+            command = build_permit(await find_ask(project, run, ask), session=session)
         case Deny(ask=ask, message=message):
-            asked = await asked_of(project, run, ask)
+            asked = await find_ask(project, run, ask)
             command = commands.Permit(ask=asked.id, allow=False, message=message)
-    name, _ = await named_in(project, run)
-    spoken = await speak(project, name, command, by)
+    name, _ = await split_run_and_ask(project, run)
+    spoken = await deliver_command(project, name, command, by)
     return Done(run=name, driven=spoken.driven)
 
 
@@ -327,7 +335,7 @@ async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Do
 async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -> Done:
     sent = await comment(supervisor.project, run, action, by)
     if sent.of_board:
-        await supervisor.board_at_hand()
+        await supervisor.ensure_board_driven()
     return Done(run=run, driven=sent.driven, note=sent.note)
 
 
@@ -336,8 +344,8 @@ async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -
 
 async def _tell_board(supervisor: Supervisor, orders: Sequence[commands.Command]) -> str:
     """Why nothing starts all the same; "" where it does."""
-    told = await boards.tell(supervisor.project, lambda state: orders)
-    await supervisor.board_at_hand()  # which lifts the brake of one that nobody drove
+    told = await boards.send_commands(supervisor.project, lambda state: orders)
+    await supervisor.ensure_board_driven()  # which lifts the brake of one that nobody drove
     brake = (
         (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
     )
@@ -378,13 +386,13 @@ _PLAIN: dict[
 def _check_agent(supervisor: Supervisor, action: OfTask) -> None:
     match action:
         case Assign(agent=str(agent)) | EditTask(changes=Changes(agent=str(agent))):
-            chosen(supervisor.project, agent)
+            task_agents(supervisor.project, agent)
         case _:
             pass
 
 
 async def _add(supervisor: Supervisor, action: AddTask) -> Done:
-    agent = chosen(supervisor.project, action.agent)[0] if action.agent else None
+    agent = task_agents(supervisor.project, action.agent)[0] if action.agent else None
     new = NewTask(**{**asdict(action), "agent": agent})
     task = await boards.add(supervisor.project, new, lambda task: ())
     return Done(run=BOARD, tasks=(task.id,), driven=supervisor.drives(BOARD))
@@ -392,12 +400,12 @@ async def _add(supervisor: Supervisor, action: AddTask) -> Done:
 
 async def _roll_back(supervisor: Supervisor, task_id: str) -> Done:
     """What is merged is reverted by whoever drives the board; what isn't is thrown away here."""
-    task = await to_roll_back(supervisor.project, task_id)
-    await boards.tell(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
+    task = await check_rollback(supervisor.project, task_id)
+    await boards.send_commands(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
     if is_merged(task):
-        await supervisor.board_at_hand()
+        await supervisor.ensure_board_driven()
         return Done(run=task_id, note="it is being reverted")
-    note = _kept_as(await take_back(supervisor.project, task_id))
+    note = _kept_as(await discard_work_and_branch(supervisor.project, task_id))
     return Done(run=task_id, driven=supervisor.drives(BOARD), note=note)
 
 

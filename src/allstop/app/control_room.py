@@ -21,7 +21,7 @@ class Address(Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class RunningError(AllstopError):
+class ControlRoomOpenError(AllstopError):
     """There is a control room here already."""
 
     def __init__(self, address: Address | None) -> None:
@@ -33,7 +33,7 @@ class RunningError(AllstopError):
 
 
 @contextmanager
-def room_for_one(folder: Path) -> Iterator[Announcement]:
+def claim_control_room(folder: Path) -> Iterator[Announcement]:
     """Only one process at a time has a house's control room; the kernel sees to it.
 
     Raises:
@@ -45,7 +45,7 @@ def room_for_one(folder: Path) -> Iterator[Announcement]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunningError(_read(fd)) from None
+            raise ControlRoomOpenError(_read(fd)) from None
         os.ftruncate(fd, 0)
         yield Announcement(fd)
         os.ftruncate(fd, 0)

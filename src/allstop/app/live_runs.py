@@ -10,14 +10,14 @@ import anyio
 import anyio.lowlevel
 
 from allstop.app.board.overview import attempt_under_way
-from allstop.app.runs.status import no_such_run
+from allstop.app.runs.status import unknown_run_error
 from allstop.core.errors import AllstopError
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
-from allstop.ports import Head, Holder, Placed, Record
+from allstop.ports import Head, Holder, PositionedRecord, Record
 from allstop.views.board_phase import Below, below
 from allstop.views.inbox import Sight, Waiting, inbox
 from allstop.views.kind import Kind
@@ -37,7 +37,7 @@ REMEMBERED = 200
 HOLDERS_S = 0.25
 """For so long it is believed who drives what: asking the kernel for each answer is dear."""
 
-Reader = Callable[[Sequence[Placed]], None]
+Reader = Callable[[Sequence[PositionedRecord]], None]
 
 
 class LiveRuns:
@@ -49,7 +49,7 @@ class LiveRuns:
         self._followed: dict[RunId, LiveState] = {}
         self._heads: dict[RunId, Head] = {}
         self._readers: list[Reader] = []
-        self._bell = anyio.Event()
+        self._wake = anyio.Event()
         self._queued: dict[RunId, str] = {}  # who stands in the line for a slot, in words
         self._held: dict[RunId, Holder | None] = {}
         self._held_until = 0.0
@@ -72,15 +72,15 @@ class LiveRuns:
     async def follow(self) -> None:
         """Runs until cancelled."""
         async with anyio.create_task_group() as group:
-            with self._journal.listen(self._ear):
+            with self._journal.listen(self._on_write):
                 group.start_soon(self._journal.watch_writes)
                 while True:
-                    self._bell = anyio.Event()
+                    self._wake = anyio.Event()
                     await self.catch_up()
-                    await self._bell.wait()
+                    await self._wake.wait()
 
-    def _ear(self, run: RunId, seq: int) -> None:
-        self._bell.set()
+    def _on_write(self, run: RunId, seq: int) -> None:
+        self._wake.set()
 
     async def catch_up(self) -> None:
         """Read what has been written by now."""
@@ -93,7 +93,7 @@ class LiveRuns:
                     reader(placed)
                 await anyio.lowlevel.checkpoint()
 
-    def _take(self, placed: Placed) -> None:
+    def _take(self, placed: PositionedRecord) -> None:
         run, seq, event = placed.record
         if run == HELM:
             self._steer(placed.record)
@@ -143,7 +143,7 @@ class LiveRuns:
         """
         head = self._heads.get(run)
         if head is None:
-            raise no_such_run(run, list(self._heads))
+            raise unknown_run_error(run, list(self._heads))
         followed = self._followed.pop(run, None)
         while followed is None or followed.seq < self._heads[run].seq:
             followed = await self._read(head, followed)

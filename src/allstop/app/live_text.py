@@ -16,16 +16,16 @@ from allstop.views.kind import Kind
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-EARS = "ears"
+LISTENERS_FOLDER = "ears"
 """The folder in which the control room of a store listens."""
 
-Utter: TypeAlias = Callable[[RunId, Live, str], None]
+SendText: TypeAlias = Callable[[RunId, Live, str], None]
 
 
 class LiveText:
     """Stands between the engine, which knows what is under way, and all who listen."""
 
-    def __init__(self, kinds: Mapping[str, Kind], engine: LocalEngine, utter: Utter) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], engine: LocalEngine, utter: SendText) -> None:
         self._kinds = kinds
         self._engine = engine
         self._utter = utter
@@ -48,9 +48,9 @@ class LiveText:
 
 
 @asynccontextmanager
-async def overheard(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
+async def sharing_live_text(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
     """If another process has the control room of this store, it shows words as they are said."""
-    sender = LiveTextSender(project.folder / EARS)
+    sender = LiveTextSender(project.folder / LISTENERS_FOLDER)
     speech = LiveText(project.kinds, engine, sender.send)
     engine.view(lambda run, live: speech.show(run, live) if sender.has_receivers else None)
     try:

@@ -110,7 +110,7 @@ class Project:
         for name in ("loaded", "checkout", "secrets"):
             self.__dict__.pop(name, None)
 
-    def renew_settings(self) -> str:
+    def reload_settings(self) -> str:
         """Read them again; if they are wrong the last good ones stay, and it says why."""
         from allstop.settings import SettingsError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from allstop.app.runs.budget_limits import changed
-from allstop.app.runs.commands import speak
+from allstop.app.runs.budget_limits import apply_changes
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of
 from allstop.core import bounds, brakes
 from allstop.core import run as runs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.core.run import RunState
 
 
@@ -57,7 +57,7 @@ class Limit(
         return Allowance(**{name: value for name, value in given.items() if value is not UNSET})
 
 
-class Raised(Struct, frozen=True, kw_only=True):
+class RaisedLimits(Struct, frozen=True, kw_only=True):
     run: RunId
     note: str
     driven: bool
@@ -69,7 +69,7 @@ async def is_run(project: Project, name: str) -> bool:
     return project.has_store and bool(await project.records.read(RunId(name)))
 
 
-async def raise_run(project: Project, name: str, more: Allowance, by: str) -> Raised:
+async def raise_run(project: Project, name: str, more: Allowance, by: str) -> RaisedLimits:
     """Give a run other limits; whoever drives it goes on at once.
 
     Raises:
@@ -80,13 +80,13 @@ async def raise_run(project: Project, name: str, more: Allowance, by: str) -> Ra
     if root_of(recorded.run) == BOARD and BOARD not in project.journal.holders():
         hint = "`allstop run` goes on by [budget], `allstop run --budget USD` with so much more"
         raise AllstopError("nobody drives the board", hint)
-    limits = raised(state, more, project.clock.now())
-    spoken = await speak(project, recorded.run, Raise(limits=limits), by)
+    limits = raised_limits(state, more, project.clock.now())
+    spoken = await deliver_command(project, recorded.run, Raise(limits=limits), by)
     held = state.hold is not Hold.NONE
-    return Raised(run=recorded.run, note=_words(limits), driven=spoken.driven, held=held)
+    return RaisedLimits(run=recorded.run, note=_describe(limits), driven=spoken.driven, held=held)
 
 
-def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
+def raised_limits(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
     """The limits it would have.
 
     Raises:
@@ -95,15 +95,15 @@ def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
     before = state.limits
     if more == Allowance():
         raise AllstopError("no limit is named", "one of times, turns, tokens, cost, minutes")
-    limits = before if more.times is None else _multiplied(state, more.times, now)
-    limits = changed(limits, more)
+    limits = before if more.times is None else _multiply(state, more.times, now)
+    limits = apply_changes(limits, more)
     verdict = brakes.check(limits, state.tally, state.opened.at, now)
     if verdict.level is BrakeLevel.HARD:
         raise AllstopError(f"it would still be at its limit: {verdict.reason}", "allow it more")
     return limits
 
 
-def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
+def _multiply(state: RunState[Any], times: float, now: datetime) -> Limits:
     """So many times what it had, or has used by now where that is more."""
     limits, used = state.limits, state.tally
     if limits == Limits(at_limit=limits.at_limit):
@@ -126,8 +126,8 @@ def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
     )
 
 
-async def hold_to_settings(
-    project: Project, recorded: Recorded, limits: Limits | None, by: str
+async def apply_settings_limits(
+    project: Project, recorded: RunRecord, limits: Limits | None, by: str
 ) -> None:
     """A run that waits at its limit gets the limits of the settings, if these allow more."""
     state, now = runs.fold(recorded.pilot, recorded.events), project.clock.now()
@@ -138,10 +138,10 @@ async def hold_to_settings(
     )
     may = brakes.check(limits, state.tally, state.opened.at, now).level is not BrakeLevel.HARD
     if may and limits != state.limits and (is_at_limit or state.limit_reached):
-        await speak(project, recorded.run, Raise(limits=limits), by)
+        await deliver_command(project, recorded.run, Raise(limits=limits), by)
 
 
-def _words(limits: Limits) -> str:
+def _describe(limits: Limits) -> str:
     parts = [
         counted(limits.turns, "turn") if limits.turns is not None else "",
         f"{limits.tokens:,} tokens" if limits.tokens is not None else "",

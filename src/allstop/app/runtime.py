@@ -25,10 +25,10 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
-from allstop.app.live_text import overheard
-from allstop.app.notify.alerts import telling
+from allstop.app.live_text import sharing_live_text
+from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
-from allstop.app.secrets import DiscreetWords, SecretFilter
+from allstop.app.secrets import SecretFilter, SecretStream
 from allstop.app.target_gate import TargetFile, clone_setup
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
@@ -58,18 +58,18 @@ class Runtime:
         engine: LocalEngine,
         launcher: Launcher,
         registry: Agents,
-        trees: GitWorkspaces | None,
+        workspaces: GitWorkspaces | None,
     ) -> None:
         """Without a repository there are no `trees`."""
         self.project = project
         self.engine = engine
         self.launcher = launcher
-        self.trees = trees
-        self.hire = registry.hire
+        self.workspaces = workspaces
+        self.ensure_agents = registry.ensure_agents
 
 
 @asynccontextmanager
-async def runtime(
+async def start_runtime(
     project: Project,
     agents: Iterable[AgentName] = (),
     *,
@@ -83,16 +83,18 @@ async def runtime(
     registry = Agents(project, launcher)
     repository = Repository(project.root) if project.root is not None else None
     file = TargetFile(project, repository, note) if repository else None
-    trees = await workspaces(project, launcher, repository, file, note) if repository else None
+    workspaces = (
+        await open_workspaces(project, launcher, repository, file, note) if repository else None
+    )
     hands = Hands(
         registry,
         checks=BoxedChecks(launcher, trusted=project.is_trusted),
-        workspaces=trees,
+        workspaces=workspaces,
         launcher=launcher,
         gates=file.gate if file else None,
         clean=SecretFilter(lambda: project.secrets),
         unverified=lambda: unverified(project),
-        words=lambda: DiscreetWords(lambda: project.secrets),
+        words=lambda: SecretStream(lambda: project.secrets),
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(
@@ -103,22 +105,22 @@ async def runtime(
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
-        appraise=appraiser(project, launcher, trees),
+        appraise=appraiser(project, launcher, workspaces),
         most_microusd=most_microusd(project),
-        daily_budget=DailyBudget(project.journal, budget_limits.of_day(project)),
+        daily_budget=DailyBudget(project.journal, budget_limits.day_limits(project)),
     )
     try:
-        registry.hire(agents)
+        registry.ensure_agents(agents)
         async with (
             tracing(project, engine, note),
-            telling(project, engine, name, note),
-            overheard(project, engine),
+            sending_alerts(project, engine, name, note),
+            sharing_live_text(project, engine),
             engine.serving(),
         ):
-            yield Runtime(project, engine, launcher, registry, trees)
+            yield Runtime(project, engine, launcher, registry, workspaces)
     finally:
-        if trees is not None:
-            trees.close()
+        if workspaces is not None:
+            workspaces.close()
         await registry.close()
 
 
@@ -131,15 +133,15 @@ def unverified(project: Project) -> str:
 
 
 def appraiser(
-    project: Project, launcher: Launcher, trees: GitWorkspaces | None
+    project: Project, launcher: Launcher, workspaces: GitWorkspaces | None
 ) -> Callable[[Ask, OpenMove | None], Ask]:
     """What the policy says of what an agent asks, by the paths that the agent itself sees."""
 
     def home(asking: OpenMove | None) -> str:
         """A box shows a clone at the repository's own path; without one it is where it is."""
         match asking:
-            case OpenMove(move=TakeTurn(workspace=str(name))) if trees:
-                place = trees.box_of(name)
+            case OpenMove(move=TakeTurn(workspace=str(name))) if workspaces:
+                place = workspaces.box_of(name)
                 return place.at if launcher.isolation.boxed else str(place.workspace)
             case _:
                 return str(project.repository)
@@ -163,7 +165,7 @@ def engine_name(pid: int) -> str:
     return f"process {pid}"
 
 
-async def workspaces(
+async def open_workspaces(
     project: Project,
     launcher: Launcher,
     repository: Repository | None = None,
@@ -175,7 +177,7 @@ async def workspaces(
     repository = repository or Repository(project.repository)
     folder = project.folder / "workspaces"
     if not folder.is_dir():
-        await _begin_anew(project, repository, note)
+        await _back_up_stale_refs(project, repository, note)
     make_workspaces_folder(folder)
     return GitWorkspaces(
         repository,
@@ -190,7 +192,7 @@ async def workspaces(
     )
 
 
-async def _begin_anew(
+async def _back_up_stale_refs(
     project: Project, repository: Repository, note: Callable[[str], None]
 ) -> None:
     """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before

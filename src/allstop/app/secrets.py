@@ -28,7 +28,7 @@ class SecretFilter:
         return self._secrets().redact_all_in(value)
 
 
-class DiscreetWords:
+class SecretStream:
     """The same for what is shown piece by piece."""
 
     def __init__(self, secrets: Callable[[], Secrets]) -> None:

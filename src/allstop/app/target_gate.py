@@ -58,16 +58,16 @@ def clone_setup(settings: Settings) -> CloneSetup:
     )
 
 
-class _Seen(NamedTuple):
+class _Source(NamedTuple):
     blob: str | None  # the branch's own
     here: bytes | None  # the checkout's, where it has none
     others: Loaded  # what else has a say
 
 
-class _Read(NamedTuple):
+class _Cached(NamedTuple):
     """A branch's file, as it was when it could last be used."""
 
-    seen: _Seen | None = None  # what was looked at last
+    seen: _Source | None = None  # what was looked at last
     gate: Gate | None = None
     clone_setup: CloneSetup | None = None
 
@@ -82,7 +82,7 @@ class TargetFile:
         self._repository = repository
         self._note = note
         self._branches = Branches(project.repository, project.environment.variables)
-        self._read: dict[str, _Read] = {}  # by the branch
+        self._read: dict[str, _Cached] = {}  # by the branch
 
     async def gate(self, target: str) -> Gate | None:
         return (await self._known(target)).gate
@@ -90,26 +90,26 @@ class TargetFile:
     async def clone_setup(self, target: str) -> CloneSetup | None:
         return (await self._known(target)).clone_setup
 
-    async def _known(self, target: str) -> _Read:
+    async def _known(self, target: str) -> _Cached:
         try:
             await self._look(target)
         except (AllstopError, SettingsError) as error:
             self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
-        return self._read.get(target, _Read())
+        return self._read.get(target, _Cached())
 
     async def _look(self, target: str) -> None:
         """Read it only where it is another one: this is asked for every clone and every check."""
         ref = branch_ref(target)
         (found,) = await self._repository.look_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
-        seen = _Seen(blob, self._checkout() if blob is None else None, self._project.loaded)
-        before = self._read.get(target, _Read())
+        seen = _Source(blob, self._checkout() if blob is None else None, self._project.loaded)
+        before = self._read.get(target, _Cached())
         if seen == before.seen:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
         self._read[target] = before._replace(seen=seen)
         settings = self._project.with_file(committed).settings
-        self._read[target] = _Read(seen, gate(settings), clone_setup(settings))
+        self._read[target] = _Cached(seen, gate(settings), clone_setup(settings))
 
     def _checkout(self) -> bytes | None:
         try:

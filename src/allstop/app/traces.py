@@ -37,7 +37,7 @@ async def tracing(
     with sending(wishes.endpoint, project.folder / "logs" / "traces.log") as send:
         watch = _Watch(project, engine, send, note)
         await watch.begin()
-        async with watch.reader.listening(watch.ear):
+        async with watch.reader.listening(watch.on_write):
             yield
 
 
@@ -65,7 +65,7 @@ class _Watch:
     async def begin(self) -> None:
         self._before = {head.run: head.seq for head in await self._project.journal.heads()}
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         if self._engine.state(run) is not None:
             self._roots.add(root_of(run))
         if run not in (BOARD, HELM) and root_of(run) in self._roots:

@@ -41,7 +41,7 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     merged_usd: float  # what those have cost
 
 
-class Turns:
+class TurnReader:
     """Those of a store, each read once however often somebody asks."""
 
     def __init__(self, journal: Journal) -> None:
@@ -68,15 +68,15 @@ class Turns:
         return [turn for turn in self._turns if turn.began_at >= moment]
 
 
-async def used_since(
-    project: Project, since: datetime, by: By, agent: str = "", turns: Turns | None = None
+async def usage_since(
+    project: Project, since: datetime, by: By, agent: str = "", turns: TurnReader | None = None
 ) -> UsageReport:
     """Of one agent, or of all of them; who asks again and again keeps the turns."""
     name_of, task_of = name_by(by, None), name_by(By.TASK, None)
     sums: dict[str, Sum] = {}
     tasks: dict[str, Sum] = {}
     total = Sum()
-    turns = turns or (Turns(project.journal) if project.has_store else None)
+    turns = turns or (TurnReader(project.journal) if project.has_store else None)
     for turn in await turns.since(since) if turns else ():
         if agent not in ("", turn.agent):
             continue

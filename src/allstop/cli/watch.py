@@ -12,7 +12,7 @@ from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.ports import Placed
+    from allstop.ports import PositionedRecord
 
 
 @click.command()
@@ -47,7 +47,7 @@ async def _watch(project: Project, *, as_json: bool) -> None:
                 group.cancel_scope.cancel()
 
 
-def _show(placed: Sequence[Placed], *, as_json: bool) -> None:
+def _show(placed: Sequence[PositionedRecord], *, as_json: bool) -> None:
     from allstop.cli.record_lines import as_text, print_records
     from allstop.core.text import plain
     from allstop.views.log import lines

@@ -15,7 +15,7 @@ from allstop.ports.journal import HeldError as HeldError
 from allstop.ports.journal import Holder as Holder
 from allstop.ports.journal import Journal as Journal
 from allstop.ports.journal import Listener as Listener
-from allstop.ports.journal import Placed as Placed
+from allstop.ports.journal import PositionedRecord as PositionedRecord
 from allstop.ports.journal import Record as Record
 from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
@@ -23,7 +23,7 @@ from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
-from allstop.ports.programs import DESK as DESK
+from allstop.ports.programs import TOOLS_FOLDER as TOOLS_FOLDER
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import Caps as Caps
 from allstop.ports.programs import Child as Child

@@ -14,12 +14,12 @@ import uvicorn
 
 from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
 from allstop.adapters.processes.socket_owner.connection_peers import ConnectionPeers
-from allstop.app.control_room import room_for_one
+from allstop.app.control_room import claim_control_room
 from allstop.app.live_runs import LiveRuns
-from allstop.app.live_text import EARS, LiveText
+from allstop.app.live_text import LISTENERS_FOLDER, LiveText
 from allstop.app.runs.rewind import Rewinder
-from allstop.app.supervisor import RunKinds, Supervisor, supervisor
-from allstop.app.usage import Turns
+from allstop.app.supervisor import RunKinds, Supervisor, start_supervisor
+from allstop.app.usage import TurnReader
 from allstop.core.errors import AllstopError
 from allstop.ports import Live
 from allstop.server import static_files
@@ -75,7 +75,7 @@ async def serve(
     wishes = project.settings.server
     check_reach(wishes)
     with (
-        room_for_one(project.folder) as announcement,
+        claim_control_room(project.folder) as announcement,
         logging_to(project.folder / "logs" / "server.log", lambda: project.secrets),
         listening(wishes.host, wishes.port) as listener,
     ):
@@ -106,15 +106,15 @@ async def _desk(
     ring = Ring(Place(live_runs.pos, time.time_ns() // 1_000_000))
     hub = Hub(live_runs, changes, ring)
     live_runs.tell(hub.hear)
-    async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
+    async with start_supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(project, say, driver.settings_changed)
         driver.view(LiveText(project.kinds, driver.engine, hub.show).show)
-        with receive_live_text(project.folder / EARS) as receiver:
-            for work in (live_runs.follow, hub.beat, keeper.keep, driver.keep_clean):
+        with receive_live_text(project.folder / LISTENERS_FOLDER) as receiver:
+            for work in (live_runs.follow, hub.beat, keeper.keep, driver.remove_old_workspaces):
                 group.start_soon(work)
             group.start_soon(_overhear, receiver, hub)
             group.start_soon(_go_on, driver, say)
-            rewinder, turns = Rewinder(project.journal, project.kinds), Turns(project.journal)
+            rewinder, turns = Rewinder(project.journal, project.kinds), TurnReader(project.journal)
             yield Desk(project, driver, live_runs, hub, keys, keeper, rewinder, turns)
             group.cancel_scope.cancel()
 
@@ -122,7 +122,7 @@ async def _desk(
 async def _go_on(driver: Supervisor, say: Say) -> None:
     """Boards go on by themselves after a crash or a restart; all else waits for a person."""
     try:
-        if await driver.go_on_with_board():
+        if await driver.resume_interrupted_board():
             say("The board goes on: it was at work when its process ended.")
     except AllstopError as error:
         say(f"The board does not go on by itself: {error.message}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from allstop.app.setup.edit_setting import content_of, digest_of
-from allstop.app.setup.settings_status import Standing, standings
+from allstop.app.setup.settings_status import SettingStatus, setting_statuses
 from allstop.core.errors import AllstopError
 from allstop.server.wire_types import SettingList, SettingRow, SettingsFile
 from allstop.settings import FILE_NAME, Row, SettingsError, describe_origin, rows
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 def listed(project: Project, problem: str) -> SettingList:
     loaded = project.loaded
     if project.root is None:
-        shown = [_row(row, Standing()) for row in rows(loaded)]
+        shown = [_row(row, SettingStatus()) for row in rows(loaded)]
         return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
     file, there = _file(project)
     counting = {row.key: row for row in rows(loaded)}
     all_rows = {**_coming(project, counting.keys()), **counting} if not file.problem else counting
     return SettingList(
-        settings=[_row(row, there.get(key, Standing())) for key, row in all_rows.items()],
+        settings=[_row(row, there.get(key, SettingStatus())) for key, row in all_rows.items()],
         file=file,
         notes=list(loaded.notes),
         problem=problem,
@@ -45,16 +45,16 @@ def _coming(project: Project, known: KeysView[str]) -> dict[str, Row]:
     return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}
 
 
-def _file(project: Project) -> tuple[SettingsFile, dict[str, Standing]]:
+def _file(project: Project) -> tuple[SettingsFile, dict[str, SettingStatus]]:
     try:
         content, digest = content_of(project.repository / FILE_NAME), digest_of(project)
-        there = standings(content or b"", project.loaded, project.checkout)
+        there = setting_statuses(content or b"", project.loaded, project.checkout)
     except (AllstopError, SettingsError) as error:
         return SettingsFile(exists=True, digest="", problem=str(error)), {}
     return SettingsFile(exists=content is not None, digest=digest, problem=""), there
 
 
-def _row(row: Row, standing: Standing) -> SettingRow:
+def _row(row: Row, standing: SettingStatus) -> SettingRow:
     path = split_dotted(row.key) or ()
     kind = kind_at(path)
     return SettingRow(

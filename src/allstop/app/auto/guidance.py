@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.auto.guidance import GuideSpec
 from allstop.core.errors import AllstopError
@@ -31,9 +31,9 @@ def guide_spec(
     """
     if project.settings.auto.guidance is Guidance.OFF and not rehearses:
         return None
-    agent = guide(project)
+    agent = guide_agent(project)
     most = (
-        board_spec.terms(project, registry.settings_of(project, agent)).max_tokens
+        board_spec.agent_terms(project, registry.settings_of(project, agent)).max_tokens
         if agent
         else None
     )
@@ -45,12 +45,12 @@ def guide_spec(
     )
 
 
-def guide(project: Project) -> AgentName | None:
+def guide_agent(project: Project) -> AgentName | None:
     """Whose model answers; None: the rules do."""
     auto = project.settings.auto
     named = auto.guidance_model or auto.decision_agent
     if named is None:
-        return LOCAL if answers(registry.ollama_address(project)) else None
+        return LOCAL if is_answering(registry.ollama_address(project)) else None
     try:
         registry.settings_of(project, AgentName(named))
     except AgentSetupError as error:
@@ -59,7 +59,7 @@ def guide(project: Project) -> AgentName | None:
     return AgentName(named)
 
 
-def answers(base_url: str) -> bool:
+def is_answering(base_url: str) -> bool:
     """Whether a server with models is there; it has half a second to say so."""
     place = urlsplit(base_url)
     kind = HTTPSConnection if place.scheme == "https" else HTTPConnection

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.app import runtime, target_gate
-from allstop.app.agents.registry import chosen
+from allstop.app.agents.registry import task_agents
 from allstop.app.auto import guidance
 from allstop.app.board import board_spec
 from allstop.app.runs.status import record_of
@@ -28,7 +28,7 @@ from allstop.settings.section_file import read_section_keys
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.engine.local import LocalEngine
 
 PILOT = AutoPilot()
@@ -51,7 +51,7 @@ def auto_spec(
     """
     settings = project.settings
     auto = settings.auto
-    terms = board_spec.terms(project, settings.agents[agent])
+    terms = board_spec.agent_terms(project, settings.agents[agent])
     policy = policy or auto.policy
     is_model = policy is DecisionPolicy.MODEL
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
@@ -82,21 +82,21 @@ def auto_spec(
         gate=target_gate.gate(settings),
         merge=settings.merge.enabled,
         backoff=board_spec.backoff(project),
-        endurance=board_spec.endurance(project),
+        endurance=board_spec.limit_patience(project),
         guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,
     )
 
 
-class Begun(NamedTuple):
+class NewThread(NamedTuple):
     """A thread that can be opened, which gives it its name, and everybody who takes turns in it."""
 
     agents: tuple[AgentName, ...]
     open: Callable[[LocalEngine], Awaitable[RunId]]
 
 
-async def beginning(
+async def prepare_thread(
     project: Project,
     goal: str,
     *,
@@ -104,7 +104,7 @@ async def beginning(
     policy: DecisionPolicy | None,
     approvals: Approvals | None,
     attended: bool,
-) -> Begun:
+) -> NewThread:
     """A new thread, as the settings would have it.
 
     Raises:
@@ -118,7 +118,7 @@ async def beginning(
     spec = auto_spec(
         project,
         goal,
-        agent=chosen(project, agent)[0],
+        agent=task_agents(project, agent)[0],
         policy=policy,
         approvals=approvals,
         attended=attended,
@@ -132,9 +132,9 @@ async def beginning(
             terms = msgspec.to_builtins(replace(spec, name=name))
             return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
 
-        return open_free(project, "auto", by)
+        return open_under_free_name(project, "auto", by)
 
-    return Begun(agents_of(spec), open_)
+    return NewThread(agents_of(spec), open_)
 
 
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
@@ -175,7 +175,7 @@ def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
             return ()  # the engine's own policy has the rules of the settings
 
 
-async def open_free(
+async def open_under_free_name(
     project: Project, kind: str, opened: Callable[[RunId], Awaitable[bool]]
 ) -> RunId:
     """By the first name that is free: another process, or request, may be about to take it."""
@@ -195,7 +195,7 @@ async def _free_name(project: Project, kind: str) -> RunId:
     return RunId(f"{kind}{number}")
 
 
-async def recorded_autos(project: Project, run: str) -> list[Recorded]:
+async def auto_records(project: Project, run: str) -> list[RunRecord]:
     """One run of Full Auto, or all of them.
 
     Raises:
@@ -213,7 +213,7 @@ async def recorded_autos(project: Project, run: str) -> list[Recorded]:
     return [recorded]
 
 
-OTHER_RULES = (
+OVERRIDABLE = (
     "min_confidence",
     "no_progress_turns",
     "repeated_errors",
@@ -222,18 +222,18 @@ OTHER_RULES = (
 )
 
 
-class OtherRules(NamedTuple):
+class RuleOverrides(NamedTuple):
     """The [auto] settings of a file, in the place of those that a run had."""
 
     given: dict[str, Any]
     note: str = ""
 
-    def of(self, recorded: Recorded) -> AutoSpec:
+    def of(self, recorded: RunRecord) -> AutoSpec:
         """The run's own terms, with what the file says in their place."""
         return replace(msgspec.convert(recorded.opened.spec, AutoSpec), **self.given)
 
 
-def other_rules(file: Path) -> OtherRules:
+def read_rule_overrides(file: Path) -> RuleOverrides:
     """What a file says of the rules.
 
     Raises:
@@ -241,9 +241,9 @@ def other_rules(file: Path) -> OtherRules:
     """
     settings, said = read_section_keys(file, "auto")
     auto = settings.auto
-    given: dict[str, Any] = {name: getattr(auto, name) for name in OTHER_RULES if name in said}
+    given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in said}
     if "review" in said:
         given["review"] = auto.review
     is_model = auto.policy is DecisionPolicy.MODEL
     note = "a model is not asked again: the rules decide, with these settings" if is_model else ""
-    return OtherRules(given, note)
+    return RuleOverrides(given, note)

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from allstop.app import runtime
 from allstop.app.agents import registry
-from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.notify import channels
 from allstop.app.runs import budget_limits
 from allstop.app.target_gate import gate
@@ -63,9 +63,11 @@ def board_spec(
     loop = settings.loop
     return BoardSpec(
         target=target or runtime.target(project),
-        agents=registry.chosen(project) if agents is None else agents,
+        agents=registry.task_agents(project) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
-        terms={AgentName(name): terms(project, agent) for name, agent in settings.agents.items()},
+        terms={
+            AgentName(name): agent_terms(project, agent) for name, agent in settings.agents.items()
+        },
         mode=mode or loop.mode,
         slots=slots or loop.max_parallel,
         gate=gate(settings),
@@ -80,23 +82,23 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         backoff=backoff(project),
-        limit_retries=endurance(project).guesses,
-        limit_s=endurance(project).most_s,
-        limits=budget_limits.of_run(project),
-        task_limits=budget_limits.of_task(project),
+        limit_retries=limit_patience(project).guesses,
+        limit_s=limit_patience(project).most_s,
+        limits=budget_limits.run_limits(project),
+        task_limits=budget_limits.task_limits(project),
         count=count,
         until=until,
         retries_first=False,
-        own=_given(mode=mode, slots=slots, agents=agents),
+        own=_set_by_person(mode=mode, slots=slots, agents=agents),
     )
 
 
-def _given(**choices: object) -> tuple[PersonsSetting, ...]:
+def _set_by_person(**choices: object) -> tuple[PersonsSetting, ...]:
     own: tuple[PersonsSetting, ...] = get_args(PersonsSetting)
     return tuple(name for name in own if choices[name] is not None)
 
 
-def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
+def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
     """As the settings have it by now; what a person chose for the board at work stays.
 
     So does its branch where they name none: to look at another one is not to work for it.
@@ -115,7 +117,7 @@ def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
     )
 
 
-def terms(project: Project, agent: Agent) -> AgentTerms:
+def agent_terms(project: Project, agent: Agent) -> AgentTerms:
     loop = project.settings.loop
     return AgentTerms(
         done=agent.done.value,
@@ -137,7 +139,7 @@ def backoff(project: Project) -> Backoff:
     )
 
 
-def endurance(project: Project) -> LimitPatience:
+def limit_patience(project: Project) -> LimitPatience:
     retry = project.settings.retry
     return LimitPatience(
         guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
@@ -146,7 +148,7 @@ def endurance(project: Project) -> LimitPatience:
 
 def thread_limits(project: Project) -> Limits:
     """A thread that is no attempt at a task is one by itself: what is allowed to either holds."""
-    return tighter(budget_limits.of_run(project), budget_limits.of_task(project))
+    return tighter(budget_limits.run_limits(project), budget_limits.task_limits(project))
 
 
 def hooks(project: Project) -> dict[str, str]:
@@ -155,7 +157,7 @@ def hooks(project: Project) -> dict[str, str]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-def noted(project: Project) -> list[Note]:
+def start_notes(project: Project) -> list[Note]:
     """In the order they matter."""
     found = [Note(text=each) for each in project.loaded.notes]
     if not project.settings.verification.commands:
@@ -171,16 +173,16 @@ def noted(project: Project) -> list[Note]:
         map(
             limits_spending,
             (
-                budget_limits.of_run(project),
-                budget_limits.of_task(project),
-                budget_limits.of_day(project),
+                budget_limits.run_limits(project),
+                budget_limits.task_limits(project),
+                budget_limits.day_limits(project),
             ),
         )
     ):
-        found.append(Note(text=f"Budgets of tokens and cost {budgets_hold(project)}."))
+        found.append(Note(text=f"Budgets of tokens and cost {describe_budgets(project)}."))
     found += [Note(text=each) for each in channels.notes(project)]
     return found
 
 
-def notes(project: Project) -> list[str]:
-    return [note.text for note in noted(project)]
+def start_note_texts(project: Project) -> list[str]:
+    return [note.text for note in start_notes(project)]

@@ -38,7 +38,7 @@ async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[Wo
     with project.journal.claim(BOARD) if alone else nullcontext():
         project.make_folder()
         launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-        places = await runtime.workspaces(project, launcher)
+        places = await runtime.open_workspaces(project, launcher)
         folder = project.folder / "workspaces"
         yield WorkspaceCleanup(
             Repository(project.repository), folder, launcher=launcher, workspaces=places
@@ -53,20 +53,20 @@ async def leftovers(project: Project) -> list[Leftover]:
     return [each for each in found if not _is_needed(tasks.get(each.name))]
 
 
-async def of_checkouts(project: Project) -> list[OrphanRefs]:
+async def orphan_refs(project: Project) -> list[OrphanRefs]:
     """What linked checkouts of this repository have left that were removed."""
     return await find_orphan_refs(Repository(project.repository))
 
 
-async def kept(project: Project) -> list[str]:
+async def kept_for_people(project: Project) -> list[str]:
     """The tasks that a person may want to help, and whose workspaces are there for that."""
     tasks = (await commands.read(project)).state.board.tasks()
     folder = project.folder / "workspaces"
-    stalled = (task.id for task in tasks if _stands_still(task))
+    stalled = (task.id for task in tasks if _is_stalled(task))
     return [name for name in stalled if (folder / folder_name(name)).is_dir()]
 
 
-def _stands_still(task: Task) -> bool:
+def _is_stalled(task: Task) -> bool:
     return (task.status in STALLED and not task.open) or task.has_crashed
 
 
@@ -93,13 +93,13 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
         ]
 
 
-async def to_roll_back(project: Project, task_id: str) -> Task:
+async def check_rollback(project: Project, task_id: str) -> Task:
     """
     Raises:
         AllstopError: there is no such task, a person works on the branch it was brought to, or
             not all that is in its workspace could be kept.
     """
-    task = await commands.find(project, task_id)
+    task = await commands.find_task(project, task_id)
     if not task.merged:
         async with _cleaning(project, alone=False) as cleaning:
             await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
@@ -107,25 +107,25 @@ async def to_roll_back(project: Project, task_id: str) -> Task:
     return task
 
 
-async def take_back(project: Project, task_id: str) -> str:
+async def discard_work_and_branch(project: Project, task_id: str) -> str:
     """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
-    return await throw_away(project, task_id, branch_of(task_id))
+    return await discard_work(project, task_id, branch_of(task_id))
 
 
-async def throw_away(project: Project, task_id: str, branch: str = "") -> str:
+async def discard_work(project: Project, task_id: str, branch: str = "") -> str:
     """The work of a task that nobody starts meanwhile; the ref that keeps it."""
     async with _cleaning(project, alone=False) as cleaning:
         return await cleaning.reset(task_id, LABEL, branch)
 
 
-async def forget(project: Project, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
+async def drop_refs(project: Project, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
     """The refs of a workspace that was discarded: nobody worked in it."""
-    with _at_work(project, places, launcher) as cleaning:
+    with _open_cleanup(project, places, launcher) as cleaning:
         await cleaning.drop_refs(name)
 
 
 @contextmanager
-def _at_work(
+def _open_cleanup(
     project: Project, places: GitWorkspaces, launcher: Launcher
 ) -> Iterator[WorkspaceCleanup]:
     """With what a process that drives runs has at hand already."""
@@ -149,13 +149,13 @@ def is_due(project: Project, task: Task) -> bool:
     )
 
 
-def due(project: Project, tasks: Board) -> list[str]:
+def due_tasks(project: Project, tasks: Board) -> list[str]:
     return [task.id for task in tasks.tasks() if is_due(project, task)]
 
 
-async def sweep(project: Project, tasks: Board) -> None:
+async def remove_due(project: Project, tasks: Board) -> None:
     """Remove what is due and holds nobody's work, unless another process drives the board."""
-    if not (old := due(project, tasks)):
+    if not (old := due_tasks(project, tasks)):
         return
     with suppress(HeldError):
         async with _cleaning(project) as cleaning:
@@ -163,9 +163,9 @@ async def sweep(project: Project, tasks: Board) -> None:
                 await cleaning.remove(name, LABEL)
 
 
-async def sweep_away(
+async def remove_workspace(
     project: Project, places: GitWorkspaces, launcher: Launcher, name: str
 ) -> None:
     """The same with one workspace, in a process that drives the board or has claimed it."""
-    with _at_work(project, places, launcher) as cleaning:
+    with _open_cleanup(project, places, launcher) as cleaning:
         await cleaning.remove(name, LABEL)

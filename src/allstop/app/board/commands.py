@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 PILOT = BoardPilot()
-OWN = "allstop:"
+EXPORT_PREFIX = "allstop:"
 """How the source of a task begins that was exported from a board."""
 
 LONGEST_TITLE = 120
 """Of a task that is made for a prompt."""
 
-AT_ONCE = 1000
+TASKS_PER_EVENT = 1000
 """So many new tasks are one event."""
 
 
-class Read(NamedTuple):
+class BoardSnapshot(NamedTuple):
     """A board as it was when it was read."""
 
     run: RunState[BoardState]
@@ -54,12 +54,12 @@ class Read(NamedTuple):
         return FoldedRun(self.run, self.cursor.seq)
 
 
-async def read(project: Project) -> Read:
+async def read(project: Project) -> BoardSnapshot:
     helm = await project.records.read(HELM) if project.has_store else []
     records = await project.records.read(BOARD) if project.has_store else []
     events: list[Event] = [record.event for record in records] or [_opened(project)]
     seq = records[-1].seq if records else 0
-    return Read(
+    return BoardSnapshot(
         runs.fold(PILOT, events),
         Cursor(BOARD, seq, helm[-1].seq if helm else 0),
         exists=bool(records),
@@ -73,9 +73,11 @@ def _opened(project: Project) -> Opened:
     return Opened(at=project.clock.now(), kind="board", spec=spec, title="the board", limits=limits)
 
 
-async def tell(
-    project: Project, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
-) -> Read:
+async def send_commands(
+    project: Project,
+    decide: Callable[[BoardState], Sequence[Command]],
+    known: BoardSnapshot | None = None,
+) -> BoardSnapshot:
     """Write what `decide` says for the board as it is; nothing is written that it refuses.
 
     The board as it is then.
@@ -102,7 +104,7 @@ async def tell(
         except StaleError:
             continue
         seq = board.cursor.seq + len(entries)
-        return Read(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
+        return BoardSnapshot(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
 
 
 def _as_recorded(project: Project, event: Commanded) -> Event:
@@ -133,7 +135,7 @@ async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Co
         more = then(board[task.id]) if task.id in board.nodes else ()
         return [AddTasks(tasks=(task,)), *more]
 
-    board = (await tell(project, decide)).state.board
+    board = (await send_commands(project, decide)).state.board
     return board[made[0]]
 
 
@@ -144,7 +146,7 @@ def free_ids(board: Board, count: int = 1) -> list[str]:
     return list(itertools.islice(free, count))
 
 
-def for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
+def task_for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
     """A task of its own; what is too long for a title is its body.
 
     Raises:
@@ -183,17 +185,19 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
         ]
         made[:] = [part.id for part in parts]
         edits = [
-            EditTask(task=other, changes=Changes(needs=_instead(board[other].needs, task_id, made)))
+            EditTask(
+                task=other, changes=Changes(needs=_replaced(board[other].needs, task_id, made))
+            )
             for other in board.nodes[task_id].needed_by
             if board[other].status not in OVER
         ]
         return [AddTasks(tasks=tuple(parts)), *edits, RemoveTask(task=task_id)]
 
-    await tell(project, decide)
+    await send_commands(project, decide)
     return made
 
 
-def _instead(needs: Sequence[str], old: str, new: Sequence[str]) -> tuple[str, ...]:
+def _replaced(needs: Sequence[str], old: str, new: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for need in needs for each in (new if need == old else [need]))
 
 
@@ -202,7 +206,7 @@ class Imported(NamedTuple):
     known: int  # that were there already
 
 
-async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
+async def import_tasks(project: Project, found: Sequence[NewTask]) -> Imported:
     """Tasks of a file; what was imported before is left as it is."""
     added: list[NewTask] = []
 
@@ -214,11 +218,11 @@ async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
             raise AllstopError(ordered.message, ordered.hint)
         added[:] = ordered
         return [
-            AddTasks(tasks=tuple(ordered[start : start + AT_ONCE]))
-            for start in range(0, len(ordered), AT_ONCE)
+            AddTasks(tasks=tuple(ordered[start : start + TASKS_PER_EVENT]))
+            for start in range(0, len(ordered), TASKS_PER_EVENT)
         ]
 
-    await tell(project, decide)
+    await send_commands(project, decide)
     return Imported(added, len(found) - len(added))
 
 
@@ -226,10 +230,10 @@ def _is_known(board: Board, task: NewTask) -> bool:
     """Whether the same thing was imported before, or comes from this board's own export."""
     if task.source in board.sources:
         return True
-    return task.source == f"{OWN}{task.id}" and task.id in board.nodes
+    return task.source == f"{EXPORT_PREFIX}{task.id}" and task.id in board.nodes
 
 
-async def find(project: Project, task_id: str) -> Task:
+async def find_task(project: Project, task_id: str) -> Task:
     """Raises AllstopError where there is none of that name."""
     board = (await read(project)).state.board
     task = board.get(task_id)
@@ -240,6 +244,6 @@ async def find(project: Project, task_id: str) -> Task:
     return task
 
 
-async def waiting_for(project: Project, task_id: str) -> list[str]:
+async def tasks_waiting_for(project: Project, task_id: str) -> list[str]:
     """The pending tasks that need one which was given up."""
     return cancelled_needs((await read(project)).state.board.tasks()).get(task_id, [])

@@ -26,7 +26,7 @@ async def diff_named(project: Project, name: str) -> Diff:
     heads = await project.records.heads() if project.has_store else []
     is_run = any(head.run == name and head.parent is None for head in heads)
     if not is_run or (await commands.read(project)).state.board.get(name):
-        return await diff_of(project, await commands.find(project, name))
+        return await diff_of(project, await commands.find_task(project, name))
     recorded = await record_of(project, name)
     workspace = recorded.kind.workspace(recorded.opened)
     if not workspace:

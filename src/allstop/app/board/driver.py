@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.board import board_spec, commands
-from allstop.app.board.hooks import hooks_at_hand
-from allstop.app.runs.status import Recorded, record_of, runs_below
-from allstop.app.runtime import Runtime, runtime
+from allstop.app.board.hooks import run_hooks
+from allstop.app.runs.status import RunRecord, record_of, runs_below
+from allstop.app.runtime import Runtime, start_runtime
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 Decide = Callable[[BoardState], Sequence[Command]]
 
 
-class Session(NamedTuple):
+class BoardSession(NamedTuple):
     """A board at work here."""
 
-    shop: Runtime
+    runtime: Runtime
     since: datetime
     before: BoardState
     seqs: dict[RunId, int]  # how far each run was
     clock: Clock
 
     def run(self) -> RunState[BoardState]:
-        state = self.shop.engine.state(BOARD)
+        state = self.runtime.engine.state(BOARD)
         assert state is not None, "a board is never over"
         return state
 
     def child(self, run: RunId) -> RunState[Any] | None:
-        return self.shop.engine.state(run)
+        return self.runtime.engine.state(run)
 
     def children(self) -> list[tuple[str, RunState[Any]]]:
         """The runs below it that are open, with the tasks they are for."""
@@ -69,8 +69,8 @@ async def prepare(
     decide: Decide,
     *,
     budget_usd: float | None = None,
-    known: commands.Read | None = None,
-) -> commands.Read:
+    known: commands.BoardSnapshot | None = None,
+) -> commands.BoardSnapshot:
     """Say how the board works from now on, and what it is to do; a pause is lifted.
 
     Raises:
@@ -89,11 +89,11 @@ async def equip(
     project: Project,
     spec: BoardSpec,
     decide: Decide,
-    read: commands.Read,
+    read: commands.BoardSnapshot,
     limits: Limits,
     *,
     budget_usd: float | None = None,
-) -> commands.Read:
+) -> commands.BoardSnapshot:
     """The same, whoever drives it; a budget is on top of what was spent, and in place of `limits`.
 
     Raises:
@@ -105,7 +105,7 @@ async def equip(
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
-    told = await commands.tell(
+    told = await commands.send_commands(
         project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
@@ -124,7 +124,7 @@ async def equip(
     return told
 
 
-async def renew(project: Project, read: commands.Read) -> commands.Read:
+async def apply_settings(project: Project, read: commands.BoardSnapshot) -> commands.BoardSnapshot:
     """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
     held if it is. An attempt that is under way is given other limits only where they changed, and
     nobody has set its own.
@@ -133,12 +133,14 @@ async def renew(project: Project, read: commands.Read) -> commands.Read:
         AllstopError: the settings demand what they don't name.
     """
     before = read.state.spec
-    spec = board_spec.renewed(project, before)
+    spec = board_spec.with_current_settings(project, before)
     if spec == before:
         return read
-    told = await commands.tell(
+    told = await commands.send_commands(
         project,
-        lambda state: [Equip(spec=board_spec.renewed(project, state.spec), anew=False)],
+        lambda state: [
+            Equip(spec=board_spec.with_current_settings(project, state.spec), anew=False)
+        ],
         read,
     )
     for run, child in (await runs_below(project, told.state)).items():
@@ -155,7 +157,7 @@ async def renew(project: Project, read: commands.Read) -> commands.Read:
     return told
 
 
-async def was_cut_off(project: Project, state: BoardState) -> bool:
+async def was_interrupted(project: Project, state: BoardState) -> bool:
     """Whether work of it, which nobody drives, would go on without a person: its process ended."""
     now = project.clock.now()
     for ref in state.refs:
@@ -164,7 +166,7 @@ async def was_cut_off(project: Project, state: BoardState) -> bool:
     return False
 
 
-def _would_go_on(recorded: Recorded, now: datetime) -> bool:
+def _would_go_on(recorded: RunRecord, now: datetime) -> bool:
     state = runs.fold(recorded.pilot, recorded.events)
     if state.open_move is not None:
         return state.hold is Hold.NONE
@@ -172,21 +174,21 @@ def _would_go_on(recorded: Recorded, now: datetime) -> bool:
     return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
 
 
-def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
+def needed_agents(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
     """The agents that work may need."""
     named = [task.agent for task in state.board.tasks() if task.agent and task.status not in OVER]
     return tuple(dict.fromkeys([*spec.agents, *named]))
 
 
 @asynccontextmanager
-async def at_work(
+async def drive_board(
     project: Project,
     spec: BoardSpec,
-    known: commands.Read,
+    known: commands.BoardSnapshot,
     claim: ExitStack,
     show: Callable[[str], None],
     since: datetime | None = None,
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[BoardSession]:
     """Drive the board until the block is left; it was claimed before anything was said to it.
 
     It is big: as far as it is known, it is not read and folded again. What its end tells of began
@@ -198,21 +200,23 @@ async def at_work(
     since = since or project.clock.now()
     seqs = {head.run: head.seq for head in await project.journal.heads()}
     async with (
-        hooks_at_hand(project, known, show) as hurry,
-        runtime(project, needed(spec, known.state), slots=spec.slots, note=show) as shop,
+        run_hooks(project, known, show) as hurry,
+        start_runtime(
+            project, needed_agents(spec, known.state), slots=spec.slots, note=show
+        ) as runtime,
     ):
-        shop.engine.view(lambda run, live: _trouble(live, show))
-        shop.engine.adopt(BOARD, claim.pop_all())
+        runtime.engine.view(lambda run, live: _show_trouble(live, show))
+        runtime.engine.adopt(BOARD, claim.pop_all())
         try:
-            await shop.engine.take(BOARD, known.folded)
+            await runtime.engine.take(BOARD, known.folded)
         except HeldError as error:  # who finds it held before has said nothing yet
             raise AllstopError(error.message, error.hint) from error
-        yield Session(shop, since, known.state, seqs, project.clock)
-        if shop.engine.was_stopped:
+        yield BoardSession(runtime, since, known.state, seqs, project.clock)
+        if runtime.engine.was_stopped:
             hurry()
 
 
-def _trouble(live: Live, show: Callable[[str], None]) -> None:
+def _show_trouble(live: Live, show: Callable[[str], None]) -> None:
     if live.kind == "trouble":
         show(live.text)
     elif live.kind in ("budget", "near"):

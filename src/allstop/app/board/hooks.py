@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def hooks_at_hand(
-    project: Project, known: commands.Read, show: Callable[[str], None]
+async def run_hooks(
+    project: Project, known: commands.BoardSnapshot, show: Callable[[str], None]
 ) -> AsyncIterator[Callable[[], None]]:
     """The commands run when something happens on the board, within the block.
 
@@ -50,9 +50,9 @@ async def hooks_at_hand(
 
 
 async def _follow(
-    project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+    project: Project, known: commands.BoardSnapshot, fire: Callable[[hook_events.Facts], None]
 ) -> None:
-    lookout = _Lookout(project, known, fire)
+    lookout = _HookWatch(project, known, fire)
     await lookout.begin()
     places = {BOARD: known.cursor.seq, HELM: known.cursor.helm}
     async with follow_some(project.journal, places) as batches:
@@ -61,11 +61,14 @@ async def _follow(
                 lookout.look(record)
 
 
-class _Lookout:
+class _HookWatch:
     """Knows the board and what was said to all as they are after each event."""
 
     def __init__(
-        self, project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+        self,
+        project: Project,
+        known: commands.BoardSnapshot,
+        fire: Callable[[hook_events.Facts], None],
     ) -> None:
         self._project = project
         self._known = known

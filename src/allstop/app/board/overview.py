@@ -114,7 +114,7 @@ async def view_of(project: Project, task_id: str) -> TaskView:
     Raises:
         AllstopError: there is no such task.
     """
-    task = await commands.find(project, task_id)
+    task = await commands.find_task(project, task_id)
     state = (await commands.read(project)).state
     run = attempt_under_way(task)
     recorded = await record_of(project, run) if run else None

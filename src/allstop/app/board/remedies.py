@@ -10,7 +10,7 @@ from msgspec import Struct
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.app.board import commands as boards
-from allstop.app.board.cleanup import throw_away
+from allstop.app.board.cleanup import discard_work
 from allstop.board.task_commands import BOUNDS
 from allstop.core import commands
 from allstop.core.errors import AllstopError
@@ -37,7 +37,7 @@ async def clean(project: Project, task_id: str) -> str:
     Raises:
         AllstopError: somebody works in it, or will go on in it.
     """
-    task = await boards.find(project, task_id)
+    task = await boards.find_task(project, task_id)
     if task.open or task.status in (Status.MERGING, Status.REVIEW):
         raise AllstopError(
             f"{task_id} is {task.status}: its workspace is in use",
@@ -45,7 +45,7 @@ async def clean(project: Project, task_id: str) -> str:
         )
     if workspace_of(project, task_id) is None:
         raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
-    return await throw_away(project, task_id)
+    return await discard_work(project, task_id)
 
 
 def workspace_of(project: Project, task_id: str) -> Path | None:
@@ -68,7 +68,7 @@ async def raise_limits(project: Project, task_id: str, times: float) -> str:
         made = raised(state.spec, task, times) if task else made
         return [commands.EditTask(task=task_id, changes=made)]
 
-    await boards.tell(project, decide)
+    await boards.send_commands(project, decide)
     return f"at most {made.iterations} iterations and {made.minutes:g} minutes from its next attempt on"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from allstop.app.board import commands as boards
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.core import commands
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
@@ -67,13 +67,15 @@ async def comment(project: Project, run: str, action: Comment, by: str) -> Sent:
     Raises:
         AllstopError: nobody would read it now; the message says why.
     """
-    remarks = tuple(_kept(each) for each in action.remarks)
+    remarks = tuple(_remark(each) for each in action.remarks)
     task = (await boards.read(project)).state.board.get(run)
     if task is None or task.open:
-        spoken = await speak(project, run, commands.Say(text=action.text, remarks=remarks), by)
+        spoken = await deliver_command(
+            project, run, commands.Say(text=action.text, remarks=remarks), by
+        )
         return Sent(spoken.driven, of_board=False, note="it is read at the next turn")
     order, note = _order(task, action.text, remarks)
-    await boards.tell(project, lambda state: [order])
+    await boards.send_commands(project, lambda state: [order])
     return Sent(driven=True, of_board=True, note=note)
 
 
@@ -88,7 +90,7 @@ def _order(task: Task, text: str, remarks: tuple[Remark, ...]) -> tuple[commands
     )
 
 
-def _kept(each: OnLine) -> Remark:
+def _remark(each: OnLine) -> Remark:
     return Remark(
         id=each.id,
         file=each.file,

@@ -24,7 +24,7 @@ class AutoRunKind(RunKind):
     request = StartAuto
 
     async def open(self, supervisor: Supervisor, request: StartAuto) -> RunId:
-        begun = await threads.beginning(
+        begun = await threads.prepare_thread(
             supervisor.project,
             request.goal,
             agent=request.agent,
@@ -32,7 +32,7 @@ class AutoRunKind(RunKind):
             approvals=request.approvals,
             attended=True,  # a person can answer on the page
         )
-        supervisor.hire(begun.agents)
+        supervisor.ensure_agents(begun.agents)
         return await begun.open(supervisor.engine)
 
     def agents(self, opened: Opened) -> Iterable[AgentName]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of, status
 from allstop.app.stop.allstop import stop as stop_all
 from allstop.core.commands import Allstop
@@ -63,7 +63,7 @@ async def _inspect(project: Project, asked: OneRun) -> object:
 async def _stop(project: Project, asked: AnyRun) -> object:
     if asked.run is None:
         return await stop_all(project, "an MCP client")
-    await speak(project, asked.run, Allstop(), by="an MCP client")
+    await deliver_command(project, asked.run, Allstop(), by="an MCP client")
     return {"stopped": asked.run}
 
 

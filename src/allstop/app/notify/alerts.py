@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from allstop.adapters.notify import Delivery
-from allstop.app.notify.channels import Roster, quiet_hours
+from allstop.app.notify.channels import CurrentChannels, quiet_hours
 from allstop.app.runs.follow import Reader
 from allstop.core.events import Closed, Halted
 from allstop.core.ids import HELM, RunId, root_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def telling(
+async def sending_alerts(
     project: Project, engine: LocalEngine, name: str, show: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """From now on, until the block is left. Whoever drives a run tells of it: nobody else does.
@@ -31,12 +31,16 @@ async def telling(
     """
     log = project.folder / "logs" / "notify.log"
     async with Delivery(
-        Roster(project), log, clock=project.clock, show=show, quiet=lambda: quiet_hours(project)
+        CurrentChannels(project),
+        log,
+        clock=project.clock,
+        show=show,
+        quiet=lambda: quiet_hours(project),
     ) as delivery:
         watch = _Watch(project, engine, name, delivery, show)
         await watch.begin()
         engine.view(watch.live)
-        async with watch.reader.listening(watch.ear):
+        async with watch.reader.listening(watch.on_write):
             yield
 
 
@@ -72,7 +76,7 @@ class _Watch:
         helm = await self._journal.read(HELM)
         self.reader.seqs[HELM] = helm[-1].seq if helm else 0
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         """A run that ends is forgotten by the engine: what is known of it is kept until it is read.
 
         Nothing is read while nobody can be told.

@@ -37,7 +37,7 @@ def channels(project: Project) -> list[Channel]:
     return found
 
 
-class Roster:
+class CurrentChannels:
     """Everybody who can be told here by the settings in force: the same list until these change."""
 
     def __init__(self, project: Project) -> None:
@@ -67,12 +67,12 @@ def notes(project: Project) -> list[str]:
     return [MISSING]
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class ChannelTrial(Struct, frozen=True, kw_only=True):
     name: str
     why: str  # it could not be told; "" where it was
 
 
-async def try_channels(project: Project) -> list[Tried]:
+async def try_channels(project: Project) -> list[ChannelTrial]:
     """One message to each, all at once."""
     alert = Alert(
         level=Level.DONE,
@@ -82,10 +82,10 @@ async def try_channels(project: Project) -> list[Tried]:
         at=project.clock.now(),
     )
     found = channels(project)
-    tried: dict[int, Tried] = {}
+    tried: dict[int, ChannelTrial] = {}
 
     async def attempt(place: int, channel: Channel) -> None:
-        tried[place] = Tried(name=channel.name, why=await deliver(channel, alert))
+        tried[place] = ChannelTrial(name=channel.name, why=await deliver(channel, alert))
 
     async with anyio.create_task_group() as group:
         for place, channel in enumerate(found):

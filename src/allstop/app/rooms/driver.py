@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from allstop.app.rooms.threads import read, run_of, start, tell
-from allstop.app.runtime import Runtime, runtime
+from allstop.app.rooms.threads import read, run_of, send_to_thread, start
+from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.commands import Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 class RoomDriver:
     """A thread that is driven by this process."""
 
-    def __init__(self, shop: Runtime, thread: str) -> None:
-        self.project = shop.project
+    def __init__(self, runtime: Runtime, thread: str) -> None:
+        self.project = runtime.project
         self.thread = thread
         self.run = run_of(thread)
-        self.engine = shop.engine
-        self.launcher = shop.launcher
-        self.hire = shop.hire
+        self.engine = runtime.engine
+        self.launcher = runtime.launcher
+        self.ensure_agents = runtime.ensure_agents
 
     async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:
         """Everybody who may speak is there before anything is written."""
-        self.hire(spec.agents)
+        self.ensure_agents(spec.agents)
         await start(self.project, self.thread, spec, instead=instead)
         await self._drive()
 
-    async def go_on(self) -> None:
+    async def resume_session(self) -> None:
         """With a session that was interrupted.
 
         Raises:
@@ -48,9 +48,9 @@ class RoomDriver:
             raise AllstopError(f"no session of the thread {self.thread!r} is open", hint)
         if found.helm.hold is Hold.STOPPED:
             raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
-        self.hire(session.spec.agents)
+        self.ensure_agents(session.spec.agents)
         if found.view.run.hold is not Hold.NONE or session.paused:
-            await tell(self.project, self.thread, Resume())
+            await send_to_thread(self.project, self.thread, Resume())
         await self._drive()
 
     async def _drive(self) -> None:
@@ -69,5 +69,5 @@ async def room_driver(project: Project, thread: str) -> AsyncIterator[RoomDriver
     holders = project.journal.holders()
     if run in holders:
         raise HeldError(run, holders[run])
-    async with runtime(project) as shop:
-        yield RoomDriver(shop, thread)
+    async with start_runtime(project) as runtime:
+        yield RoomDriver(runtime, thread)

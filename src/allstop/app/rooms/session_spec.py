@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.agents import registry
-from allstop.app.agents.prompt_cache import memory_of
-from allstop.app.board.board_spec import backoff, endurance, terms
+from allstop.app.agents.prompt_cache import cache_pricing
+from allstop.app.board.board_spec import agent_terms, backoff, limit_patience
 from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from allstop.settings import Settings
 
 
-class Wish(NamedTuple):
+class SessionRequest(NamedTuple):
     """What a person asks of a session; None leaves it to the settings."""
 
     goal: str
@@ -30,15 +30,15 @@ class Wish(NamedTuple):
     respect_final: bool | None = None
 
 
-def session_spec(project: Project, wish: Wish) -> SessionSpec:
+def session_spec(project: Project, wish: SessionRequest) -> SessionSpec:
     """How the settings would have such a session.
 
     Raises:
         AllstopError: it can't be had.
     """
     settings = project.settings
-    names = tuple(AgentName(name) for name in wish.agents) or usual(settings)
-    _refuse(project, wish, names)
+    names = tuple(AgentName(name) for name in wish.agents) or default_agents(settings)
+    _validate(project, wish, names)
     room = settings.room
     cost = room.cost_usd
     return SessionSpec(
@@ -66,27 +66,27 @@ def session_spec(project: Project, wish: Wish) -> SessionSpec:
             pause_in_circles=room.pause_in_circles,
         ),
         backoff=backoff(project),
-        endurance=endurance(project),
+        endurance=limit_patience(project),
     )
 
 
-def usual(settings: Settings) -> tuple[AgentName, ...]:
+def default_agents(settings: Settings) -> tuple[AgentName, ...]:
     """Who sits in a room if nobody is named: gpt and claude, or the first two there are."""
     names = tuple(AgentName(name) for name in settings.agents)
     pair = tuple(AgentName(name) for name in ("gpt", "claude") if name in settings.agents)
     return pair if len(pair) == 2 else names[:2]
 
 
-def _refuse(project: Project, wish: Wish, names: tuple[AgentName, ...]) -> None:
+def _validate(project: Project, wish: SessionRequest, names: tuple[AgentName, ...]) -> None:
     if not wish.goal.strip():
         raise AllstopError("there is no goal", "say what the agents are to talk about")
     for name in (*names, *([wish.first] if wish.first else [])):
-        registry.known(project, name)
+        registry.require_agent(project, name)
     if len(set(names)) < len(names):
         raise AllstopError("an agent is named twice", f"named: {', '.join(names)}")
     least = 1 if wish.mode is TalkMode.SINGLE else 2
     if len(names) < least:
-        hint = f"{registry.configured(project)}; add [agents.NAME] to allstop.toml"
+        hint = f"{registry.configured_names(project)}; add [agents.NAME] to allstop.toml"
         raise AllstopError(f"a room needs {least} agents", hint)
     if wish.first and wish.first not in names:
         raise AllstopError(f"{wish.first!r} is not in the room", f"in it: {', '.join(names)}")
@@ -94,11 +94,11 @@ def _refuse(project: Project, wish: Wish, names: tuple[AgentName, ...]) -> None:
 
 def _seat(project: Project, name: AgentName) -> Seat:
     agent = project.settings.agents[name]
-    how = terms(project, agent)
+    how = agent_terms(project, agent)
     return Seat(
         agent=name,
         turn_s=how.turn_s,
         idle_s=how.idle_s,
         max_tokens=how.max_tokens,
-        memory=memory_of(agent),
+        memory=cache_pricing(agent),
     )

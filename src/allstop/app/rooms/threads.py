@@ -7,7 +7,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.rooms.session_spec import Wish, session_spec, usual
+from allstop.app.rooms.session_spec import SessionRequest, default_agents, session_spec
 from allstop.core.commands import Allstop, Command, Interrupt, Resume, Say, StartSession
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded, Event, Opened, Stopped
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 PILOT = RoomPilot()
-THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+THREAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PREFIX = "room:"
 
 
@@ -37,7 +37,7 @@ def run_of(thread: str) -> RunId:
     Raises:
         AllstopError: no thread can be called so.
     """
-    if not THREAD.fullmatch(thread):
+    if not THREAD_NAME.fullmatch(thread):
         hint = "letters, digits, dots, dashes and underscores; at most 64 of them"
         raise AllstopError(f"{thread!r} is no name for a thread", hint)
     return RunId(_PREFIX + thread)
@@ -50,7 +50,7 @@ def thread_of(run: RunId) -> str | None:
 # --- reading ---
 
 
-class Read(NamedTuple):
+class ThreadSnapshot(NamedTuple):
     """A thread as it was when it was read."""
 
     view: RoomView
@@ -64,7 +64,7 @@ class Read(NamedTuple):
         return self.view.room
 
 
-async def read(project: Project, thread: str) -> Read:
+async def read(project: Project, thread: str) -> ThreadSnapshot:
     run = run_of(thread)
     helm = await project.journal.read(HELM) if project.has_store else []
     records = await project.journal.read(run) if project.has_store else []
@@ -74,7 +74,7 @@ async def read(project: Project, thread: str) -> Read:
     events = [told for record in records[1:] for told in view.take(record.event)]
     cursor = Cursor(run, len(records), helm[-1].seq if helm else 0)
     held = steered([record.event for record in helm])
-    return Read(view, events, cursor, exists=bool(records), helm=held)
+    return ThreadSnapshot(view, events, cursor, exists=bool(records), helm=held)
 
 
 def _opened(project: Project, thread: str) -> Opened:
@@ -107,7 +107,7 @@ async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bo
         return
 
 
-def _refuse_start(project: Project, thread: str, found: Read, *, instead: bool) -> None:
+def _refuse_start(project: Project, thread: str, found: ThreadSnapshot, *, instead: bool) -> None:
     if found.helm.hold is Hold.STOPPED:
         raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
     if found.view.run.closed is not None:
@@ -128,7 +128,7 @@ def _refuse_start(project: Project, thread: str, found: Read, *, instead: bool) 
 # --- what people type ---
 
 
-class Heard(NamedTuple):
+class InputResult(NamedTuple):
     """What came of something that was typed."""
 
     began: SessionSpec | None = None
@@ -136,7 +136,7 @@ class Heard(NamedTuple):
     note: str = ""  # for who typed it
 
 
-async def typed(project: Project, thread: str, text: str) -> Heard:
+async def handle_input(project: Project, thread: str, text: str) -> InputResult:
     """Do what a person means by it.
 
     Raises:
@@ -150,40 +150,42 @@ async def typed(project: Project, thread: str, text: str) -> Heard:
         case InvalidInput(problem=problem, hint=hint):
             raise AllstopError(problem, hint)
         case StartRequest(mode=mode, agents=agents, goal=goal):
-            spec = session_spec(project, Wish(goal, mode, agents))
-            return Heard(began=spec)
+            spec = session_spec(project, SessionRequest(goal, mode, agents))
+            return InputResult(began=spec)
         case Message(text=words) if session is not None:
-            await tell(project, thread, Say(text=words))
-            return Heard()
+            await send_to_thread(project, thread, Say(text=words))
+            return InputResult()
         case Message(text=words):
-            return Heard(began=_single(project, words))
+            return InputResult(began=_single_session(project, words))
 
 
-def _single(project: Project, words: str) -> SessionSpec:
+def _single_session(project: Project, words: str) -> SessionSpec:
     """Without a session, who is named is asked once; its handoff may go to anybody."""
     names = tuple(AgentName(name) for name in project.settings.agents)
     to = mentioned_agent(words, names)
     if to is None:
         example = names[0] if names else "gpt"
         raise AllstopError("nobody is asked", f"name an agent: @{example} {words[:40]}")
-    pair = usual(project.settings)
+    pair = default_agents(project.settings)
     table = pair if to in pair else (to, *pair)
-    return session_spec(project, Wish(words, TalkMode.SINGLE, table, to))
+    return session_spec(project, SessionRequest(words, TalkMode.SINGLE, table, to))
 
 
-async def stop(project: Project, thread: str, by: str = "user") -> Heard:
+async def stop(project: Project, thread: str, by: str = "user") -> InputResult:
     """Allstop for one thread; where nobody speaks it is only noted."""
     while not (found := await read(project, thread)).exists:
         with suppress(StaleError):
             opened = Entry(run_of(thread), found.view.run.opened)
             await project.journal.append(opened, expect=found.cursor)
     if found.view.run.closed is None:
-        await tell(project, thread, Allstop(), by)
+        await send_to_thread(project, thread, Allstop(), by)
     active = found.room.session is not None
-    return Heard(stopped=active, note="" if active else "no session is active: nothing to stop")
+    return InputResult(
+        stopped=active, note="" if active else "no session is active: nothing to stop"
+    )
 
 
-async def end_unheard(project: Project, silent: Collection[int]) -> None:
+async def stop_undriven_sessions(project: Project, silent: Collection[int]) -> None:
     """Sessions that nobody drives but processes which don't answer end with an Allstop too."""
     holders = project.journal.holders()
     driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
@@ -200,14 +202,14 @@ async def end_unheard(project: Project, silent: Collection[int]) -> None:
                 await project.journal.append(Entry(head.run, stopped), expect=found.cursor)
 
 
-async def cancel(project: Project, thread: str) -> Heard:
+async def cancel(project: Project, thread: str) -> InputResult:
     """The Stop button of Collaborate."""
     found = await read(project, thread)
     if found.room.session is None:
-        return Heard(note="no session is active: nothing to cancel")
-    await tell(project, thread, Interrupt())
-    return Heard(stopped=True)
+        return InputResult(note="no session is active: nothing to cancel")
+    await send_to_thread(project, thread, Interrupt())
+    return InputResult(stopped=True)
 
 
-async def tell(project: Project, thread: str, command: Command, by: str = "user") -> None:
+async def send_to_thread(project: Project, thread: str, command: Command, by: str = "user") -> None:
     await send_command(project.journal, project.clock, run_of(thread), command, by)

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from allstop.settings.model import Allowance
 
 
-def of_run(project: Project) -> Limits:
+def run_limits(project: Project) -> Limits:
     return _limits(project, project.settings.budget)
 
 
-def of_task(project: Project) -> Limits:
+def task_limits(project: Project) -> Limits:
     """Of all attempts at it together; what happens at one of them is said by the run's."""
     return replace(_limits(project, project.settings.budget.task), at_limit=Limits().at_limit)
 
 
-def of_day(project: Project) -> Limits:
+def day_limits(project: Project) -> Limits:
     """Of all runs of the store together."""
     return _limits(project, project.settings.budget.day)
 
@@ -38,7 +38,7 @@ def _limits(project: Project, given: Allowance) -> Limits:
     )
 
 
-class Wish(Protocol):
+class LimitChanges(Protocol):
     """Limits that somebody names; what is None stays as it is."""
 
     @property
@@ -51,18 +51,18 @@ class Wish(Protocol):
     def minutes(self) -> float | None: ...
 
 
-MOST = 10**15
+HIGHEST_LIMIT = 10**15
 """More than anybody could use, and little enough to be reckoned with."""
 
 
-def changed(limits: Limits, wish: Wish) -> Limits:
+def apply_changes(limits: Limits, wish: LimitChanges) -> Limits:
     """
     Raises:
         AllstopError: what is wished for is no amount.
     """
     for value in (wish.turns, wish.tokens, wish.cost_usd, wish.minutes):
-        if value is not None and not value <= MOST:  # as what is no number isn't either
-            raise AllstopError(f"a limit is at most {MOST:,}", "leave out what has none")
+        if value is not None and not value <= HIGHEST_LIMIT:  # as what is no number isn't either
+            raise AllstopError(f"a limit is at most {HIGHEST_LIMIT:,}", "leave out what has none")
     cost = None if wish.cost_usd is None else int(wish.cost_usd * 1_000_000)
     return replace(
         limits,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-class Spoken(NamedTuple):
+class CommandEffect(NamedTuple):
     driven: bool
-    unheard: str = ""  # what becomes of it where nobody drives the run
+    deferred: str = ""  # what becomes of it where nobody drives the run
     stopped: bool = False  # by an Allstop: no other brake counts until it is lifted
 
 
-async def asked_of(project: Project, name: str, ask: str | None = None) -> Ask:
+async def find_ask(project: Project, name: str, ask: str | None = None) -> Ask:
     """What a run's agent asks and nobody has answered: the one of that name, or the oldest.
 
     `name` is a run, a task, or both in one as in the inbox: RUN:ASK.
@@ -35,7 +35,7 @@ async def asked_of(project: Project, name: str, ask: str | None = None) -> Ask:
     Raises:
         AllstopError: there is no such question.
     """
-    run, named = await named_in(project, name)
+    run, named = await split_run_and_ask(project, name)
     ask = ask or named or None
     recorded = await record_of(project, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
@@ -48,7 +48,7 @@ async def asked_of(project: Project, name: str, ask: str | None = None) -> Ask:
     return asks[ask]
 
 
-async def named_in(project: Project, name: str) -> tuple[str, str]:
+async def split_run_and_ask(project: Project, name: str) -> tuple[str, str]:
     """A run and what it asks, from RUN or RUN:ASK; names of rooms have a colon of their own."""
     run, _, ask = name.rpartition(":")
     if not run or (project.has_store and await project.journal.read(RunId(name))):
@@ -67,7 +67,7 @@ async def is_stopped(project: Project) -> bool:
     return stopped or StopFile(project.folder / "STOP").exists()
 
 
-def leave_for(ask: Ask, *, session: bool = False) -> Permit:
+def build_permit(ask: Ask, *, session: bool = False) -> Permit:
     """The command that allows it; with `session`, also the very same again.
 
     Raises:
@@ -75,13 +75,13 @@ def leave_for(ask: Ask, *, session: bool = False) -> Permit:
     """
     if ask.questions:
         raise AllstopError("this is a question, not a wish", 'answer it: allstop answer RUN "…"')
-    why = _only_once(ask) if session else ""
+    why = _why_only_once(ask) if session else ""
     if why:
         raise AllstopError(f"this can be allowed once only: {why}", "allow it without --session")
     return Permit(ask=ask.id, allow=True, session=session)
 
 
-def _only_once(ask: Ask) -> str:
+def _why_only_once(ask: Ask) -> str:
     from allstop.policy.policy import not_coverable_reason
 
     if ask.kind != "command":
@@ -89,7 +89,7 @@ def _only_once(ask: Ask) -> str:
     return not_coverable_reason(ask.argv) if ask.argv else "it is more than plain words"
 
 
-async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Command:
+async def build_answer(project: Project, name: str, texts: tuple[str, ...]) -> Command:
     """The command that answers what is asked there.
 
     A tool's questions are answered while the agent waits; what it asked at the end of a turn
@@ -98,13 +98,13 @@ async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Comma
     Raises:
         AllstopError: these are no answers to that.
     """
-    run, ask = await named_in(project, name)
+    run, ask = await split_run_and_ask(project, name)
     recorded = await record_of(project, run)
     asks = runs.fold(recorded.pilot, recorded.events).asks
     put = asks.get(ask) if ask else next(iter(asks.values()), None)
     if put is None and not ask:
         return Answer(text="\n".join(texts))
-    put = put or await asked_of(project, run, ask)
+    put = put or await find_ask(project, run, ask)
     if not put.questions:
         hint = f"`allstop allow {name}` or `allstop deny {name}`"
         raise AllstopError(f"{run} wants to know whether it may do something", hint)
@@ -114,7 +114,7 @@ async def reply_to(project: Project, name: str, texts: tuple[str, ...]) -> Comma
     return Permit(ask=put.id, allow=True, answers=answers)
 
 
-def typed_reply(ask: Ask, words: str) -> Permit | None:
+def parse_reply(ask: Ask, words: str) -> Permit | None:
     """What a person at the terminal means by a line; None where it is no answer."""
     if not ask.questions:
         if words.lower() in ("y", "yes", "n", "no"):
@@ -125,7 +125,9 @@ def typed_reply(ask: Ask, words: str) -> Permit | None:
     return None if isinstance(answers, str) else Permit(ask=ask.id, allow=True, answers=answers)
 
 
-async def speak(project: Project, run: str | None, command: Command, by: str = "user") -> Spoken:
+async def deliver_command(
+    project: Project, run: str | None, command: Command, by: str = "user"
+) -> CommandEffect:
     """To one run and what is below it, or to all.
 
     Raises:
@@ -135,25 +137,25 @@ async def speak(project: Project, run: str | None, command: Command, by: str = "
         commanded = Commanded(at=project.clock.now(), command=command, by=by)
         await project.journal.append(Entry(HELM, commanded))
         stopped = (await helm_of(project)).hold is Hold.STOPPED
-        return Spoken(driven=bool(project.journal.holders()), stopped=stopped)
-    name, state = await _open(project, run)
+        return CommandEffect(driven=bool(project.journal.holders()), stopped=stopped)
+    name, state = await _find_open(project, run)
     await send_command(project.journal, project.clock, name, command, by)
     driven = root_of(name) in project.journal.holders()
     kind = project.kinds[state.opened.kind]
-    unheard = "" if driven else kind.takes_effect(run, name, state)
-    return Spoken(driven=driven, unheard=unheard, stopped=state.hold is Hold.STOPPED)
+    deferred = "" if driven else kind.takes_effect(run, name, state)
+    return CommandEffect(driven=driven, deferred=deferred, stopped=state.hold is Hold.STOPPED)
 
 
-async def open_run(project: Project, name: str) -> RunId:
+async def find_open_run(project: Project, name: str) -> RunId:
     """The run of that name, or a task's latest.
 
     Raises:
         AllstopError: there is no such run, or it is over.
     """
-    return (await _open(project, name))[0]
+    return (await _find_open(project, name))[0]
 
 
-async def _open(project: Project, name: str) -> tuple[RunId, RunState[Any]]:
+async def _find_open(project: Project, name: str) -> tuple[RunId, RunState[Any]]:
     recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if state.closed is not None:

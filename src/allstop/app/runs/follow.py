@@ -17,9 +17,9 @@ async def follow(
     journal: Journal, run: RunId, after: int = 0
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
     """What is there, then what comes, until the run is closed."""
-    news = _News(journal, run, after)
+    news = _RunFollower(journal, run, after)
     async with anyio.create_task_group() as group:
-        with journal.listen(news.ear):
+        with journal.listen(news.on_write):
             group.start_soon(journal.watch_writes)
             yield news
         group.cancel_scope.cancel()
@@ -39,18 +39,18 @@ class Reader:
         self._look = look
         self._trouble = trouble
         self._waiting: dict[RunId, None] = {}
-        self._bell = anyio.Event()
+        self._wake = anyio.Event()
         self._reading = anyio.Lock()
 
     def want(self, run: RunId) -> None:
         self._waiting[run] = None
-        self._bell.set()
+        self._wake.set()
 
     @asynccontextmanager
-    async def listening(self, ear: Listener) -> AsyncIterator[None]:
+    async def listening(self, on_write: Listener) -> AsyncIterator[None]:
         """`ear` says which runs are wanted; all of them have been read when the block is left."""
         async with anyio.create_task_group() as group:
-            with self._journal.listen(ear):
+            with self._journal.listen(on_write):
                 group.start_soon(self._follow)
                 yield
                 await self._catch_up()
@@ -58,9 +58,9 @@ class Reader:
 
     async def _follow(self) -> None:
         while True:
-            self._bell = anyio.Event()
+            self._wake = anyio.Event()
             await self._catch_up()
-            await self._bell.wait()
+            await self._wake.wait()
 
     async def _catch_up(self) -> None:
         async with self._reading:  # who comes second finds nothing half read
@@ -81,32 +81,32 @@ class Reader:
                 self.want(run)  # what comes after it can be looked at
 
 
-class _News:
+class _RunFollower:
     def __init__(self, journal: Journal, run: RunId, after: int) -> None:
         self._journal = journal
         self._run = run
         self._seq = after
-        self._bell = anyio.Event()
+        self._wake = anyio.Event()
         self._closed = False
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         if run == self._run and seq > self._seq:
-            self._bell.set()
+            self._wake.set()
 
-    def __aiter__(self) -> _News:
+    def __aiter__(self) -> _RunFollower:
         return self
 
     async def __anext__(self) -> Sequence[Record]:
         if self._closed:
             raise StopAsyncIteration
         while True:
-            bell = self._bell = anyio.Event()
+            wake = self._wake = anyio.Event()
             records = await self._journal.read(self._run, after=self._seq)
             if records:
                 self._seq = records[-1].seq
                 self._closed = isinstance(records[-1].event, Closed)
                 return records
-            await bell.wait()
+            await wake.wait()
 
 
 @asynccontextmanager
@@ -114,8 +114,8 @@ async def follow_tree(
     journal: Journal, root: RunId, after: Mapping[RunId, int]
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
     """What is written to a run and to all below it, from where `after` says on, without end."""
-    news = _NewsOfMany(journal, lambda run: root_of(run) == root, after)
-    async with _heard(journal, news):
+    news = _ManyRunsFollower(journal, lambda run: root_of(run) == root, after)
+    async with _listening(journal, news):
         yield news
 
 
@@ -124,21 +124,21 @@ async def follow_some(
     journal: Journal, after: Mapping[RunId, int]
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
     """What is written to these runs alone, likewise."""
-    news = _NewsOfMany(journal, lambda run: run in after, after)
-    async with _heard(journal, news):
+    news = _ManyRunsFollower(journal, lambda run: run in after, after)
+    async with _listening(journal, news):
         yield news
 
 
 @asynccontextmanager
-async def _heard(journal: Journal, news: _NewsOfMany) -> AsyncIterator[None]:
+async def _listening(journal: Journal, news: _ManyRunsFollower) -> AsyncIterator[None]:
     async with anyio.create_task_group() as group:
-        with journal.listen(news.ear):
+        with journal.listen(news.on_write):
             group.start_soon(journal.watch_writes)
             yield
         group.cancel_scope.cancel()
 
 
-class _NewsOfMany:
+class _ManyRunsFollower:
     def __init__(
         self, journal: Journal, is_wanted: Callable[[RunId], bool], after: Mapping[RunId, int]
     ) -> None:
@@ -146,14 +146,14 @@ class _NewsOfMany:
         self._is_wanted = is_wanted
         self._seqs = dict(after)
         self._waiting: dict[RunId, None] = dict.fromkeys(after)
-        self._bell = anyio.Event()
+        self._wake = anyio.Event()
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         if self._is_wanted(run):
             self._waiting[run] = None
-            self._bell.set()
+            self._wake.set()
 
-    def __aiter__(self) -> _NewsOfMany:
+    def __aiter__(self) -> _ManyRunsFollower:
         return self
 
     async def __anext__(self) -> Sequence[Record]:
@@ -165,5 +165,5 @@ class _NewsOfMany:
                 if records:
                     self._seqs[run] = records[-1].seq
                     return records
-            self._bell = anyio.Event()
-            await self._bell.wait()
+            self._wake = anyio.Event()
+            await self._wake.wait()

@@ -69,13 +69,13 @@ class Attention(Struct, frozen=True, kw_only=True):
     hint: str = ""  # the same in words, and what else can be done
 
 
-class Seen(NamedTuple):
+class RunSnapshot(NamedTuple):
     run: RunId
     kind: Kind
     state: RunState[Any]
 
 
-class Recorded(NamedTuple):
+class RunRecord(NamedTuple):
     run: RunId
     kind: Kind
     opened: Opened
@@ -103,12 +103,12 @@ async def status(project: Project) -> Status:
     """Every open run and the latest ended ones."""
     helm = _with_stop_file(project, await helm_of(project) if project.has_store else Helm())
     if not project.has_store:
-        return _nothing_but(helm)
+        return _status_without_store(helm)
     held = project.records.holders()
     heads = await project.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
-    seen = [await _seen(project, head) for head in shown if head.run != BOARD]
+    seen = [await _snapshot(project, head) for head in shown if head.run != BOARD]
     views = [_view(project, each, helm, held) for each in seen]
     mine = [each for each in seen if root_of(each.run) == BOARD]
     board = await _board(project, helm, mine, driven=BOARD in held)
@@ -124,7 +124,7 @@ async def status(project: Project) -> Status:
     )
 
 
-def _nothing_but(helm: Helm) -> Status:
+def _status_without_store(helm: Helm) -> Status:
     since = helm.since.isoformat() if helm.since else None
     return Status(
         hold=helm.hold.value, stopped_since=since, stopped_by=helm.by, runs=[], needs_you=0
@@ -132,7 +132,7 @@ def _nothing_but(helm: Helm) -> Status:
 
 
 async def _board(
-    project: Project, helm: Helm, mine: list[Seen], *, driven: bool
+    project: Project, helm: Helm, mine: list[RunSnapshot], *, driven: bool
 ) -> BoardStatus | None:
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
@@ -160,16 +160,16 @@ async def _board(
                 for task in stalled
             ),
         ],
-        start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
+        start=_resume_command(driven=driven) if state.is_braked else _start_command(state.board),
         waits=state.brake_reason,
     )
 
 
-def _lifts_brake(*, driven: bool) -> str:
+def _resume_command(*, driven: bool) -> str:
     return "allstop resume board" if driven else "allstop run"
 
 
-def _start(board: Board) -> str:
+def _start_command(board: Board) -> str:
     if graph.best(board) is not None:
         return "allstop run"
     tasks = board.tasks()
@@ -183,12 +183,14 @@ def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
     return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
 
 
-async def _seen(project: Project, head: Head) -> Seen:
+async def _snapshot(project: Project, head: Head) -> RunSnapshot:
     recorded = await record_of(project, head.run)
-    return Seen(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
+    return RunSnapshot(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
 
 
-def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
+def _view(
+    project: Project, seen: RunSnapshot, helm: Helm, held: dict[RunId, Holder | None]
+) -> RunView:
     return view(
         seen.run,
         seen.kind,
@@ -199,7 +201,7 @@ def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | N
     )
 
 
-async def record_of(project: Project, run: str) -> Recorded:
+async def record_of(project: Project, run: str) -> RunRecord:
     """The whole record of a run.
 
     Raises:
@@ -211,7 +213,7 @@ async def record_of(project: Project, run: str) -> Recorded:
         records = await project.records.read(_run_of(task) if task else child_of(BOARD, run))
     if not records or run == HELM:
         heads = await project.records.heads() if project.has_store else []
-        raise no_such_run(run, [head.run for head in heads])
+        raise unknown_run_error(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
     if opened.kind not in project.kinds:
@@ -219,7 +221,7 @@ async def record_of(project: Project, run: str) -> Recorded:
             f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
         )
     events = [record.event for record in records]
-    return Recorded(records[0].run, project.kinds[opened.kind], opened, events)
+    return RunRecord(records[0].run, project.kinds[opened.kind], opened, events)
 
 
 async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
@@ -228,7 +230,7 @@ async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunStat
     return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
-async def story_of(project: Project, name: str) -> list[Recorded]:
+async def task_records(project: Project, name: str) -> list[RunRecord]:
     """All that was tried for a task and all its merges, in that order; of others, their run.
 
     Raises:
@@ -260,7 +262,7 @@ def _run_of(task: Task) -> RunId:
     return task.attempts[-1].run
 
 
-def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
+def unknown_run_error(run: str, known: Sequence[RunId]) -> NotFoundError:
     hint = 'no run has been started here yet: allstop run "PROMPT"'
     if known:
         names = list(dict.fromkeys(map(label_of, known)))  # a task has many runs
@@ -268,7 +270,7 @@ def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
     return NotFoundError(f"there is no run {run!r}", hint)
 
 
-def others_at_work(project: Project) -> dict[int, Holder]:
+def other_drivers(project: Project) -> dict[int, Holder]:
     """The other processes that drive runs of this store, by their ids."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)
     return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

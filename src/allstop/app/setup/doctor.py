@@ -29,8 +29,8 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box
-from allstop.app.agents.token_caps import token_budgets
-from allstop.app.board.cleanup import forget
+from allstop.app.agents.token_caps import describe_agent_budgets
+from allstop.app.board.cleanup import drop_refs
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
 from allstop.app.target_gate import checks
@@ -78,7 +78,7 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
     token_budgets: str = ""
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class AgentTrial(Struct, frozen=True, kw_only=True):
     result: TurnDone | Failed
     seconds: float
 
@@ -92,7 +92,7 @@ def look_at_agents(project: Project) -> list[AgentFinding]:
 
 
 def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) -> AgentFinding:
-    found, hint = _found(project, name, agent)
+    found, hint = _describe(project, name, agent)
     return AgentFinding(
         name=name,
         driver=agent.driver.value,
@@ -100,20 +100,20 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         finding=found,
         hint=hint,
         first=first,
-        token_budgets=token_budgets(agent),
+        token_budgets=describe_agent_budgets(agent),
     )
 
 
-def _found(project: Project, name: str, agent: Agent) -> tuple[str, str]:
+def _describe(project: Project, name: str, agent: Agent) -> tuple[str, str]:
     try:
-        found = registry.where(project, name, agent)
+        found = registry.describe_launch(project, name, agent)
         is_ours = agent.driver is Driver.COMMAND and "/" in found and not found.startswith("/")
-        return found, _lacks(project, found) if is_ours else ""
+        return found, _why_missing(project, found) if is_ours else ""
     except AllstopError as error:
         return error.message, error.hint or "see docs"
 
 
-def _lacks(project: Project, path: str) -> str:
+def _why_missing(project: Project, path: str) -> str:
     """Why a program of the repository would not be in a clone; "" where it is, or nobody knows."""
     name, wishes = posixpath.normpath(path), project.settings.workspace
     folders = [str(each) for each in PurePosixPath(name).parents][:-1]
@@ -130,30 +130,30 @@ def _lacks(project: Project, path: str) -> str:
     return f"it is not on {branch}, and work begins from there: commit it"
 
 
-async def try_agent(project: Project, name: str, text: str) -> Tried:
+async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
     """One turn in an empty box.
 
     Raises:
         AllstopError: there is no such agent, its program can't be there, or an Allstop is in force.
     """
-    chosen = registry.known(project, name)
+    chosen = registry.require_agent(project, name)
     _refuse_if_of_repository(name, registry.settings_of(project, chosen))
     await refuse_if_stopped(project)
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    agent = registry.make(project, launcher, chosen)
+    agent = registry.make_agent(project, launcher, chosen)
     began = anyio.current_time()
     result: TurnDone | Failed = Failed(
         kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
     )
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         with anyio.move_on_after(TRY_S):
-            place = _place(project, Path(folder))
+            place = _empty_box(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, NullWatch())
         await agent.close()
     result = project.secrets.redact_all_in(result)
-    return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
+    return AgentTrial(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
 def _refuse_if_of_repository(name: str, agent: Agent) -> None:
@@ -165,7 +165,7 @@ def _refuse_if_of_repository(name: str, agent: Agent) -> None:
         )
 
 
-def _place(project: Project, folder: Path) -> Box:
+def _empty_box(project: Project, folder: Path) -> Box:
     (folder / "work").mkdir(mode=0o700)
     return replace(own_box(project, folder / "home"), workspace=str(folder / "work"))
 
@@ -184,7 +184,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         _python(),
         git,
         _repository(project),
-        *_uncounted(project),
+        *_uncommitted(project),
         *await _store(project),
         _sandbox(project, isolation),
         _memory(project),
@@ -228,7 +228,7 @@ def _repository(project: Project) -> Finding:
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
 
 
-def _uncounted(project: Project) -> list[Finding]:
+def _uncommitted(project: Project) -> list[Finding]:
     """Only where there is something: else the file in sight is the one that is looked at."""
     if not (found := project.loaded.ignored_note):
         return []
@@ -322,7 +322,7 @@ def _traces(project: Project) -> list[Finding]:
 def _agents(project: Project) -> list[Finding]:
     found = look_at_agents(project)
     if not found:
-        hint = registry.how_to_name_one(project)
+        hint = registry.no_agent_hint(project)
         return [Finding(name="agents", ok=False, found="none", hint=hint, needed=False)]
     return [
         Finding(
@@ -345,11 +345,11 @@ async def try_checks(project: Project) -> list[CheckResult]:
     await refuse_if_stopped(project)
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    places = await runtime.workspaces(project, launcher)
+    places = await runtime.open_workspaces(project, launcher)
     name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
     target = runtime.target(project)
     try:
-        opened = await _within_room(places, name, places.open(name, target, "doctor"))
+        opened = await _within_disk_limit(places, name, places.open(name, target, "doctor"))
         if isinstance(opened, str | Failed):
             raise AllstopError(opened if isinstance(opened, str) else opened.message)
         boxed = BoxedChecks(launcher, trusted=project.is_trusted)
@@ -360,7 +360,7 @@ async def try_checks(project: Project) -> list[CheckResult]:
     finally:
         places.discard(name)
         with anyio.CancelScope(shield=True):
-            await forget(project, places, launcher, name)
+            await drop_refs(project, places, launcher, name)
 
 
 async def _try_check(
@@ -369,12 +369,12 @@ async def _try_check(
     running = boxed.run(check, places.box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
-        result = await _within_room(places, name, running)
+        result = await _within_disk_limit(places, name, running)
         return replace(not_done, output=result) if isinstance(result, str) else result
     return replace(not_done, timed_out=True)
 
 
-async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
+async def _within_disk_limit(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
     """What comes of it; why it was ended, where it took more room than it may."""
     done: list[T] = []
     space = DiskWatch(places)
@@ -390,7 +390,7 @@ async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T 
     return done[0] if done else deadlines.why
 
 
-def what_is_missing(result: CheckResult) -> str:
+def missing_line(result: CheckResult) -> str:
     """The line of a failed check that most likely says what the box lacks."""
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")

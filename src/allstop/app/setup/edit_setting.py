@@ -51,7 +51,7 @@ def digest_of(project: Project) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def change(project: Project, wish: Change) -> None:
+def write_setting(project: Project, wish: Change) -> None:
     """Write it; the rest of the file keeps every byte.
 
     Raises:

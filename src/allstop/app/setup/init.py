@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import checked_out_branch
-from allstop.app.setup.edit_setting import Change, change, digest_of
+from allstop.app.setup.edit_setting import Change, digest_of, write_setting
 from allstop.core.errors import AllstopError
 from allstop.settings import FILE_NAME, trust
 from allstop.settings.consistency import RESERVED_NAMES
@@ -49,7 +49,7 @@ steps = [
 """
 
 
-def find(project: Project) -> Detected:
+def detect_setup(project: Project) -> Detected:
     return detect(project.repository, project.environment)
 
 
@@ -58,7 +58,7 @@ def first_file(project: Project, detected: Detected) -> str:
     return render(detected, checked_out_branch(project.repository))
 
 
-def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
+def write_settings(project: Project, first: str = "", *, own: str = "") -> Detected:
     """Write allstop.toml, and accept what it asks for.
 
     `first` works on tasks that name nobody; or `own` does, which may also be the command line of a
@@ -71,7 +71,7 @@ def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
     there = AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
     if os.path.lexists(path):
         raise there
-    detected = find(project)
+    detected = detect_setup(project)
     if own and own not in {SCRIPTED.name, *(agent.name for agent in detected.agents)}:
         detected, first = with_program(detected, own)
     detected = _with_first(detected, first or own)
@@ -96,7 +96,7 @@ def add_scripted(project: Project) -> None:
     """
     agent = {"driver": SCRIPTED.driver.value, "script": SCRIPTED.script}
     key = f"agents.{SCRIPTED.name}"
-    change(project, Change(key=key, value=agent, digest=digest_of(project)))
+    write_setting(project, Change(key=key, value=agent, digest=digest_of(project)))
     _write_script(project)
     project.forget_settings()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from allstop.settings.key_path import Document
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class SettingStatus(Struct, frozen=True, kw_only=True):
     """One setting."""
 
     value: object = UNSET
@@ -25,7 +25,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     """What must happen before that counts; "" where it does."""
 
 
-class _Sides(NamedTuple):
+class _Sources(NamedTuple):
     document: Document
     counts: Loaded
     checkout: Loaded
@@ -33,27 +33,29 @@ class _Sides(NamedTuple):
     coming: object
 
 
-def standings(content: bytes, counts: Loaded, checkout: Loaded) -> dict[str, Standing]:
+def setting_statuses(content: bytes, counts: Loaded, checkout: Loaded) -> dict[str, SettingStatus]:
     """By key. `counts` is what work stands on, `checkout` what would count after a commit."""
     found = parse(content)
-    sides = _Sides(
+    sides = _Sources(
         document=rename(found.document).document if isinstance(found, Text) else {},
         counts=counts,
         checkout=checkout,
         counting=to_builtins(counts.settings),
         coming=to_builtins(checkout.settings),
     )
-    return {key: _standing(key, sides) for key in {**counts.origins, **checkout.origins}}
+    return {key: _status(key, sides) for key in {**counts.origins, **checkout.origins}}
 
 
-def _standing(key: str, sides: _Sides) -> Standing:
+def _status(key: str, sides: _Sources) -> SettingStatus:
     path = split_dotted(key) or ()
     written = value_at(sides.document, path, UNSET)
     obstacles = [] if written is UNSET else list(_obstacles(key, sides))
-    return Standing(value=written, waits_for=next(iter([*obstacles, *_commit(path, sides)]), ""))
+    return SettingStatus(
+        value=written, waits_for=next(iter([*obstacles, *_commit(path, sides)]), "")
+    )
 
 
-def _obstacles(key: str, sides: _Sides) -> Iterator[str]:
+def _obstacles(key: str, sides: _Sources) -> Iterator[str]:
     for each in (*sides.checkout.untrusted, *sides.counts.untrusted):
         if each.key == key:
             yield f"`allstop trust`, since it {each.why}"
@@ -66,6 +68,6 @@ def _obstacles(key: str, sides: _Sides) -> Iterator[str]:
             pass
 
 
-def _commit(path: tuple[str, ...], sides: _Sides) -> Iterator[str]:
+def _commit(path: tuple[str, ...], sides: _Sources) -> Iterator[str]:
     if value_at(sides.counting, path, UNSET) != value_at(sides.coming, path, UNSET):
         yield "a commit: the target branch has an allstop.toml of its own"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of
 from allstop.core.commands import Abort
 from allstop.core.errors import AllstopError
@@ -38,7 +38,7 @@ async def abort(
     if recorded.run == BOARD:
         hint = "abort its tasks by name; `allstop stop board` ends what they do"
         raise AllstopError("the board is never over", hint)
-    spoken = await speak(project, name, Abort(), by)
+    spoken = await deliver_command(project, name, Abort(), by)
     is_left = not spoken.driven and recorded.opened.parent is None
     over = is_left and await _carried_out(project, recorded.run, engine)
     kept = recorded.kind.kept_after_abort(name)
@@ -50,11 +50,11 @@ async def _carried_out(project: Project, run: RunId, engine: LocalEngine | None)
     """False where an Allstop holds it, another process has just taken it, or there is no sandbox."""
     if engine is not None:
         return await _taken(engine, run)
-    from allstop.app.runtime import runtime
+    from allstop.app.runtime import start_runtime
 
     with suppress(AllstopError):
-        async with runtime(project) as shop:
-            return await _taken(shop.engine, run)
+        async with start_runtime(project) as runtime:
+            return await _taken(runtime.engine, run)
     return False
 
 

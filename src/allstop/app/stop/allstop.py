@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
-from allstop.app.rooms.threads import end_unheard
-from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
+from allstop.app.rooms.threads import stop_undriven_sessions
+from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.runtime import engine_name
 from allstop.core import helm
 from allstop.core import run as runs
@@ -52,7 +52,7 @@ async def stop(project: Project, by: str) -> Stopped:
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
     try:
-        driving = others_at_work(project)
+        driving = other_drivers(project)
         with anyio.move_on_after(ANSWER_S):
             await _say_and_wait(project, stop_, set(driving), answers)
     except* StoreBrokenError:
@@ -65,7 +65,7 @@ async def stop(project: Project, by: str) -> Stopped:
     return await _receipt(project, stop_, answers, silent, killed, cut)
 
 
-async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
+async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, RunRecord]:
     """The open runs of processes that can't say themselves how they left them."""
     try:
         held = {run for run, who in project.records.holders().items() if who and who.pid in silent}
@@ -92,12 +92,12 @@ async def _say_and_wait(
     journal = project.journal
     heard = anyio.Event()
 
-    def ear(run: RunId, seq: int) -> None:
+    def on_write(run: RunId, seq: int) -> None:
         if run == HELM:
             heard.set()
 
     async with anyio.create_task_group() as group:
-        with journal.listen(ear):
+        with journal.listen(on_write):
             group.start_soon(journal.watch_writes)
             with suppress(StoreBusyError, StoreFullError):  # who drives may answer all the same
                 await _say(journal, stop_)
@@ -124,7 +124,7 @@ async def _say(journal: SqliteJournal, stop_: Commanded) -> None:
 
 def _end(project: Project, pid: int) -> None:
     """A process that hangs is ended: all it knows is in the journal."""
-    holder = others_at_work(project).get(pid)
+    holder = other_drivers(project).get(pid)
     if holder is not None and holder.host == socket.gethostname():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
@@ -145,7 +145,7 @@ async def _receipt(
     answers: dict[str, Halted],
     silent: tuple[int, ...],
     killed: tuple[Killed, ...],
-    cut: dict[RunId, Recorded],
+    cut: dict[RunId, RunRecord],
 ) -> Stopped:
     """One receipt of all who put something down; it is written too, so that it can be read later."""
     now = project.clock.now()
@@ -169,7 +169,7 @@ async def _receipt(
             await _say(project.journal, stop_)
         if killed or silent:
             await project.journal.append(Entry(HELM, mine))
-        await end_unheard(project, silent)
+        await stop_undriven_sessions(project, silent)
     except (StoreBrokenError, StoreBusyError, StoreFullError):
         recorded_ = False  # the STOP file still stands
     parts = (*answers.values(), mine)
@@ -215,7 +215,7 @@ async def lift(project: Project, by: str) -> Hold:
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
     """What a stop would end: the processes that drive, and the trees of agents."""
     driving = [
-        f"process {pid} ({holder.command})" for pid, holder in others_at_work(project).items()
+        f"process {pid} ({holder.command})" for pid, holder in other_drivers(project).items()
     ]
     trees = recorded_trees(project.live) if project.live.exists() else ()
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in trees]

@@ -13,8 +13,8 @@ from msgspec import Struct
 from allstop.adapters.processes.identity import is_alive
 from allstop.adapters.processes.live_registry import Record, kill_recorded, recorded_trees
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import open_run
-from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
+from allstop.app.runs.commands import find_open_run
+from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.stop.allstop import ANSWER_S, is_suspended
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
@@ -47,7 +47,7 @@ async def stop_run(project: Project, name: str, by: str) -> StoppedRun:
         AllstopError: there is no such run, or it is over.
     """
     thread = threads.thread_of(RunId(name))
-    run = RunId(name) if thread is not None else await open_run(project, name)
+    run = RunId(name) if thread is not None else await find_open_run(project, name)
     note = ""
 
     async def tell() -> None:
@@ -106,7 +106,9 @@ async def would_stop_run(project: Project, name: str) -> list[str]:
         AllstopError: there is no such run, or it is over.
     """
     run = (
-        RunId(name) if threads.thread_of(RunId(name)) is not None else await open_run(project, name)
+        RunId(name)
+        if threads.thread_of(RunId(name)) is not None
+        else await find_open_run(project, name)
     )
     trees = [tree for tree in _trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
@@ -143,7 +145,7 @@ async def _tell_and_wait(
     under_way = _UnderWay(project, stopped)
     heard = anyio.Event()
 
-    def ear(run: RunId, seq: int) -> None:
+    def on_write(run: RunId, seq: int) -> None:
         heard.set()
 
     async def ended() -> None:
@@ -153,7 +155,7 @@ async def _tell_and_wait(
             heard = anyio.Event()
 
     async with anyio.create_task_group() as group:
-        with journal.listen(ear):
+        with journal.listen(on_write):
             group.start_soon(journal.watch_writes)
             await tell()
             with anyio.move_on_after(ANSWER_S):
@@ -171,7 +173,7 @@ async def _tell_and_wait(
 def _driver(project: Project, run: RunId) -> int | None:
     """The other process that drives it."""
     holder = project.journal.holders().get(root_of(run))
-    return holder.pid if holder is not None and holder.pid in others_at_work(project) else None
+    return holder.pid if holder is not None and holder.pid in other_drivers(project) else None
 
 
 def _is_suspended(pid: int | None) -> bool:
@@ -198,7 +200,7 @@ class _UnderWay:
         return any(root_of(run) in holders for run in self._open)
 
 
-def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]:
+def _lost(found: RunRecord, since: datetime, silent: int | None) -> Iterator[str]:
     moves = {event.id: event.move for event in found.events if isinstance(event, MoveStarted)}
     open_move = runs.fold(found.pilot, found.events).open_move
     if silent is not None and open_move is not None:
@@ -213,7 +215,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
                 pass
 
 
-async def _where(project: Project, run: RunId, found: Recorded, silent: int | None) -> str:
+async def _where(project: Project, run: RunId, found: RunRecord, silent: int | None) -> str:
     """As people see it, in a word or two."""
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in project.journal.holders()

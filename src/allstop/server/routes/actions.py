@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.app.actions import Action, Done, do
-from allstop.app.runs.day import More, Today, allow_more
+from allstop.app.runs.daily_budget import More, Today, allow_more
 from allstop.app.setup import init
-from allstop.app.setup.edit_setting import Change, change
+from allstop.app.setup.edit_setting import Change, write_setting
 from allstop.app.start_requests import StartRequest
 from allstop.app.stop.allstop import Stopped
 from allstop.core.errors import AllstopError
@@ -68,7 +68,7 @@ class SetupOrder(NoOrder, frozen=True):
 async def change_setting(
     desk: Desk, _: path_parameters.Nothing, order: SettingOrder
 ) -> wire_types.SettingList:
-    change(desk.project, Change(key=order.key, value=order.value, digest=order.digest))
+    write_setting(desk.project, Change(key=order.key, value=order.value, digest=order.digest))
     desk.settings.look()
     return desk.settings.listed
 
@@ -77,7 +77,7 @@ async def set_up(desk: Desk, _: path_parameters.Nothing, order: SetupOrder) -> w
     """With a file that is there already only the scripted agent can be added."""
     project = desk.project
     if not (project.repository / FILE_NAME).exists():
-        init.begin(project, order.agent)
+        init.write_settings(project, order.agent)
     elif order.agent == init.SCRIPTED.name:
         init.add_scripted(project)
     else:

@@ -10,7 +10,7 @@ import anyio.lowlevel
 
 from allstop.core.events import Closed, MoveEnded
 from allstop.core.ids import RunId
-from allstop.ports import Live, Placed
+from allstop.ports import Live, PositionedRecord
 from allstop.server.stream.frames import Frame, Place, fleeting, frame, of_record
 from allstop.server.stream.recent_events import Ring
 from allstop.server.stream.text_in_flight import Source, Spoken, joined
@@ -37,7 +37,7 @@ class Hub:
         self._live_runs = live_runs
         self._changes = changes
         self.ring = ring
-        self._placed: list[Placed] = []
+        self._placed: list[PositionedRecord] = []
         self._live: dict[Source, str] = {}
         self.spoken = Spoken(lambda: int(live_runs.now.timestamp() * 1_000_000))
         self._stirred = anyio.Event()
@@ -49,7 +49,7 @@ class Hub:
 
     # --- what comes in ---
 
-    def hear(self, placed: Sequence[Placed]) -> None:
+    def hear(self, placed: Sequence[PositionedRecord]) -> None:
         self._placed += placed
         self._stirred.set()
 
@@ -121,7 +121,7 @@ class Hub:
             for number, (kind, run, value) in enumerate(views, start=1)
         )
 
-    async def frames(self, placed: Placed) -> list[Frame]:
+    async def frames(self, placed: PositionedRecord) -> list[Frame]:
         """What one record says, now as ever."""
         run, seq, _ = placed.record
         if not self._live_runs.has_messages(run):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from allstop.core.ids import RunId
-from allstop.ports import Placed
+from allstop.ports import PositionedRecord
 from allstop.server.wire_types import LogEvent
 from allstop.views.log import lines
 
@@ -53,7 +53,7 @@ def fleeting(kind: str, run: str, value: object, place: Place) -> Frame:
     return Frame(place, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
 
-def of_record(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
+def of_record(placed: PositionedRecord, messages: Sequence[Struct]) -> Iterator[Frame]:
     """What one record says: its lines of the log, then what it means in its room."""
     run, part = placed.record.run, 0
     for log in _log(placed):
@@ -64,7 +64,7 @@ def of_record(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
         part += 1
 
 
-def _log(placed: Placed) -> Iterator[LogEvent]:
+def _log(placed: PositionedRecord) -> Iterator[LogEvent]:
     run, seq, event = placed.record
     kind = str(type(event).__struct_config__.tag)
     for line in lines(event):

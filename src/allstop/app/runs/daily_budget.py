@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import helm_of
 from allstop.core.commands import Raise
@@ -54,7 +54,7 @@ class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 async def today(project: Project, days: DailyBudget | None = None) -> Today:
     """`days` saves who has one from reading the day again."""
-    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
+    days = days or DailyBudget(project.journal, budget_limits.day_limits(project))
     now = project.clock.now()
     helm = await helm_of(project)
     day = await days.catch_up(now)
@@ -74,7 +74,7 @@ async def today(project: Project, days: DailyBudget | None = None) -> Today:
         max_minutes=None if most.time_s is None else most.time_s / 60,
         near=near_limit(most, used, now),
         at_limit=most.at_limit.value,
-        holds=budgets_hold(project) if is_limited(most) else "",
+        holds=describe_budgets(project) if is_limited(most) else "",
     )
 
 
@@ -88,8 +88,10 @@ async def allow_more(
     """
     if more == More():
         raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
-    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
-    most = budget_limits.changed(days.limits_at(project.clock.now(), await helm_of(project)), more)
+    days = days or DailyBudget(project.journal, budget_limits.day_limits(project))
+    most = budget_limits.apply_changes(
+        days.limits_at(project.clock.now(), await helm_of(project)), more
+    )
     said = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
     await project.journal.append(Entry(HELM, said))
     return await today(project, days)
