@@ -131,5 +131,5 @@ async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
         assert here.drives(BOARD)
     assert kept(project, person, task) == (True, True)
     assert [note for note in notes if "stays" in note] == [
-        f"The workspace of {task} stays: [Errno 1] Operation not permitted: 'stuck'"
+        f"The workspace of {task} is not removed: [Errno 1] Operation not permitted: 'stuck'"
     ]

@@ -44,7 +44,7 @@ async def test_u2_work_that_waits_for_review_goes_back_with_what_was_said_of_its
         attempt = (await commands.find_task(here_project, task)).attempts[1]
         found = await reviews_of(here_project, await commands.find_task(here_project, task))
         spec = (await state_of(here_project, attempt.run)).pilot.spec
-        assert done.note == "it goes back to the agent"
+        assert done.note == "the task goes back to the agent"
         assert spec.news == f"A person looked at your work and says: {WORDS}"
         assert [(each.text, each.remarks[0].id) for each in found] == [("Nearly.", "one")]
 
@@ -62,7 +62,7 @@ async def test_b19_a_blocked_task_is_tried_again_with_what_was_said_of_its_lines
         await tried(here_project, task, 2)
 
         run = (await commands.find_task(here_project, task)).attempts[1].run
-        assert done.note == "it is tried again"
+        assert done.note == "the task is tried again"
         assert WORDS in (await state_of(here_project, run)).pilot.spec.news
 
 
@@ -76,7 +76,7 @@ async def test_b20_an_agent_at_work_reads_them_at_its_next_turn(project):  # noq
 
         done = await do(here, task, COMMENT, "web")
 
-        assert done.note == "it is read at the next turn"
+        assert done.note == "the agent reads it at its next turn"
         assert (await state_of(here_project, run)).pilot.messages == (WORDS,)
         await do(here, task, actions.Answer(texts=("this",)), "web")
         await task_is(here_project, task, Status.DONE)

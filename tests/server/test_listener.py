@@ -44,7 +44,7 @@ class Stage:
         await changes.begin()
         ring = Ring(Place(self.live_runs.pos, 10**12), size)
         self.hub = Hub(self.live_runs, changes, ring)
-        self.live_runs.tell(self.hub.hear)
+        self.live_runs.subscribe(self.hub.hear)
 
     async def write(self, count):
         now = self.project.clock.now()

@@ -1,4 +1,4 @@
-"""Starting work: an engine with everything it needs."""
+"""The runtime of a process: an engine with its agents, workspaces and launcher."""
 
 from __future__ import annotations
 
@@ -46,11 +46,9 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.tasks import Task
 
-"""The kinds of runs that work in one."""
-
 
 class Runtime:
-    """An engine at work in this process, and the agents that were called to it."""
+    """A running engine with its launcher, agents and workspaces."""
 
     def __init__(
         self,
@@ -60,7 +58,7 @@ class Runtime:
         registry: Agents,
         workspaces: GitWorkspaces | None,
     ) -> None:
-        """Without a repository there are no `trees`."""
+        """Without a repository `workspaces` is None."""
         self.project = project
         self.engine = engine
         self.launcher = launcher
@@ -76,7 +74,7 @@ async def start_runtime(
     slots: int | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> AsyncIterator[Runtime]:
-    """An engine at work, for as long as the block lasts; without a repository, for talk only."""
+    """Run an engine until the block ends. Without a repository it can only drive rooms."""
     settings = project.settings
     project.make_folder()
     launcher = await make_launcher(settings.sandbox.mode.value, project.live)
@@ -125,7 +123,7 @@ async def start_runtime(
 
 
 def unverified(project: Project) -> str:
-    """B15: what the log says of work that passes because there is nothing to check it by."""
+    """B15: the log line for work that passes because no checks are configured."""
     from allstop.settings.detection.detect import detect
     from allstop.settings.detection.missing_checks import in_log
 
@@ -135,10 +133,10 @@ def unverified(project: Project) -> str:
 def appraiser(
     project: Project, launcher: Launcher, workspaces: GitWorkspaces | None
 ) -> Callable[[Ask, OpenMove | None], Ask]:
-    """What the policy says of what an agent asks, by the paths that the agent itself sees."""
+    """A function that applies the policy to an agent's ask, with the paths the agent sees."""
 
     def home(asking: OpenMove | None) -> str:
-        """A box shows a clone at the repository's own path; without one it is where it is."""
+        """A box shows a clone at the repository's path; without a box the agent sees its own."""
         match asking:
             case OpenMove(move=TakeTurn(workspace=str(name))) if workspaces:
                 place = workspaces.box_of(name)
@@ -172,7 +170,7 @@ async def open_workspaces(
     file: TargetFile | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> GitWorkspaces:
-    """With a file of the target branch, as that says when each is made."""
+    """With `file`, each new clone is set up as the target branch's allstop.toml says."""
     settings = project.settings
     repository = repository or Repository(project.repository)
     folder = project.folder / "workspaces"
@@ -195,8 +193,9 @@ async def open_workspaces(
 async def _back_up_stale_refs(
     project: Project, repository: Repository, note: Callable[[str], None]
 ) -> None:
-    """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
-    the record is, in which another process may just be writing the first of its own.
+    """Back up and delete refs that an earlier .allstop folder left under refs/allstop.
+
+    The refs are listed before the journal is read: another process may be adding its first run.
     """
     refs = await find_stale_refs(repository)
     heads = await project.records.heads() if refs else []
@@ -204,17 +203,17 @@ async def _back_up_stale_refs(
     if not refs or any(project.kinds[kind].has_workspace for kind in kinds):
         return
     if backups := await back_up_and_delete(repository, refs):
-        note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
+        note(f"Refs of an earlier .allstop folder were backed up as {', '.join(backups)}.")
 
 
 def commits_behind(project: Project, task: Task) -> int:
-    """How far the branch has moved that a task began from since its workspace was made."""
+    """How many commits the task's target branch gained since the workspace was made."""
     if not (project.folder / "workspaces" / folder_name(task.id)).is_dir():
         return 0
     try:
         branch = task.target or target(project)
         return commits_since(project.repository, own_refs(project.repository).base(task.id), branch)
-    except AllstopError:  # there is no such branch now
+    except AllstopError:  # the branch is gone
         return 0
 
 
@@ -223,11 +222,14 @@ def target(project: Project) -> str:
     branch = project.settings.project.target or checked_out_branch(project.repository)
     if branch is None:
         raise AllstopError(
-            "HEAD is on no branch", "check one out, or set [project] target in allstop.toml"
+            "HEAD is on no branch",
+            "check one out, or set [project] target in allstop.toml",
+            code="head_detached",
         )
     if not has_commit(project.repository, branch):
         raise AllstopError(
             f"there is no branch {branch!r} with a commit to start from",
             "commit something to it first, or set [project] target in allstop.toml",
+            code="branch_missing",
         )
     return branch

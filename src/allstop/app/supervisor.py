@@ -1,4 +1,4 @@
-"""One process that drives everything: the board, rooms, and threads of full auto."""
+"""The supervisor of a process: opens, drives and resumes runs of every kind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from allstop.views.kind import Kind
 
 SWEEP_S = 3600.0
-"""So often it is looked for workspaces that are kept no longer."""
+"""The interval at which the supervisor removes old workspaces."""
 
 Note = Callable[[str], None]
 
@@ -107,7 +107,7 @@ class RunKinds(Mapping[str, RunKind]):
 
 
 class Supervisor:
-    """Opens runs here, and goes on with those that nobody drives."""
+    """Opens runs in this process, and drives those that no other process drives."""
 
     def __init__(self, runtime: Runtime, kinds: RunKinds, group: TaskGroup, note: Note) -> None:
         self.project = runtime.project
@@ -119,20 +119,20 @@ class Supervisor:
         self._group = group
         self._note = note
         self._hooks_are_on = False
-        self.lock = anyio.Lock()  # two requests at once must not both find the board at rest
+        self.lock = anyio.Lock()  # two simultaneous requests must not both start the board
 
     def view(self, show: Show) -> None:
-        """Be shown what happens live, from now on."""
+        """Show live output to `show` from here on."""
         self.engine.view(show)
 
     def drives(self, run: RunId) -> bool:
         return self.engine.state(root_of(run)) is not None
 
     async def open(self, request: Struct) -> RunId:
-        """Begin something new.
+        """Open a run for a start request.
 
         Raises:
-            AllstopError: it can't be had, or everything is stopped.
+            AllstopError: the request is refused, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         kind = self.kinds[self.kinds.requests()[type(request)]]
@@ -143,7 +143,7 @@ class Supervisor:
         """Lift the hold on a run, and drive it if no process does.
 
         Raises:
-            AllstopError: the run is over, or everything is stopped.
+            AllstopError: the run is over, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         recorded = await record_of(self.project, run)
@@ -152,16 +152,16 @@ class Supervisor:
         return recorded.run
 
     async def _root_kind(self, recorded: RunRecord) -> str:
-        """The kind of the run at the top: that is the one a process drives."""
+        """The kind of the root run, which is the one a process drives."""
         root = root_of(recorded.run)
         found = recorded if root == recorded.run else await record_of(self.project, root)
         return found.opened.kind
 
     async def resume_interrupted_board(self) -> bool:
-        """In the way it was told to, if its process ended in the middle of its work; whether it did.
+        """Drive the board if the process that drove it ended during its work; whether it did.
 
         Raises:
-            AllstopError: an agent of it can't be had.
+            AllstopError: one of its agents can't be used.
         """
         async with self.lock:
             if not self.project.has_store or self.is_driven(BOARD):
@@ -174,54 +174,54 @@ class Supervisor:
             return True
 
     def settings_changed(self) -> None:
-        """Others are in force: what is driven here goes on by them."""
+        """Apply changed settings to the runs that this process drives."""
         self.engine.set_day_limits(day_limits(self.project))
-        self._group.start_soon(self._renew)
+        self._group.start_soon(self._apply_settings)
 
-    async def _renew(self) -> None:
+    async def _apply_settings(self) -> None:
         async with self.lock:
             if not self.drives(BOARD):
                 self._resize_slots(0)
                 return
             try:
-                await self._renew_board()
+                await self._apply_to_board()
             except AllstopError as error:
-                self._note(f"The board goes on by the settings of before: {error.message}")
+                self._note(f"The board continues with its earlier settings: {error.message}")
 
-    async def _renew_board(self) -> None:
-        read = await commands.read(self.project)
-        spec = board_spec.with_current_settings(self.project, read.state.spec)
-        self.ensure_agents(driver.needed_agents(spec, read.state))
-        await driver.apply_settings(self.project, read)
+    async def _apply_to_board(self) -> None:
+        known = await commands.read(self.project)
+        spec = board_spec.with_current_settings(self.project, known.state.spec)
+        self.ensure_agents(driver.needed_agents(spec, known.state))
+        await driver.apply_settings(self.project, known)
         self._resize_slots(spec.slots)
 
     def _resize_slots(self, slots: int) -> None:
-        """For a board with so many, which may have been chosen to be more than the settings say."""
+        """Use the higher of the board's own number of slots and that of the settings."""
         self.engine.turn_slots.resize(max(slots, self.project.settings.loop.max_parallel))
 
     async def remove_old_workspaces(self) -> None:
-        """Runs until cancelled."""
+        """Remove due workspaces at intervals, until cancelled."""
         while True:
             await self.remove_due_workspaces()
             await anyio.sleep(SWEEP_S)
 
     async def remove_due_workspaces(self) -> None:
-        """Remove the workspaces of what was over long enough ago, where nothing is lost with them."""
+        """Remove old workspaces of tasks that are over, unless work would be lost."""
         if not self.project.has_store or self.runtime.workspaces is None:
             return
         try:
             board = (await commands.read(self.project)).state.board
-        except AllstopError as error:  # whoever works is told of it, too
-            self._note(f"Old workspaces stay: {error.message}")
+        except AllstopError as error:
+            self._note(f"Old workspaces are not removed: {error.message}")
             return
         for name in cleanup.due_tasks(self.project, board):
             try:
                 await self._remove_workspace(name, self.runtime.workspaces)
             except (AllstopError, OSError) as error:
-                self._note(f"The workspace of {name} stays: {error}")
+                self._note(f"The workspace of {name} is not removed: {error}")
 
     async def _remove_workspace(self, name: str, workspaces: GitWorkspaces) -> None:
-        """Nobody takes its task up meanwhile: whoever drives the board here finds it taken."""
+        """The locks and the claim keep others from starting the task meanwhile."""
         async with self.lock, workspaces.lock(name):
             with ExitStack() as claim:
                 if not self.drives(BOARD):
@@ -239,13 +239,16 @@ class Supervisor:
                     )
 
     async def ensure_board_driven(self) -> None:
-        """What people say of tasks is carried out from now on; no task is picked because of it."""
+        """Drive the board if no process does, so that commands on tasks take effect.
+
+        The board starts in semi mode: it picks no task by itself.
+        """
         async with self.lock:
             if not self.is_driven(BOARD):
                 await self.drive_board(board_spec.board_spec(self.project, mode=Mode.SEMI))
 
     async def allstop(self, by: str) -> Stopped:
-        """Stop everything, here and wherever else runs of this store are driven."""
+        """Stop all runs of the project, also those that other processes drive."""
         raise_stop_file(self.project, by)
         strike_if_raised(self.runtime)
         receipt = await self.engine.allstop(by)
@@ -280,17 +283,17 @@ class Supervisor:
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
-        """A board that is at work goes on in another way, within its limits if no budget is named."""
-        read = await commands.read(self.project)
-        self.ensure_agents(driver.needed_agents(spec, read.state))
+        """Let the running board continue by `spec`; it keeps its limits if no budget is given."""
+        known = await commands.read(self.project)
+        self.ensure_agents(driver.needed_agents(spec, known.state))
         self._resize_slots(spec.slots)
-        limits = read.run.limits
+        limits = known.run.limits
         await driver.equip(
-            self.project, spec, lambda state: [], read, limits, budget_usd=budget_usd
+            self.project, spec, lambda state: [], known, limits, budget_usd=budget_usd
         )
 
     def is_driven(self, run: RunId) -> bool:
-        """By this process or another."""
+        """Whether this process or another one drives it."""
         return root_of(run) in self.project.journal.holders()
 
 
@@ -298,7 +301,7 @@ class Supervisor:
 async def start_supervisor(
     project: Project, kinds: RunKinds, note: Note = lambda line: None
 ) -> AsyncIterator[Supervisor]:
-    """Everything this process drives ends with the block; what is recorded can go on later."""
+    """Drive runs in this process until the block ends; they can be resumed later."""
     async with start_runtime(project, note=note) as runtime, anyio.create_task_group() as group:
         yield Supervisor(runtime, kinds, group, note)
         group.cancel_scope.cancel()

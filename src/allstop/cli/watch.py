@@ -39,7 +39,7 @@ async def _watch(project: Project, *, as_json: bool) -> None:
 
     live_runs = LiveRuns(project)
     await live_runs.begin()
-    live_runs.tell(lambda placed: _show(placed, as_json=as_json))
+    live_runs.subscribe(lambda placed: _show(placed, as_json=as_json))
     async with anyio.create_task_group() as group:
         group.start_soon(live_runs.follow)
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

@@ -88,7 +88,7 @@ async def serve(
             site = Site(desk, static_files.files_in(static_files.FOLDER))
             server = _server(Guard(site, locks), wishes)
             group.start_soon(_heed_signals, desk.hub, server)
-            announcement.say(url)
+            announcement.publish(url)
             tell_ready(Ready(url, f"{url}/?key={locks.keys.make()}"))
             await server.serve(sockets=[listener])
             group.cancel_scope.cancel()
@@ -105,7 +105,7 @@ async def _desk(
     await changes.begin()
     ring = Ring(Place(live_runs.pos, time.time_ns() // 1_000_000))
     hub = Hub(live_runs, changes, ring)
-    live_runs.tell(hub.hear)
+    live_runs.subscribe(hub.hear)
     async with start_supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
         keeper = SettingsKeeper(project, say, driver.settings_changed)
         driver.view(LiveText(project.kinds, driver.engine, hub.show).show)

@@ -1,4 +1,4 @@
-"""Full Auto: starting a thread that is kept going, and looking at what was decided."""
+"""Threads of Full Auto: their spec, starting them, and the rules for replaying decisions."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def auto_spec(
     approvals: Approvals | None = None,
     attended: bool,
 ) -> AutoSpec:
-    """How the settings would have such a thread; its name is not known yet.
+    """The spec of a thread, without its name.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the settings lack a decision agent, a branch or a check.
     """
     settings = project.settings
     auto = settings.auto
@@ -57,7 +57,7 @@ def auto_spec(
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
     if is_model and named is None:
         hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
-        raise AllstopError("nobody is named who decides", hint)
+        raise AllstopError("no decision agent is set", hint, code="decision_agent_missing")
     approvals = approvals or auto.approvals
     waits = attended and approvals is not Approvals.NEVER
     return AutoSpec(
@@ -90,7 +90,7 @@ def auto_spec(
 
 
 class NewThread(NamedTuple):
-    """A thread that can be opened, which gives it its name, and everybody who takes turns in it."""
+    """A thread that is ready to open; `open` chooses its name. `agents` take turns in it."""
 
     agents: tuple[AgentName, ...]
     open: Callable[[LocalEngine], Awaitable[RunId]]
@@ -105,16 +105,13 @@ async def prepare_thread(
     approvals: Approvals | None,
     attended: bool,
 ) -> NewThread:
-    """A new thread, as the settings would have it.
-
-    Raises:
-        AllstopError: it can't be had.
     """
-    goal = project.secrets.redact_certain(
-        goal.strip()
-    )  # a person's words, though no command of theirs
+    Raises:
+        AllstopError: the goal is empty, or the settings don't allow such a thread.
+    """
+    goal = project.secrets.redact_certain(goal.strip())  # not in a command, so redacted here
     if not goal:
-        raise AllstopError("the prompt is empty", "say what is to be done")
+        raise AllstopError("the prompt is empty", "say what is to be done", code="prompt_empty")
     spec = auto_spec(
         project,
         goal,
@@ -138,7 +135,7 @@ async def prepare_thread(
 
 
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
-    """Everybody who takes turns in it."""
+    """All agents that take turns in it."""
     guide = spec.guide or GuideSpec()
     worker = None if guide.rehearses else spec.agent
     found = (worker, spec.decision_agent, spec.adviser, guide.agent)
@@ -146,10 +143,10 @@ def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
 
 
 def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
-    """Guidance alone: it ends where the agent would begin, or go on.
+    """The spec of a run with guidance only: it ends where the agent would take a turn.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the guidance model or the target branch can't be used.
     """
     auto = project.settings.auto
     return AutoSpec(
@@ -165,7 +162,7 @@ def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> Au
 
 
 def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
-    """Who answers an agent that asks: nobody, the policy, or a person. The strictest wins."""
+    """The run's rules for agents' asks: deny all, ask a person, or leave it to the policy."""
     match approvals or project.settings.auto.approvals:
         case Approvals.NEVER:
             return (Rule(prefix=(), decision=Verdict.DENY, why=NEVER),)
@@ -178,7 +175,7 @@ def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
 async def open_under_free_name(
     project: Project, kind: str, opened: Callable[[RunId], Awaitable[bool]]
 ) -> RunId:
-    """By the first name that is free: another process, or request, may be about to take it."""
+    """Open a run under the first free name; retries if another process takes that name first."""
     while True:
         name = await _free_name(project, kind)
         with suppress(HeldError):
@@ -196,20 +193,28 @@ async def _free_name(project: Project, kind: str) -> RunId:
 
 
 async def auto_records(project: Project, run: str) -> list[RunRecord]:
-    """One run of Full Auto, or all of them.
+    """The records of one Full Auto run, or with "all" of all of them.
 
     Raises:
-        AllstopError: it is none, or there are none.
+        AllstopError: the run is of another kind, or there are none.
     """
     if run == "all":
         heads = await project.journal.heads() if project.has_store else []
         names = [head.run for head in heads if head.kind == PILOT.kind]
         if not names:
-            raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
+            raise AllstopError(
+                "there is no run of Full Auto here",
+                "`allstop auto PROMPT` starts one",
+                code="no_auto_runs",
+            )
         return [await record_of(project, name) for name in names]
     recorded = await record_of(project, run)
     if recorded.opened.kind != PILOT.kind:
-        raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
+        raise AllstopError(
+            f"{run} is a {recorded.opened.kind}",
+            "this needs a run of Full Auto",
+            code="not_an_auto_run",
+        )
     return [recorded]
 
 
@@ -223,27 +228,27 @@ OVERRIDABLE = (
 
 
 class RuleOverrides(NamedTuple):
-    """The [auto] settings of a file, in the place of those that a run had."""
+    """The [auto] settings of a file, to replay a run's decisions with."""
 
     given: dict[str, Any]
     note: str = ""
 
     def of(self, recorded: RunRecord) -> AutoSpec:
-        """The run's own terms, with what the file says in their place."""
+        """The run's spec with the file's settings."""
         return replace(msgspec.convert(recorded.opened.spec, AutoSpec), **self.given)
 
 
 def read_rule_overrides(file: Path) -> RuleOverrides:
-    """What a file says of the rules.
+    """Read the rule settings of a file.
 
     Raises:
-        SettingsError: it is no such file.
+        SettingsError: it is no valid settings file.
     """
-    settings, said = read_section_keys(file, "auto")
+    settings, keys = read_section_keys(file, "auto")
     auto = settings.auto
-    given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in said}
-    if "review" in said:
+    given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in keys}
+    if "review" in keys:
         given["review"] = auto.review
     is_model = auto.policy is DecisionPolicy.MODEL
-    note = "a model is not asked again: the rules decide, with these settings" if is_model else ""
+    note = "a replay asks no model: the rules decide, with these settings" if is_model else ""
     return RuleOverrides(given, note)

@@ -1,4 +1,4 @@
-"""What a board is opened with, from the settings; and what people should know before it works."""
+"""The board's spec by the settings, and notes that people should read before it starts."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ VERIFICATION_EMPTY = missing_checks.CODE
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """Something people should know."""
+    """A note for people before work starts."""
 
     text: str
     code: str = ""
-    indicator: str = ""  # the short form, for a place that stays in sight
+    indicator: str = ""  # a short form that stays visible
 
 
 def board_spec(
@@ -54,10 +54,10 @@ def board_spec(
     agents: tuple[AgentName, ...] | None = None,
     target: str | None = None,
 ) -> BoardSpec:
-    """What isn't given is what the settings say.
+    """The spec by the arguments, and by the settings for all others.
 
     Raises:
-        AllstopError: the settings demand what they don't name: an agent, a branch, a check.
+        AllstopError: the settings lack an agent, a branch or a required check.
     """
     settings = project.settings
     loop = settings.loop
@@ -99,12 +99,13 @@ def _set_by_person(**choices: object) -> tuple[PersonsSetting, ...]:
 
 
 def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
-    """As the settings have it by now; what a person chose for the board at work stays.
+    """The spec by the current settings, with the choices a person made for the running board.
 
-    So does its branch where they name none: to look at another one is not to work for it.
+    If the settings name no branch, the board keeps its own: another branch may be checked out
+    only to look at it.
 
     Raises:
-        AllstopError: as above.
+        AllstopError: the settings lack an agent, a branch or a required check.
     """
     return board_spec(
         project,
@@ -147,18 +148,18 @@ def limit_patience(project: Project) -> LimitPatience:
 
 
 def thread_limits(project: Project) -> Limits:
-    """A thread that is no attempt at a task is one by itself: what is allowed to either holds."""
+    """A Full Auto thread is both a run and a task, so the lower of both limits applies."""
     return tighter(budget_limits.run_limits(project), budget_limits.task_limits(project))
 
 
 def hooks(project: Project) -> dict[str, str]:
-    """The commands of [hooks] that are in force, by the hook's name."""
+    """The commands of [hooks], by the hook's name."""
     found = asdict(project.settings.hooks)
     return {name: command for name, command in found.items() if command is not None}
 
 
 def start_notes(project: Project) -> list[Note]:
-    """In the order they matter."""
+    """The notes, most important first."""
     found = [Note(text=each) for each in project.loaded.notes]
     if not project.settings.verification.commands:
         checks = detect(project.repository, project.environment).checks
@@ -169,16 +170,8 @@ def start_notes(project: Project) -> list[Note]:
                 indicator=missing_checks.INDICATOR,
             )
         )
-    if any(
-        map(
-            limits_spending,
-            (
-                budget_limits.run_limits(project),
-                budget_limits.task_limits(project),
-                budget_limits.day_limits(project),
-            ),
-        )
-    ):
+    budgets = (budget_limits.run_limits, budget_limits.task_limits, budget_limits.day_limits)
+    if any(limits_spending(limits(project)) for limits in budgets):
         found.append(Note(text=f"Budgets of tokens and cost {describe_budgets(project)}."))
     found += [Note(text=each) for each in channels.notes(project)]
     return found

@@ -1,4 +1,4 @@
-"""Workspaces that are no longer needed: shown first, removed where nothing is lost."""
+"""Cleanup of workspaces: lists those that are not needed, and removes them without losing work."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ LABEL = "clean"
 
 @asynccontextmanager
 async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[WorkspaceCleanup]:
-    """While it lasts nobody else drives the board, unless that does no harm."""
+    """With `alone`, no other process can drive the board meanwhile."""
     with project.journal.claim(BOARD) if alone else nullcontext():
         project.make_folder()
         launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-        places = await runtime.open_workspaces(project, launcher)
+        workspaces = await runtime.open_workspaces(project, launcher)
         folder = project.folder / "workspaces"
         yield WorkspaceCleanup(
-            Repository(project.repository), folder, launcher=launcher, workspaces=places
+            Repository(project.repository), folder, launcher=launcher, workspaces=workspaces
         )
 
 
 async def leftovers(project: Project) -> list[Leftover]:
-    """Every workspace that no task will go on in."""
+    """All workspaces that no task needs."""
     tasks = (await commands.read(project)).state.board
     async with _cleaning(project) as cleaning:
         found = await cleaning.leftovers(LABEL)
@@ -54,12 +54,12 @@ async def leftovers(project: Project) -> list[Leftover]:
 
 
 async def orphan_refs(project: Project) -> list[OrphanRefs]:
-    """What linked checkouts of this repository have left that were removed."""
+    """The refs of removed linked checkouts of this repository."""
     return await find_orphan_refs(Repository(project.repository))
 
 
 async def kept_for_people(project: Project) -> list[str]:
-    """The tasks that a person may want to help, and whose workspaces are there for that."""
+    """The stalled tasks whose workspaces are kept, so that a person can help."""
     tasks = (await commands.read(project)).state.board.tasks()
     folder = project.folder / "workspaces"
     stalled = (task.id for task in tasks if _is_stalled(task))
@@ -81,9 +81,7 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
     for name in names:
         task = tasks.get(name)
         if task is not None and (task.open or task.status is Status.MERGING):
-            raise AllstopError(
-                f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
-            )
+            raise workspace_in_use(task)
     async with _cleaning(project) as cleaning:
         return [
             await remove_orphan_refs(repository, name, force=force)
@@ -93,11 +91,16 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
         ]
 
 
+def workspace_in_use(task: Task) -> AllstopError:
+    message = f"{task.id} is {task.status}: its workspace is in use"
+    return AllstopError(message, f"`allstop abort {task.id}` first", code="workspace_in_use")
+
+
 async def check_rollback(project: Project, task_id: str) -> Task:
     """
     Raises:
-        AllstopError: there is no such task, a person works on the branch it was brought to, or
-            not all that is in its workspace could be kept.
+        AllstopError: there is no such task, its branch is checked out somewhere, or a part of its
+            workspace could not be backed up.
     """
     task = await commands.find_task(project, task_id)
     if not task.merged:
@@ -108,37 +111,39 @@ async def check_rollback(project: Project, task_id: str) -> Task:
 
 
 async def discard_work_and_branch(project: Project, task_id: str) -> str:
-    """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
+    """Discard a task's work and its branch; returns the ref that backs it up."""
     return await discard_work(project, task_id, branch_of(task_id))
 
 
 async def discard_work(project: Project, task_id: str, branch: str = "") -> str:
-    """The work of a task that nobody starts meanwhile; the ref that keeps it."""
+    """Discard the work of a task that can't start meanwhile; returns the ref that backs it up."""
     async with _cleaning(project, alone=False) as cleaning:
         return await cleaning.reset(task_id, LABEL, branch)
 
 
-async def drop_refs(project: Project, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
-    """The refs of a workspace that was discarded: nobody worked in it."""
-    with _open_cleanup(project, places, launcher) as cleaning:
+async def drop_refs(
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher, name: str
+) -> None:
+    """Delete the refs of a discarded workspace in which no agent worked."""
+    with _open_cleanup(project, workspaces, launcher) as cleaning:
         await cleaning.drop_refs(name)
 
 
 @contextmanager
 def _open_cleanup(
-    project: Project, places: GitWorkspaces, launcher: Launcher
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher
 ) -> Iterator[WorkspaceCleanup]:
-    """With what a process that drives runs has at hand already."""
+    """For a process that drives runs and has open workspaces."""
     folder = project.folder / "workspaces"
     with closing(Repository(project.repository)) as repository:
-        yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=places)
+        yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=workspaces)
 
 
 # --- by age ---
 
 
 def is_due(project: Project, task: Task) -> bool:
-    """Whether it was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
+    """Whether its workspace is older than `[workspace] keep_days` since it was merged or cancelled."""
     before = project.clock.now() - timedelta(days=project.settings.workspace.keep_days)
     return (
         task.status in OVER
@@ -154,7 +159,7 @@ def due_tasks(project: Project, tasks: Board) -> list[str]:
 
 
 async def remove_due(project: Project, tasks: Board) -> None:
-    """Remove what is due and holds nobody's work, unless another process drives the board."""
+    """Remove due workspaces without unsaved work, unless another process drives the board."""
     if not (old := due_tasks(project, tasks)):
         return
     with suppress(HeldError):
@@ -164,8 +169,8 @@ async def remove_due(project: Project, tasks: Board) -> None:
 
 
 async def remove_workspace(
-    project: Project, places: GitWorkspaces, launcher: Launcher, name: str
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher, name: str
 ) -> None:
-    """The same with one workspace, in a process that drives the board or has claimed it."""
-    with _open_cleanup(project, places, launcher) as cleaning:
+    """Remove one workspace, in a process that drives the board or has claimed it."""
+    with _open_cleanup(project, workspaces, launcher) as cleaning:
         await cleaning.remove(name, LABEL)

@@ -1,4 +1,4 @@
-"""Taking a task over by hand, and giving it back; its agent waits meanwhile."""
+"""Takeover of a task by a person, and giving it back; its agent waits meanwhile."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Handover(NamedTuple):
 
 
 def default_folder(project: Project, task_id: str) -> Path:
-    """Next to the repository, under its name and the task's."""
+    """Next to the repository, named after it and the task."""
     root = project.repository
     return root.with_name(f"{root.name}-{task_id}")
 
 
 async def pause(project: Project, task_id: str) -> RunId:
-    """No new turn of its agent; returns once the one under way has ended.
+    """Pause the task's run; returns when its running turn has ended.
 
     Raises:
-        AllstopError: nobody works on that task.
+        AllstopError: no agent works on that task.
     """
     run = await _run_of(project, task_id)
     await deliver_command(project, run, Pause(), by="allstop take")
@@ -49,10 +49,10 @@ async def pause(project: Project, task_id: str) -> RunId:
 
 
 async def take(project: Project, task_id: str, at: Path) -> Handover:
-    """A clone of the person's own, with the work as it stands.
+    """Give the person a clone with the task's work.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the folder is not empty, or the task has no work to take over.
     """
     takeover.require_empty_folder(at)
     if _is_idle(await commands.find_task(project, task_id)):
@@ -64,10 +64,10 @@ async def take(project: Project, task_id: str, at: Path) -> Handover:
 
 
 async def give(project: Project, task_id: str, at: Path) -> Handover:
-    """The agent goes on from what the person has committed.
+    """Let the agent continue from the person's commits.
 
     Raises:
-        AllstopError: it was not taken over, or there is nothing to give.
+        AllstopError: the task was not taken over, or there is nothing to give.
     """
     if _is_idle(await commands.find_task(project, task_id)):
         commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
@@ -76,15 +76,16 @@ async def give(project: Project, task_id: str, at: Path) -> Handover:
     run = await _run_of(project, task_id)
     recorded = await record_of(project, run)
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
-        raise AllstopError(f"{task_id} was not taken over", f"`allstop take {task_id}` first")
+        hint = f"`allstop take {task_id}` first"
+        raise AllstopError(f"{task_id} was not taken over", hint, code="not_taken_over")
     commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
     await deliver_command(project, run, Give(commit=commit))
-    spoken = await deliver_command(project, run, Resume())
-    return Handover(str(at), commit, spoken.driven)
+    effect = await deliver_command(project, run, Resume())
+    return Handover(str(at), commit, effect.driven)
 
 
 def _is_idle(task: Task) -> bool:
-    """Whether it was begun, and nobody works on it until a person or the board says so."""
+    """Whether it was started, and no agent works on it until a person or the board resumes it."""
     is_waiting = task.status in STALLED or task.held or task.has_crashed
     return is_waiting and bool(task.attempts) and not task.open
 
@@ -93,14 +94,15 @@ async def _run_of(project: Project, task_id: str) -> RunId:
     task = await commands.find_task(project, task_id)
     run = child_of(BOARD, task.open)
     if not task.open or not any(attempt.run == run for attempt in task.attempts):
-        raise AllstopError(f"{task_id} is {task.status}: no agent works on it", _hint(task))
+        message = f"{task_id} is {task.status}: no agent works on it"
+        raise AllstopError(message, _hint(task), code="task_not_worked_on")
     return run
 
 
 def _hint(task: Task) -> str:
     if task.status is Status.PENDING:
         return f"`allstop run {task.id}` starts it"
-    return f"`{what_helps(task)}` goes on with it" if needs_person(task) else ""
+    return f"`{what_helps(task)}` continues it" if needs_person(task) else ""
 
 
 async def _wait_until_idle(project: Project, run: RunId) -> None:

@@ -22,8 +22,8 @@ class BoardRunKind(RunKind):
 
     async def open(self, supervisor: Supervisor, request: StartBoard) -> RunId:
         project = supervisor.project
-        said = (await commands.read(project)).state.chosen
-        mode = Mode(request.mode) if request.mode else said
+        chosen = (await commands.read(project)).state.chosen
+        mode = Mode(request.mode) if request.mode else chosen
         spec = board_spec.board_spec(
             project, mode=mode, slots=request.parallel, count=request.count, until=request.until
         )
@@ -31,9 +31,9 @@ class BoardRunKind(RunKind):
         return BOARD
 
     async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
-        """Also for a run below the board; the other tasks stay where they are then."""
-        said = (await commands.read(supervisor.project)).state.chosen
-        mode = said if recorded.run == BOARD else Mode.SEMI
+        """Drive the board, also to drive a run below it; then no other task starts."""
+        chosen = (await commands.read(supervisor.project)).state.chosen
+        mode = chosen if recorded.run == BOARD else Mode.SEMI
         await supervisor.drive_board(board_spec.board_spec(supervisor.project, mode=mode))
 
 

@@ -23,7 +23,7 @@ class RoomRunKind(RunKind):
     request = StartRoom
 
     async def open(self, supervisor: Supervisor, request: StartRoom) -> RunId:
-        wish = SessionRequest(
+        session = SessionRequest(
             goal=request.goal,
             mode=request.mode,
             agents=request.agents,
@@ -31,7 +31,7 @@ class RoomRunKind(RunKind):
             max_rounds=request.max_rounds,
             respect_final=request.respect_final,
         )
-        spec = session_spec(supervisor.project, wish)
+        spec = session_spec(supervisor.project, session)
         await self._start(supervisor, request.thread, spec, instead=request.instead)
         return threads.run_of(request.thread)
 
@@ -47,19 +47,19 @@ class RoomRunKind(RunKind):
         await RoomDriver(supervisor.runtime, thread).resume_session()
 
     async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str:
-        """Handle text that a person types in the room; some of it starts a session.
+        """Handle text that a person types in the room; it may start a session.
 
         Raises:
-            AllstopError: it can't be done.
+            AllstopError: the text is invalid, or the session can't start.
         """
         thread = threads.thread_of(run)
         assert thread is not None, "a room's run is named by its thread"
-        heard = await threads.handle_input(supervisor.project, thread, text)
-        if heard.began is not None:
+        result = await threads.handle_input(supervisor.project, thread, text)
+        if result.began is not None:
             await refuse_if_stopped(supervisor.project)
             async with supervisor.lock:
-                await self._start(supervisor, thread, heard.began, instead=False)
-        return heard.note
+                await self._start(supervisor, thread, result.began, instead=False)
+        return result.note
 
     async def _start(
         self, supervisor: Supervisor, thread: str, spec: SessionSpec, *, instead: bool

@@ -1,4 +1,4 @@
-"""What a client of the MCP server can do: look at runs, and stop them. It can never start one."""
+"""The MCP server's tools: list, inspect and stop runs. None of them starts a run."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ async def _list(project: Project, _: Nothing) -> object:
     return await status(project)
 
 
-async def _inspect(project: Project, asked: OneRun) -> object:
-    recorded = await record_of(project, asked.run)
-    told = [f"{line.mark} {line.text}" for event in recorded.events for line in lines(event)]
+async def _inspect(project: Project, arguments: OneRun) -> object:
+    recorded = await record_of(project, arguments.run)
+    log = [f"{line.mark} {line.text}" for event in recorded.events for line in lines(event)]
     return {
         "run": recorded.run,
         "kind": recorded.opened.kind,
         "title": recorded.opened.title,
         "events": len(recorded.events),
-        "log": told[-LAST_LINES:],
+        "log": log[-LAST_LINES:],
     }
 
 
-async def _stop(project: Project, asked: AnyRun) -> object:
-    if asked.run is None:
+async def _stop(project: Project, arguments: AnyRun) -> object:
+    if arguments.run is None:
         return await stop_all(project, "an MCP client")
-    await deliver_command(project, asked.run, Allstop(), by="an MCP client")
-    return {"stopped": asked.run}
+    await deliver_command(project, arguments.run, Allstop(), by="an MCP client")
+    return {"stopped": arguments.run}
 
 
 TOOLS: Mapping[str, Tool] = {

@@ -1,4 +1,4 @@
-"""The limits of [budget]: of each run, of each task, and of a day."""
+"""Limits by [budget]: for each run, each task and each day."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def run_limits(project: Project) -> Limits:
 
 
 def task_limits(project: Project) -> Limits:
-    """Of all attempts at it together; what happens at one of them is said by the run's."""
+    """For all attempts together. What happens at a limit is decided by the run's limits."""
     return replace(_limits(project, project.settings.budget.task), at_limit=Limits().at_limit)
 
 
 def day_limits(project: Project) -> Limits:
-    """Of all runs of the store together."""
+    """For all runs of the project together."""
     return _limits(project, project.settings.budget.day)
 
 
@@ -39,7 +39,7 @@ def _limits(project: Project, given: Allowance) -> Limits:
 
 
 class LimitChanges(Protocol):
-    """Limits that somebody names; what is None stays as it is."""
+    """Limits that a person sets; None keeps the current one."""
 
     @property
     def turns(self) -> int | None: ...
@@ -52,22 +52,23 @@ class LimitChanges(Protocol):
 
 
 HIGHEST_LIMIT = 10**15
-"""More than anybody could use, and little enough to be reckoned with."""
+"""Keeps arithmetic on limits within range."""
 
 
-def apply_changes(limits: Limits, wish: LimitChanges) -> Limits:
+def apply_changes(limits: Limits, changes: LimitChanges) -> Limits:
     """
     Raises:
-        AllstopError: what is wished for is no amount.
+        AllstopError: a limit is too high, or not a number.
     """
-    for value in (wish.turns, wish.tokens, wish.cost_usd, wish.minutes):
-        if value is not None and not value <= HIGHEST_LIMIT:  # as what is no number isn't either
-            raise AllstopError(f"a limit is at most {HIGHEST_LIMIT:,}", "leave out what has none")
-    cost = None if wish.cost_usd is None else int(wish.cost_usd * 1_000_000)
+    for value in (changes.turns, changes.tokens, changes.cost_usd, changes.minutes):
+        if value is not None and not value <= HIGHEST_LIMIT:  # true for NaN, too
+            message = f"a limit is at most {HIGHEST_LIMIT:,}"
+            raise AllstopError(message, "leave it out for no limit", code="limit_too_high")
+    cost = None if changes.cost_usd is None else int(changes.cost_usd * 1_000_000)
     return replace(
         limits,
-        turns=limits.turns if wish.turns is None else wish.turns,
-        tokens=limits.tokens if wish.tokens is None else wish.tokens,
+        turns=limits.turns if changes.turns is None else changes.turns,
+        tokens=limits.tokens if changes.tokens is None else changes.tokens,
         cost_microusd=limits.cost_microusd if cost is None else cost,
-        time_s=limits.time_s if wish.minutes is None else wish.minutes * 60.0,
+        time_s=limits.time_s if changes.minutes is None else changes.minutes * 60.0,
     )

@@ -1,4 +1,4 @@
-"""Following a run as it happens, whichever process writes it."""
+"""Following runs: their new records, from whichever process writes them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,16 @@ from allstop.ports import Journal, Listener, Record
 async def follow(
     journal: Journal, run: RunId, after: int = 0
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is there, then what comes, until the run is closed."""
-    news = _RunFollower(journal, run, after)
-    async with anyio.create_task_group() as group:
-        with journal.listen(news.on_write):
-            group.start_soon(journal.watch_writes)
-            yield news
-        group.cancel_scope.cancel()
+    """The run's records after `after`, existing and new ones, until it is closed."""
+    follower = _RunFollower(journal, run, after)
+    async with _listening(journal, follower.on_write):
+        yield follower
 
 
 class Reader:
-    """Reads on in runs that were written to, in that order; `look` takes each record once.
+    """Reads the new records of requested runs and passes each one to `look` once.
 
-    What goes wrong with that is told as `trouble`: the runs must go on, looked at or not.
+    Errors go to `trouble`: a failing `look` must not stop the runs.
     """
 
     def __init__(
@@ -48,7 +45,7 @@ class Reader:
 
     @asynccontextmanager
     async def listening(self, on_write: Listener) -> AsyncIterator[None]:
-        """`ear` says which runs are wanted; all of them have been read when the block is left."""
+        """`on_write` calls `want`; all wanted runs have been read when the block ends."""
         async with anyio.create_task_group() as group:
             with self._journal.listen(on_write):
                 group.start_soon(self._follow)
@@ -63,7 +60,7 @@ class Reader:
             await self._wake.wait()
 
     async def _catch_up(self) -> None:
-        async with self._reading:  # who comes second finds nothing half read
+        async with self._reading:
             while self._waiting:
                 run = next(iter(self._waiting))
                 del self._waiting[run]
@@ -75,10 +72,10 @@ class Reader:
             for record in await self._journal.read(run, after=before):
                 self.seqs[run] = record.seq
                 self._look(record)
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # noqa: BLE001 - a failing `look` must not stop the runs
             self._trouble(f"{type(error).__name__}: {error}")
             if self.seqs.get(run, 0) > before:
-                self.want(run)  # what comes after it can be looked at
+                self.want(run)  # continue after the record that failed
 
 
 class _RunFollower:
@@ -113,26 +110,26 @@ class _RunFollower:
 async def follow_tree(
     journal: Journal, root: RunId, after: Mapping[RunId, int]
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is written to a run and to all below it, from where `after` says on, without end."""
-    news = _ManyRunsFollower(journal, lambda run: root_of(run) == root, after)
-    async with _listening(journal, news):
-        yield news
+    """The new records of a run and of all runs below it, after `after`, without end."""
+    follower = _ManyRunsFollower(journal, lambda run: root_of(run) == root, after)
+    async with _listening(journal, follower.on_write):
+        yield follower
 
 
 @asynccontextmanager
 async def follow_some(
     journal: Journal, after: Mapping[RunId, int]
 ) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is written to these runs alone, likewise."""
-    news = _ManyRunsFollower(journal, lambda run: run in after, after)
-    async with _listening(journal, news):
-        yield news
+    """The new records of exactly these runs, after `after`, without end."""
+    follower = _ManyRunsFollower(journal, lambda run: run in after, after)
+    async with _listening(journal, follower.on_write):
+        yield follower
 
 
 @asynccontextmanager
-async def _listening(journal: Journal, news: _ManyRunsFollower) -> AsyncIterator[None]:
+async def _listening(journal: Journal, on_write: Listener) -> AsyncIterator[None]:
     async with anyio.create_task_group() as group:
-        with journal.listen(news.on_write):
+        with journal.listen(on_write):
             group.start_soon(journal.watch_writes)
             yield
         group.cancel_scope.cancel()

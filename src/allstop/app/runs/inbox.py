@@ -1,4 +1,4 @@
-"""What waits for a person here and now."""
+"""The inbox of a project: everything that waits for a person, read from the journal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from allstop.core import run
 from allstop.core.ids import BOARD, root_of
 from allstop.core.run import RunState
 from allstop.views.inbox import Sight, Waiting
-from allstop.views.inbox import inbox as sorted_out
+from allstop.views.inbox import inbox as list_waiting
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
 async def inbox(project: Project) -> list[Waiting]:
-    """Everything that waits, the oldest first."""
+    """The waiting items, oldest first."""
     if not project.has_store:
         return []
     held = project.records.holders()
@@ -39,4 +39,4 @@ async def inbox(project: Project) -> list[Waiting]:
     helm = await helm_of(project)
     board: RunState[BoardState] | None = next((s.state for s in sights if s.run == BOARD), None)
     tasks = board.pilot.board.tasks() if board else ()
-    return sorted_out(sights, tasks, project.clock.now(), helm)
+    return list_waiting(sights, tasks, project.clock.now(), helm)

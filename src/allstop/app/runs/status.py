@@ -1,4 +1,4 @@
-"""Looking at what is there, without driving anything."""
+"""Status of runs: reading their records without driving them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECENT = 10
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """What `allstop status` shows."""
+    """The output of `allstop status`."""
 
     hold: str
     stopped_since: str | None
@@ -44,29 +44,29 @@ class Status(Struct, frozen=True, kw_only=True):
     runs: list[RunView]
     needs_you: int
     board: BoardStatus | None = None
-    disk_full: bool = False  # what is said here may be old: nothing more can be recorded
+    disk_full: bool = False  # nothing can be recorded, so the status may be out of date
 
 
 class BoardStatus(Struct, frozen=True, kw_only=True):
-    """Where the board stands, in short."""
+    """The board in short."""
 
     phase: str
     mode: str
     counts: dict[str, int]
     needs_you: list[Attention]
-    start: str  # the command after which something pending starts; "" where there is none
-    waits: str  # why nothing starts until a person says so by that command; "" where it does
+    start: str  # the command that starts a pending task; "" if there is none
+    waits: str  # why no task starts without that command; "" if tasks start by themselves
 
 
 class Attention(Struct, frozen=True, kw_only=True):
-    """A task that a person must look at."""
+    """A task that needs a person."""
 
     id: str
     title: str
     status: str
     note: str
     do: str  # the command that helps
-    hint: str = ""  # the same in words, and what else can be done
+    hint: str = ""  # the same in words, with alternatives
 
 
 class RunSnapshot(NamedTuple):
@@ -91,7 +91,7 @@ async def helm_of(project: Project) -> Helm:
 
 
 def _with_stop_file(project: Project, helm: Helm) -> Helm:
-    """It counts before anybody has written, and so before it is on the helm."""
+    """A stop file is in force before a process has recorded it on the helm."""
     stop_file = StopFile(project.folder / "STOP")
     if helm.hold is Hold.STOPPED or not stop_file.exists():
         return helm
@@ -100,7 +100,7 @@ def _with_stop_file(project: Project, helm: Helm) -> Helm:
 
 
 async def status(project: Project) -> Status:
-    """Every open run and the latest ended ones."""
+    """All open runs and the last RECENT closed ones."""
     helm = _with_stop_file(project, await helm_of(project) if project.has_store else Helm())
     if not project.has_store:
         return _status_without_store(helm)
@@ -202,10 +202,10 @@ def _view(
 
 
 async def record_of(project: Project, run: str) -> RunRecord:
-    """The whole record of a run.
+    """The whole record of a run, or of a task's open or latest run.
 
     Raises:
-        AllstopError: there is none of that name.
+        AllstopError: there is no such run, or this version doesn't know its kind.
     """
     records = await project.records.read(RunId(run)) if project.has_store else []
     if not records and project.has_store:
@@ -217,24 +217,22 @@ async def record_of(project: Project, run: str) -> RunRecord:
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
     if opened.kind not in project.kinds:
-        raise AllstopError(
-            f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
-        )
+        raise unknown_kind_error(run, opened.kind)
     events = [record.event for record in records]
     return RunRecord(records[0].run, project.kinds[opened.kind], opened, events)
 
 
 async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
-    """The open runs of a board."""
+    """The open runs of a board's tasks and merges."""
     found = [await record_of(project, child_of(BOARD, ref)) for ref in state.refs]
     return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
 async def task_records(project: Project, name: str) -> list[RunRecord]:
-    """All that was tried for a task and all its merges, in that order; of others, their run.
+    """The records of a task's attempts and merges, in order; of another name, that run's.
 
     Raises:
-        AllstopError: there is none of that name.
+        AllstopError: there is no such run or task.
     """
     found = await record_of(project, name)
     if name == found.run or label_of(found.run) != name:
@@ -258,7 +256,7 @@ def _run_of(task: Task) -> RunId:
         return child_of(BOARD, task.open)
     if not task.attempts:
         hint = f"`allstop run {task.id}` starts it"
-        raise AllstopError(f"{task.id} has not been started yet", hint)
+        raise AllstopError(f"{task.id} has not been started yet", hint, code="task_not_started")
     return task.attempts[-1].run
 
 
@@ -270,7 +268,12 @@ def unknown_run_error(run: str, known: Sequence[RunId]) -> NotFoundError:
     return NotFoundError(f"there is no run {run!r}", hint)
 
 
+def unknown_kind_error(run: str, kind: str) -> AllstopError:
+    message = f"{run} is a {kind}, which this version does not know"
+    return AllstopError(message, "use a newer allstop", code="kind_unknown")
+
+
 def other_drivers(project: Project) -> dict[int, Holder]:
-    """The other processes that drive runs of this store, by their ids."""
+    """The other processes that drive runs of this project, by pid."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)
     return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

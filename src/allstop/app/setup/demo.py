@@ -1,4 +1,4 @@
-"""The sample repository of the demo: small, real, and with a test that has something to say."""
+"""The demo's sample repository: a small calculator with tests, tasks and scripted agents."""
 
 from __future__ import annotations
 

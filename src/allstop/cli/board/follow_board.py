@@ -192,7 +192,7 @@ async def _watch(
     ):
         screen.begin(joined, HOW_TO_LEAVE)
         screen.note(f"The board is driven by {who}, which does this. {HOW_TO_LEAVE}.")
-        joined.live_runs.tell(lambda placed: _show(placed, screen, joined))
+        joined.live_runs.subscribe(lambda placed: _show(placed, screen, joined))
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_at_signal, group.cancel_scope)
             group.start_soon(_overhear, receiver, screen)
