@@ -35,7 +35,7 @@ async def test_k6_limits_that_a_person_set_outlast_a_change_of_the_settings(
         if own is not None:
             await here.engine.command("board/T1.1", Raise(limits=own))
         changed = replace(board_spec.board_spec(project), task_limits=Limits(turns=6))
-        monkeypatch.setattr(board_spec, "renewed", lambda project, spec: changed)
+        monkeypatch.setattr(board_spec, "with_current_settings", lambda project, spec: changed)
         await driver.apply_settings(project, await commands.read(project))
 
         recorded = await record_of(project, "board/T1.1")

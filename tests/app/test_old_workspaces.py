@@ -125,11 +125,11 @@ async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
     async with start_supervisor(project, RUN_KINDS, note=notes.append) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         project.clock = Later(days=8)
-        monkeypatch.setattr(cleanup, "sweep_away", refuses)
+        monkeypatch.setattr(cleanup, "remove_workspace", refuses)
         await here.remove_due_workspaces()
 
         assert here.drives(BOARD)
     assert kept(project, person, task) == (True, True)
-    assert [note for note in notes if "stays" in note] == [
+    assert [note for note in notes if "not removed" in note] == [
         f"The workspace of {task} is not removed: [Errno 1] Operation not permitted: 'stuck'"
     ]

@@ -382,7 +382,7 @@ def test_r18_there_is_nothing_to_resume(person):
     said = person.refuses("room", "--resume")
 
     assert "the thread 'default' has no open session" in said
-    assert "allstop room GOAL begins one" in said
+    assert "`allstop room GOAL` starts one" in said
 
 
 # --- everything stops ---
@@ -404,7 +404,7 @@ def test_r8_a_stop_of_everything_ends_the_session(person):
     assert "Session summary: stopped_by_user · 1 turn" in shown
     assert LATE not in person.log()
     assert "Allstop is in force" in person.refuses("room", "Another.")
-    assert "no session" in person.refuses("room", "--resume")
+    assert "no open session" in person.refuses("room", "--resume")
     person.allstop("resume")
     person.scripts(gpt=[says("anew", final=True)], claude=[says("no!")])
     assert "gpt: anew" in person.talks("Another.").ends(0)
@@ -426,7 +426,7 @@ def test_r8_a_stop_of_everything_ends_a_session_whose_process_hangs_or_is_dead(p
     assert "Session summary: stopped_by_user" in person.log()
     person.allstop("resume")
     assert person.runs() == {"room:default": "idle"}
-    assert "no session of the thread" in person.refuses("room", "--resume")
+    assert "has no open session" in person.refuses("room", "--resume")
     person.scripts(gpt=[says("anew", final=True)], claude=[says("no!")])
     assert "gpt: anew" in person.talks("Another.").ends(0)
 

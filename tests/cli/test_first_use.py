@@ -214,7 +214,7 @@ def test_b8_the_doctor_finds_a_program_of_the_repository_that_no_clone_would_hav
 
     assert "→ it is not on main, where work starts: commit it" in missing
     assert "program ./tools/agent.sh was not found: commit it first" in failed
-    assert "→ on main it is not executable: chmod +x it, and commit that" in plain
+    assert "→ it is not executable on main: chmod +x it, and commit that" in plain
     assert "✓ agent mine     ./tools/agent.sh\n" in person.allstop("doctor", "--quick")
 
 

@@ -43,7 +43,7 @@ Note = Callable[[str], None]
 
 
 class RunKind:
-    """Defaults that work for any kind. A subclass overrides what is different."""
+    """Defaults for any kind of run; a subclass overrides some."""
 
     request: ClassVar[type[Struct] | None] = None
     """The body of `POST /runs` that starts one; its tag is the kind's name."""

@@ -73,7 +73,7 @@ class _Source(NamedTuple):
 class _Cached(NamedTuple):
     """The gate and clone setup by the last valid file of a branch."""
 
-    source: _Source | None = None  # what was read last, valid or not
+    source: _Source | None = None  # last read, valid or not
     gate: Gate | None = None
     clone_setup: CloneSetup | None = None
 
