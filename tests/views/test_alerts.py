@@ -41,7 +41,7 @@ from allstop.core.prompt import prompt
 from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Attempt, NewTask, Status
 from allstop.kinds import KINDS, PILOTS
-from allstop.views.alerts import LONGEST, Alert, Level, Scene, Told, look, presentable
+from allstop.views.alerts import LONGEST, Alert, AlertContext, Level, SentAlerts, look, presentable
 from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -51,7 +51,7 @@ AUTO = RunId("auto1")
 
 def shown(event, scene, told=None):
     """(level, title, text) of each alert."""
-    _, alerts = look(told or Told(), event, scene)
+    _, alerts = look(told or SentAlerts(), event, scene)
     made = [presentable(alert, "", str) for alert in alerts]
     return [(alert.level, alert.title, alert.text) for alert in made]
 
@@ -93,7 +93,7 @@ def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, t
         tally=tally or Tally(),
         pilot=runs.replace(state.pilot, board=board, errors=9 if is_braked else 0),
     )
-    return Scene(BOARD, state, KINDS["board"], Helm(), board, is_braked)
+    return AlertContext(BOARD, state, KINDS["board"], Helm(), board, is_braked)
 
 
 def child_closed(outcome, note="", ref="t1.1"):
@@ -105,12 +105,12 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "g", "agents": ["a"], "stuck_after": 2}
     state = runs.begin(pilot, opened("task", spec, title="Task 1", parent=BOARD))
-    told, said = Told(), []
+    told, said = SentAlerts(), []
     for head in ("", "", "", "work", "work", "work"):
         change = Change(head=head, commits=1, files=1) if head else None
         for event in (turn(), ended(TurnDone(text="hm", usage=Usage(output=1), change=change))):
             state = runs.evolve(pilot, state, event)
-            told, alerts = look(told, event, Scene(T1, state, KINDS["task"]))
+            told, alerts = look(told, event, AlertContext(T1, state, KINDS["task"]))
             said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
 
     words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
@@ -120,7 +120,7 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
 def test_p11_the_whole_alert_of_a_failed_task():
     event = child_closed(Outcome.FAILED, "auth: the key was refused")
 
-    _, alerts = look(Told(), event, board_scene(Status.FAILED))
+    _, alerts = look(SentAlerts(), event, board_scene(Status.FAILED))
 
     assert alerts == [
         Alert(
@@ -209,7 +209,7 @@ def test_p11_a_question_of_a_task_is_told_with_its_words():
 def test_p11_a_board_is_complete_once():
     scene = board_scene(Status.DONE, others=[Status.DONE, Status.SKIPPED])
 
-    told, first = look(Told(), child_closed(Outcome.DONE), scene)
+    told, first = look(SentAlerts(), child_closed(Outcome.DONE), scene)
     told, again = look(told, child_closed(Outcome.DONE), scene)
     spawn = MoveStarted(at=AT, id=MoveId(2), move=Spawn(kind="task", ref="t4.1", spec={}))
     told, _ = look(told, spawn, scene)
@@ -235,7 +235,7 @@ def test_p11_a_board_that_was_complete_before_is_not_told_of():
 def test_p11_too_many_failures_in_a_row_are_told_once_until_somebody_acts():
     scene = board_scene(Status.DONE, others=[Status.PENDING], is_braked=True)
 
-    told, first = look(Told(), child_closed(Outcome.DONE), scene)
+    told, first = look(SentAlerts(), child_closed(Outcome.DONE), scene)
     told, again = look(told, child_closed(Outcome.DONE), scene)
     told, _ = look(told, Commanded(at=AT, command=Resume()), scene)
     _, later = look(told, child_closed(Outcome.DONE), scene)
@@ -263,7 +263,7 @@ def test_p11_the_share_of_a_board_is_of_what_it_was_given_this_time():
         tally = Tally(cost_microusd=spent)
         return board_scene(Status.DONE, others=[Status.PENDING], limits=limits, tally=tally)
 
-    told, _ = look(Told(), begun, scene(100_000_000))
+    told, _ = look(SentAlerts(), begun, scene(100_000_000))
     told, little = look(told, child_closed(Outcome.DONE), scene(101_000_000))
     told, much = look(told, child_closed(Outcome.DONE), scene(104_000_000))
     told, still = look(told, child_closed(Outcome.DONE), scene(104_500_000))
@@ -281,7 +281,7 @@ def task_scene(*events, limits=None, run=T1, helm=None, **spec):
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "Do it", "agents": ["a"], **spec}
     state = runs.fold(pilot, [opened("task", spec, limits, title="Do it"), *events])
-    return Scene(run, state, KINDS["task"], helm or Helm())
+    return AlertContext(run, state, KINDS["task"], helm or Helm())
 
 
 def test_p11_a_turn_is_not_told():
@@ -310,7 +310,7 @@ def test_p11_four_fifths_of_a_budget_are_told_once_until_it_is_raised():
     events = [turn(), done(cost=850_000)]
     scene = task_scene(*events, limits=limits)
 
-    told, first = look(Told(), events[-1], scene)
+    told, first = look(SentAlerts(), events[-1], scene)
     told, again = look(told, events[-1], scene)
     told, _ = look(told, Commanded(at=AT, command=Raise(limits=limits)), scene)
     _, raised = look(told, events[-1], scene)
@@ -329,7 +329,7 @@ def test_p11_all_agents_at_their_limits_are_told_once_until_one_works_again():
     event = limited(7200)
     scene = task_scene(turn(), event)
 
-    told, first = look(Told(), event, scene)
+    told, first = look(SentAlerts(), event, scene)
     told, again = look(told, event, scene)
     told, _ = look(told, done(), scene)
     _, later = look(told, event, scene)
@@ -351,7 +351,7 @@ def auto_scene(*events, limits=None, helm=None):
     pilot = PILOTS["auto"]
     spec = {"goal": "Reach it", "agent": "a"}
     state = runs.fold(pilot, [opened("auto", spec, limits, title="Reach it"), *events])
-    return Scene(AUTO, state, KINDS["auto"], helm or Helm())
+    return AlertContext(AUTO, state, KINDS["auto"], helm or Helm())
 
 
 def test_p11_full_auto_at_its_limit_waits_for_a_person_but_not_while_all_is_stopped():
@@ -393,7 +393,7 @@ def test_p11_a_child_leaves_its_end_to_its_parent():
 def test_p11_an_allstop_is_told_with_its_receipt():
     event = Halted(at=AT, asked_at=AT, by="process 7", took_ms=31.0, discarded=("t1",))
 
-    assert shown(event, Scene(HELM)) == [
+    assert shown(event, AlertContext(HELM)) == [
         (
             Level.STOPPED,
             "Allstop",
@@ -417,7 +417,7 @@ def test_p11_what_people_do_is_not_told_to_them():
 
 
 def room_scene(table):
-    return Scene(RunId("room-default"), table.run, KINDS["room"], Helm())
+    return AlertContext(RunId("room-default"), table.run, KINDS["room"], Helm())
 
 
 def talk(*replies, **more):

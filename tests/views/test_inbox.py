@@ -17,7 +17,7 @@ from allstop.core.retries import LimitPatience
 from allstop.core.tasks import Attempt, NewTask, Status, Task
 from allstop.kinds import KINDS, PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
-from allstop.views.inbox import Kind, Sight, inbox
+from allstop.views.inbox import Kind, OpenRun, inbox
 from support.board_runs import board_spec
 from support.in_memory_world import DONE, InMemoryWorld, task
 from support.room_runs import session_spec
@@ -35,7 +35,7 @@ async def found(world, *, driven=True):
         pilot = PILOTS[head.kind]
         state = run.fold(pilot, events)
         idle = head.run == BOARD and not state.pilot.is_braked
-        sights.append(Sight(head.run, KINDS[head.kind], state, events[-1].at, driven, idle))
+        sights.append(OpenRun(head.run, KINDS[head.kind], state, events[-1].at, driven, idle))
     helm = helms.fold([record.event for record in await world.journal.read(HELM)])
     board = next((each.state.pilot.board for each in sights if each.run == BOARD), None)
     tasks = board.tasks() if board else ()

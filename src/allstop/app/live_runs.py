@@ -17,8 +17,8 @@ from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
 from allstop.ports import Head, Holder, PositionedRecord, Record
-from allstop.views.board_phase import Below, below
-from allstop.views.inbox import Sight, Waiting, inbox
+from allstop.views.board_phase import ChildRuns, below
+from allstop.views.inbox import OpenRun, Waiting, inbox
 from allstop.views.kind import Kind
 from allstop.views.live_state import LiveState
 from allstop.views.runs import RunView, view
@@ -184,7 +184,7 @@ class LiveRuns:
         state: RunState[BoardState] = (await self.run(BOARD)).state
         return state
 
-    async def below(self, board: BoardState) -> Below:
+    async def below(self, board: BoardState) -> ChildRuns:
         names = [child_of(BOARD, ref) for ref in board.refs]
         known = [(await self.run(name)).state for name in names if name in self._heads]
         return below(board, known)
@@ -215,14 +215,14 @@ class LiveRuns:
     async def waiting(self) -> list[Waiting]:
         """The items that wait for a person, oldest first."""
         runs = [head.run for head in self._heads.values() if not head.closed]
-        sights = [await self._sight(run) for run in runs]
+        open_runs = [await self._open_run(run) for run in runs]
         board = await self.board()
         tasks = [node.task for node in board.pilot.board.nodes.values()] if board else []
-        return inbox(sights, tasks, self.now, self.helm)
+        return inbox(open_runs, tasks, self.now, self.helm)
 
-    async def _sight(self, run: RunId) -> Sight:
+    async def _open_run(self, run: RunId) -> OpenRun:
         followed = await self.run(run)
-        return Sight(
+        return OpenRun(
             run=run,
             kind=self.kind(run),
             state=followed.state,

@@ -13,7 +13,7 @@ from allstop.core.ids import BOARD, HELM, AgentName, RunId, root_of
 from allstop.engine.local import LocalEngine
 from allstop.ports import Record
 from allstop.views import trace_spans
-from allstop.views.trace_spans import Span, Telling, Traced, Who
+from allstop.views.trace_spans import AgentInfo, Span, SpanOptions, TracedRun
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -59,7 +59,7 @@ class _Watch:
         self._engine = engine
         self._send = send
         self._before: dict[RunId, int] = {}  # events up to these are not sent again
-        self._known: dict[RunId, Traced] = {}
+        self._known: dict[RunId, TracedRun] = {}
         self._roots: set[RunId] = set()
 
     async def begin(self) -> None:
@@ -81,7 +81,7 @@ class _Watch:
         if known is None:
             return
         kind = self._project.kinds[known.state.opened.kind]
-        self._known[run], found = trace_spans.follow(run, kind, known, event, self._telling)
+        self._known[run], found = trace_spans.follow(run, kind, known, event, self._options)
         if seq > self._before.get(run, 0):
             for span in found:
                 self._send(self._project.secrets.redact_all_in(span))
@@ -89,9 +89,11 @@ class _Watch:
             del self._known[run]
 
     @property
-    def _telling(self) -> Telling:
-        return Telling(self._who, self._project.settings.traces.content)
+    def _options(self) -> SpanOptions:
+        return SpanOptions(self._agent_info, self._project.settings.traces.content)
 
-    def _who(self, name: AgentName) -> Who:
+    def _agent_info(self, name: AgentName) -> AgentInfo:
         agent = self._project.settings.agents.get(name)
-        return Who(agent.driver.value, agent.model or "") if agent else Who("unknown", "")
+        return (
+            AgentInfo(agent.driver.value, agent.model or "") if agent else AgentInfo("unknown", "")
+        )

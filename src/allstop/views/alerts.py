@@ -82,16 +82,16 @@ class Grant(Struct, frozen=True):
     used: int
 
 
-class Told(Struct, frozen=True):
-    """What has been told, and not changed since."""
+class SentAlerts(Struct, frozen=True):
+    """The alerts that were sent and still hold, so that each is sent once."""
 
     topics: frozenset[tuple[RunId, Topic]] = frozenset()
     sessions: frozenset[str] = frozenset()
     grants: dict[RunId, Grant] = {}
 
 
-class Scene(NamedTuple):
-    """What is known of a run when one of its events is looked at; it may be further by then."""
+class AlertContext(NamedTuple):
+    """The run that an event belongs to; its state may already be past the event."""
 
     run: RunId
     state: RunState[Any] | None = None
@@ -101,27 +101,27 @@ class Scene(NamedTuple):
     is_braked: bool = False  # the board, by tasks that failed in a row
 
 
-def look(told: Told, event: Event, scene: Scene) -> tuple[Told, list[Alert]]:
-    """The alerts that an event calls for, and what has been told after it."""
-    told = _granted(_forget(told, event, scene), event, scene)
-    alerts = _of_event(event, scene)
-    for topic, alert in _of_standing(event, scene, told.grants.get(scene.run)):
-        if (scene.run, topic) not in told.topics:
-            told = replace(told, topics=told.topics | {(scene.run, topic)})
+def look(sent: SentAlerts, event: Event, context: AlertContext) -> tuple[SentAlerts, list[Alert]]:
+    """The alerts of an event, and those sent so far including them."""
+    sent = _granted(_forget(sent, event, context), event, context)
+    alerts = _of_event(event, context)
+    for topic, alert in _of_standing(event, context, sent.grants.get(context.run)):
+        if (context.run, topic) not in sent.topics:
+            sent = replace(sent, topics=sent.topics | {(context.run, topic)})
             alerts.append(alert)
-    summary = _session_over(event, scene)
-    if summary is not None and f"{scene.run} {summary.session}" not in told.sessions:
-        told = replace(told, sessions=told.sessions | {f"{scene.run} {summary.session}"})
-        alerts += _of_session(summary, event, scene)
-    return told, alerts
+    summary = _session_over(event, context)
+    if summary is not None and f"{scene.run} {summary.session}" not in sent.sessions:
+        sent = replace(sent, sessions=sent.sessions | {f"{scene.run} {summary.session}"})
+        alerts += _of_session(summary, event, context)
+    return sent, alerts
 
 
-def _forget(told: Told, event: Event, scene: Scene) -> Told:
-    run = scene.run
+def _forget(sent: SentAlerts, event: Event, context: AlertContext) -> SentAlerts:
+    run = context.run
     match event:
         case MoveEnded(result=result):
             past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
-            if not _warning(scene):
+            if not _warning(context):
                 past.add((run, Topic.STUCK))
         case MoveStarted():
             past = {(run, Topic.REST)}
@@ -130,19 +130,19 @@ def _forget(told: Told, event: Event, scene: Scene) -> Told:
         case Commanded():
             past = {(run, Topic.REST)}
         case _:
-            return told
-    return replace(told, topics=told.topics - past) if told.topics & past else told
+            return sent
+    return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
 
 
-def _granted(told: Told, event: Event, scene: Scene) -> Told:
+def _granted(sent: SentAlerts, event: Event, context: AlertContext) -> SentAlerts:
     """Money is given to a board for one call, on top of all that it ever used."""
-    if scene.state is None or scene.board is None or not isinstance(event, MoveStarted):
-        return told
-    grant, most = told.grants.get(scene.run), scene.state.limits.cost_microusd
+    if context.state is None or context.board is None or not isinstance(event, MoveStarted):
+        return sent
+    grant, most = sent.grants.get(context.run), context.state.limits.cost_microusd
     if grant is not None and grant.most == most:
-        return told
-    grant = Grant(most, scene.state.tally.cost_microusd)
-    return replace(told, grants={**told.grants, scene.run: grant})
+        return sent
+    grant = Grant(most, context.state.tally.cost_microusd)
+    return replace(sent, grants={**sent.grants, context.run: grant})
 
 
 def _alert(level: Level, title: str, text: str, event: Event, run: RunId) -> Alert:
@@ -172,17 +172,17 @@ def near_limit(run: RunId, text: str, at: datetime) -> Alert:
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
 
 
-def _warning(scene: Scene) -> str:
-    if scene.state is None or scene.kind is None or scene.state.closed is not None:
+def _warning(context: AlertContext) -> str:
+    if context.state is None or context.kind is None or context.state.closed is not None:
         return ""
-    return scene.kind.warning(scene.state)
+    return context.kind.warning(context.state)
 
 
 # --- what happened ---
 
 
-def _of_event(event: Event, scene: Scene) -> list[Alert]:
-    run = scene.run
+def _of_event(event: Event, context: AlertContext) -> list[Alert]:
+    run = context.run
     match event:
         case Asked(ask=ask):
             title = f"{label_of(run)} asks {_what(ask)}"
@@ -190,10 +190,10 @@ def _of_event(event: Event, scene: Scene) -> list[Alert]:
         case ChildWaited(run=child, reason=reason):
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
-        case ChildClosed() if scene.board is not None:
-            return _task_ended(event, scene.board.get(label_of(event.run)), scene)
+        case ChildClosed() if context.board is not None:
+            return _task_ended(event, context.board.get(label_of(event.run)), context)
         case Closed() if "/" not in run:
-            return _run_ended(event, scene)
+            return _run_ended(event, context)
         case Halted():
             return [_alert(Level.STOPPED, "Allstop", receipt(event), event, run)]
         case _:
@@ -218,13 +218,13 @@ _ENDED = {
 }
 
 
-def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Alert]:
+def _task_ended(closed: ChildClosed, task: Task | None, context: AlertContext) -> list[Alert]:
     """A task that goes on by itself is not told of, and one that a person ended neither."""
     if task is None or closed.outcome is Outcome.ABORTED:
         return []
     about = f"{task.title}: {closed.note}" if closed.note else task.title
     match task.status:
-        case Status.REVIEW if _is_collected(task, scene):
+        case Status.REVIEW if _is_collected(task, context):
             return []
         case Status.REVIEW:
             level, title = Level.NEEDS_YOU, f"{task.id} waits for your review"
@@ -239,13 +239,13 @@ def _task_ended(closed: ChildClosed, task: Task | None, scene: Scene) -> list[Al
     return [_alert(level, title, about, closed, closed.run)]
 
 
-def _is_collected(task: Task, scene: Scene) -> bool:
+def _is_collected(task: Task, context: AlertContext) -> bool:
     """Whether its review is one of a batch: that is told when nothing is at work any more."""
-    return scene.state is not None and scene.state.pilot.spec.review_of(task.tags) is BATCH
+    return context.state is not None and context.state.pilot.spec.review_of(task.tags) is BATCH
 
 
-def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
-    run, title = scene.run, scene.state.opened.title if scene.state else ""
+def _run_ended(closed: Closed, context: AlertContext) -> list[Alert]:
+    run, title = context.run, context.state.opened.title if context.state else ""
     about = ": ".join(filter(None, [title, closed.note]))
     match closed.outcome:
         case Outcome.DONE:
@@ -261,14 +261,16 @@ def _run_ended(closed: Closed, scene: Scene) -> list[Alert]:
 # --- where it stands ---
 
 
-def _of_standing(event: Event, scene: Scene, grant: Grant | None) -> list[tuple[Topic, Alert]]:
-    if scene.state is None or not isinstance(event, MoveEnded | ChildClosed):
+def _of_standing(
+    event: Event, context: AlertContext, grant: Grant | None
+) -> list[tuple[Topic, Alert]]:
+    if context.state is None or not isinstance(event, MoveEnded | ChildClosed):
         return []
     found = {
-        Topic.BUDGET: _budget(event, scene.state, scene.run, grant),
-        Topic.LIMITED: _limited(event, scene),
-        Topic.REST: _rest(event, scene.state, scene),
-        Topic.STUCK: _stuck(event, scene.state, scene),
+        Topic.BUDGET: _budget(event, context.state, context.run, grant),
+        Topic.LIMITED: _limited(event, context),
+        Topic.REST: _rest(event, context.state, context),
+        Topic.STUCK: _stuck(event, context.state, context),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 
@@ -287,52 +289,54 @@ def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None)
     return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
 
 
-def _limited(event: Event, scene: Scene) -> Alert | None:
+def _limited(event: Event, context: AlertContext) -> Alert | None:
     """No agent can go on before a provider's limit is over."""
     if not isinstance(event, MoveEnded) or not isinstance(event.result, Failed):
         return None
-    move = _waits(event, scene)
+    move = _waits(event, context)
     if event.result.kind not in LIMITED or move is None or move.until is None:
         return None
     if move.until - event.at < LONG:
         return None
     text = f"It goes on by itself at {move.until:%H:%M} UTC."
     title = f"{label_of(scene.run)}: every agent is at its limit"
-    return _alert(Level.INFO, title, text, event, scene.run)
+    return _alert(Level.INFO, title, text, event, context.run)
 
 
-def _stuck(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
+def _stuck(event: Event, state: RunState[Any], context: AlertContext) -> Alert | None:
     """It may be thinking, so it goes on."""
-    warning = _warning(scene)
+    warning = _warning(context)
     if not warning:
         return None
     title = f"{label_of(scene.run)}: {warning}"
-    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, scene.run)
+    return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, context.run)
 
 
-def _rest(event: Event, state: RunState[Any], scene: Scene) -> Alert | None:
+def _rest(event: Event, state: RunState[Any], context: AlertContext) -> Alert | None:
     """Of a run at the top: those below tell it themselves, in an event."""
-    if "/" in scene.run:
+    if "/" in context.run:
         return None
-    if scene.board is not None:
-        return _board_rest(event, state, scene, scene.board)
-    move = _waits(event, scene)
+    if context.board is not None:
+        return _board_rest(event, state, context, context.board)
+    move = _waits(event, context)
     if move is None or not move.for_person:
         return None
     title = f"{scene.run} waits for you"
-    return _alert(Level.NEEDS_YOU, title, move.reason, event, scene.run)
+    return _alert(Level.NEEDS_YOU, title, move.reason, event, context.run)
 
 
-def _board_rest(event: Event, state: RunState[Any], scene: Scene, board: Board) -> Alert | None:
+def _board_rest(
+    event: Event, state: RunState[Any], context: AlertContext, board: Board
+) -> Alert | None:
     """What waits on it for a person was told task by task, but for a batch of reviews."""
     left = {status: count for status, count in board.counts.items() if count}
     if left and all(status in OVER for status in left):
         counts = ", ".join(f"{count} {status}" for status, count in left.items())
         return _alert(Level.DONE, "The board is complete", counts, event, BOARD)
-    move = _waits(event, scene)
+    move = _waits(event, context)
     if move is None:
         return None
-    if move.for_person and (scene.is_braked or _at_limit(event, state)):
+    if move.for_person and (context.is_braked or _at_limit(event, state)):
         return _alert(Level.NEEDS_YOU, "The board waits for you", move.reason, event, BOARD)
     return _batch(event, state.pilot.spec, board)
 
@@ -364,33 +368,33 @@ def _at_limit(event: Event, state: RunState[Any]) -> bool:
     )
 
 
-def _waits(event: Event, scene: Scene) -> Wait | None:
-    state, kind = scene.state, scene.kind
+def _waits(event: Event, context: AlertContext) -> Wait | None:
+    state, kind = context.state, context.kind
     if state is None or kind is None or state.open_move is not None:
         return None
-    move = runs.expected_move(kind.pilot, state, event.at, scene.helm)
+    move = runs.expected_move(kind.pilot, state, event.at, context.helm)
     return move if isinstance(move, Wait) else None
 
 
 # --- sessions of rooms ---
 
 
-def _session_over(event: Event, scene: Scene) -> Summary | None:
-    if scene.state is None or scene.kind is None or not isinstance(event, MoveEnded):
+def _session_over(event: Event, context: AlertContext) -> Summary | None:
+    if context.state is None or context.kind is None or not isinstance(event, MoveEnded):
         return None
-    return scene.kind.last_session(scene.state)
+    return context.kind.last_session(context.state)
 
 
-def _of_session(summary: Summary, event: Event, scene: Scene) -> list[Alert]:
+def _of_session(summary: Summary, event: Event, context: AlertContext) -> list[Alert]:
     text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:
             if summary.mode is TalkMode.SINGLE:
                 return []  # whoever asked is there
-            return [_alert(Level.DONE, "The talk is over", text, event, scene.run)]
+            return [_alert(Level.DONE, "The talk is over", text, event, context.run)]
         case Ending.EMERGENCY_CAP:
-            return [_alert(Level.STOPPED, "A guard ended the talk", text, event, scene.run)]
+            return [_alert(Level.STOPPED, "A guard ended the talk", text, event, context.run)]
         case Ending.AGENT_FAILED | Ending.MALFORMED:
-            return [_alert(Level.ERROR, "The talk broke off", text, event, scene.run)]
+            return [_alert(Level.ERROR, "The talk broke off", text, event, context.run)]
         case Ending.STOPPED_BY_USER | Ending.CANCELED_BY_USER | Ending.INTERRUPTED:
             return []

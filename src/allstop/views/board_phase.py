@@ -25,23 +25,23 @@ class Phase(StrEnum):
     COMPLETED = "completed"
 
 
-class Below(NamedTuple):
-    """What the open runs below a board say that its own record does not."""
+class ChildRuns(NamedTuple):
+    """Facts about the open runs below a board that are not in its own record."""
 
     moving: bool = False  # a move of one of them is under way, if anybody drives it
     stopped: frozenset[str] = frozenset()  # the tasks whose attempts were stopped, not the others
 
 
-def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
+def below(state: BoardState, children: Iterable[RunState[Any]]) -> ChildRuns:
     moving, stopped = False, set[str]()
     for child in children:
         moving = moving or child.open_move is not None
         if child.hold is Hold.STOPPED:
             stopped.add(state.refs.get(child.opened.ref, ""))
-    return Below(moving, frozenset(stopped))
+    return ChildRuns(moving, frozenset(stopped))
 
 
-def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
+def phase(run: RunState[BoardState], helm: Helm, under: ChildRuns, *, driven: bool) -> Phase:
     """B5: where the execution loop stands."""
     state = run.pilot
     board = state.board
@@ -64,7 +64,7 @@ def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) 
     return Phase.WAITING_USER if needs_person or state.is_braked else Phase.IDLE
 
 
-def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
+def stopped(state: BoardState, helm: Helm, under: ChildRuns) -> frozenset[str]:
     """The tasks that would be at work, had not they, or everything, been stopped: people see them
     as pending.
     """

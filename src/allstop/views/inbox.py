@@ -51,8 +51,8 @@ class Waiting(Struct, frozen=True, gc=False, kw_only=True):
     hint: str = ""  # what helps, in words
 
 
-class Sight(NamedTuple):
-    """An open run, and what only its record and its process know."""
+class OpenRun(NamedTuple):
+    """An open run, with its last event's time and whether a process drives it."""
 
     run: RunId
     kind: RunKind
@@ -63,7 +63,7 @@ class Sight(NamedTuple):
 
 
 def inbox(
-    sights: Iterable[Sight], tasks: Iterable[Task], now: datetime, helm: Helm
+    sights: Iterable[OpenRun], tasks: Iterable[Task], now: datetime, helm: Helm
 ) -> list[Waiting]:
     """Of all open runs, and of a board's tasks. A task is not told twice when its run waits."""
     found = [each for sight in sights for each in _of_run(sight, now, helm)]
@@ -75,7 +75,7 @@ def inbox(
 # --- runs ---
 
 
-def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
+def _of_run(sight: OpenRun, now: datetime, helm: Helm) -> Iterator[Waiting]:
     state = sight.state
     if state.closed is not None:
         return
@@ -95,11 +95,11 @@ def _of_run(sight: Sight, now: datetime, helm: Helm) -> Iterator[Waiting]:
         yield _of_wait(sight, move, now)
 
 
-def _goes_on(sight: Sight) -> str:
+def _goes_on(sight: OpenRun) -> str:
     return sight.kind.resume_command(sight.run, sight.state.opened)
 
 
-def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
+def _of_wait(sight: OpenRun, wait: Wait, now: datetime) -> Waiting:
     name = _task_of(sight) or sight.run
     if wait.at_limit:
         do, *options = _at_limit(sight, name, now)
@@ -114,7 +114,7 @@ def _of_wait(sight: Sight, wait: Wait, now: datetime) -> Waiting:
     return replace(paused, hint=remedies.hint_on(wait.failure)) if wait.failure else paused
 
 
-def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
+def _at_limit(sight: OpenRun, name: str, now: datetime) -> tuple[str, ...]:
     """A command that helps, and what can be said to it."""
     if runs.waits_for_budget(sight.state, now):
         return "allstop today", "abort"  # allows all runs more
@@ -127,7 +127,7 @@ def _at_limit(sight: Sight, name: str, now: datetime) -> tuple[str, ...]:
     return f"allstop limit {name} --times 2", "limit", "abort"
 
 
-def _of_ask(sight: Sight, ask: Ask) -> Waiting:
+def _of_ask(sight: OpenRun, ask: Ask) -> Waiting:
     id_ = f"{sight.run}:{ask.id}"
     since = sight.state.asked_at.get(ask.id, sight.last_at)
     is_question = bool(ask.questions)
@@ -146,7 +146,7 @@ def _of_ask(sight: Sight, ask: Ask) -> Waiting:
     )
 
 
-def _item(sight: Sight, kind: Kind, text: str, do: str, *options: str) -> Waiting:
+def _item(sight: OpenRun, kind: Kind, text: str, do: str, *options: str) -> Waiting:
     return Waiting(
         id=sight.run,
         run=sight.run,
@@ -160,7 +160,7 @@ def _item(sight: Sight, kind: Kind, text: str, do: str, *options: str) -> Waitin
     )
 
 
-def _task_of(sight: Sight) -> str:
+def _task_of(sight: OpenRun) -> str:
     opened = sight.state.opened
     return str(opened.spec.get("task", "")) if opened.parent == BOARD else ""
 

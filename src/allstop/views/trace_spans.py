@@ -67,22 +67,22 @@ class Span(Struct, frozen=True, kw_only=True):
     error: str = ""  # what kind of failure it is; "" if it is none
 
 
-class Who(NamedTuple):
-    """An agent, as the settings have it."""
+class AgentInfo(NamedTuple):
+    """An agent by the settings."""
 
     driver: str
     model: str
 
 
-class Telling(NamedTuple):
-    """What may be told, and of whom."""
+class SpanOptions(NamedTuple):
+    """What spans may contain."""
 
-    who: Callable[[AgentName], Who]
-    with_text: bool  # what people and agents say, too
+    who: Callable[[AgentName], AgentInfo]
+    with_text: bool  # include the text of people and agents
 
 
-class Traced(Struct, frozen=True, kw_only=True):
-    """A run that is followed."""
+class TracedRun(Struct, frozen=True, kw_only=True):
+    """The state of a followed run."""
 
     state: RunState[Any]
     trace: str
@@ -90,15 +90,15 @@ class Traced(Struct, frozen=True, kw_only=True):
     talk_began: datetime | None = None  # the session of a room
 
 
-def begin(run: RunId, kind: Kind, opened: Opened, above: Traced | None) -> Traced:
+def begin(run: RunId, kind: Kind, opened: Opened, above: TracedRun | None) -> TracedRun:
     """A run below another one that is followed belongs to its trace."""
     trace = above.trace if above else f"{run} {opened.at.isoformat()}"
-    return Traced(state=runs.begin(kind.pilot, opened), trace=trace)
+    return TracedRun(state=runs.begin(kind.pilot, opened), trace=trace)
 
 
 def follow(
-    run: RunId, kind: Kind, before: Traced, event: Event, telling: Telling
-) -> tuple[Traced, list[Span]]:
+    run: RunId, kind: Kind, before: TracedRun, event: Event, telling: SpanOptions
+) -> tuple[TracedRun, list[Span]]:
     """The run after an event, and what has come to its end with it."""
     state = runs.evolve(kind.pilot, before.state, event)
     after = replace(before, state=state, marks=_marks(before, event, telling))
@@ -126,7 +126,7 @@ def digest(text: str, size: int) -> int:
 
 class _Place(NamedTuple):
     run: RunId
-    traced: Traced
+    traced: TracedRun
     session: str
 
     @property
@@ -151,7 +151,7 @@ class _Place(NamedTuple):
 # --- what happens within a move ---
 
 
-def _marks(before: Traced, event: Event, telling: Telling) -> tuple[Mark, ...]:
+def _marks(before: TracedRun, event: Event, telling: SpanOptions) -> tuple[Mark, ...]:
     match event:
         case MoveStarted():
             return ()
@@ -168,7 +168,7 @@ def _marks(before: Traced, event: Event, telling: Telling) -> tuple[Mark, ...]:
     return (*before.marks, *made)[:MOST_MARKS]
 
 
-def _text(text: str, telling: Telling) -> dict[str, Value]:
+def _text(text: str, telling: SpanOptions) -> dict[str, Value]:
     return {"allstop.text": text} if telling.with_text else {}
 
 
@@ -176,7 +176,7 @@ def _text(text: str, telling: Telling) -> dict[str, Value]:
 
 
 def _of_move(
-    place: _Place, move: OpenMove, ended: MoveEnded, marks: tuple[Mark, ...], telling: Telling
+    place: _Place, move: OpenMove, ended: MoveEnded, marks: tuple[Mark, ...], telling: SpanOptions
 ) -> Span:
     result, attributes = ended.result, place.attributes
     name = type(move.move).__struct_config__.tag
@@ -206,7 +206,7 @@ _PROVIDERS = {"codex": "openai", "claude-code": "anthropic"}
 _CHATS = frozenset({"openai", "anthropic", "ollama"})
 
 
-def _of_turn(turn: TakeTurn, result: Result, telling: Telling) -> tuple[str, dict[str, Value]]:
+def _of_turn(turn: TakeTurn, result: Result, telling: SpanOptions) -> tuple[str, dict[str, Value]]:
     who = telling.who(turn.agent)
     operation = "chat" if who.driver in _CHATS else "invoke_agent"
     attributes: dict[str, Value] = {
@@ -262,7 +262,7 @@ def _checks(done: ChecksDone, at: datetime) -> list[Mark]:
     ]
 
 
-def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: Telling) -> Span:
+def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: SpanOptions) -> Span:
     opened, tally = state.opened, state.tally
     is_fine = closed.outcome in _FINE
     return Span(
@@ -286,7 +286,7 @@ def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: Tellin
 
 
 def _of_talk(
-    place: _Place, summary: Summary, began: datetime, ended: datetime, telling: Telling
+    place: _Place, summary: Summary, began: datetime, ended: datetime, telling: SpanOptions
 ) -> Span:
     return Span(
         name=f"talk {summary.mode}",

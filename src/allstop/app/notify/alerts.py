@@ -15,7 +15,7 @@ from allstop.core.run import RunState
 from allstop.engine.local import LocalEngine
 from allstop.ports import Live, Record
 from allstop.views import alerts
-from allstop.views.alerts import Alert, Scene, Told
+from allstop.views.alerts import Alert, AlertContext, SentAlerts
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -66,7 +66,7 @@ class _Watch:
         )
         self._without_secrets = lambda text: project.secrets.redact_all(text)
         self._project_name = project.root.name if project.root else ""
-        self._told = Told()
+        self._sent = SentAlerts()
         self._states: dict[RunId, RunState[Any]] = {}
         self._troubles: set[tuple[RunId, str]] = set()
 
@@ -94,20 +94,20 @@ class _Watch:
         event = record.event
         if isinstance(event, Halted) and event.by != self._name:
             return
-        self._told, found = alerts.look(self._told, event, self._scene(record.run))
+        self._sent, found = alerts.look(self._sent, event, self._context(record.run))
         for alert in found:
             self._tell(alert)
         if isinstance(event, Closed):
             self._states.pop(record.run, None)
 
-    def _scene(self, run: RunId) -> Scene:
+    def _context(self, run: RunId) -> AlertContext:
         state = self._engine.state(run) or self._states.get(run)
         if state is None:
-            return Scene(run)
+            return AlertContext(run)
         self._states[run] = state
         kind = self._kinds[state.opened.kind]
         board = kind.board(state)
-        return Scene(
+        return AlertContext(
             run,
             state,
             kind,

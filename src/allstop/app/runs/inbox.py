@@ -9,7 +9,7 @@ from allstop.board.board_pilot import BoardState
 from allstop.core import run
 from allstop.core.ids import BOARD, root_of
 from allstop.core.run import RunState
-from allstop.views.inbox import Sight, Waiting
+from allstop.views.inbox import OpenRun, Waiting
 from allstop.views.inbox import inbox as list_waiting
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ async def inbox(project: Project) -> list[Waiting]:
     if not project.has_store:
         return []
     held = project.records.holders()
-    sights = []
+    open_runs = []
     for head in await project.records.heads():
         if not head.closed:
             recorded = await record_of(project, head.run)
             state = run.fold(recorded.pilot, recorded.events)
-            sights.append(
-                Sight(
+            open_runs.append(
+                OpenRun(
                     run=head.run,
                     kind=recorded.kind,
                     state=state,
@@ -37,6 +37,6 @@ async def inbox(project: Project) -> list[Waiting]:
                 )
             )
     helm = await helm_of(project)
-    board: RunState[BoardState] | None = next((s.state for s in sights if s.run == BOARD), None)
+    board: RunState[BoardState] | None = next((s.state for s in open_runs if s.run == BOARD), None)
     tasks = board.pilot.board.tasks() if board else ()
-    return list_waiting(sights, tasks, project.clock.now(), helm)
+    return list_waiting(open_runs, tasks, project.clock.now(), helm)
