@@ -110,8 +110,8 @@ def look(sent: SentAlerts, event: Event, context: AlertContext) -> tuple[SentAle
             sent = replace(sent, topics=sent.topics | {(context.run, topic)})
             alerts.append(alert)
     summary = _session_over(event, context)
-    if summary is not None and f"{scene.run} {summary.session}" not in sent.sessions:
-        sent = replace(sent, sessions=sent.sessions | {f"{scene.run} {summary.session}"})
+    if summary is not None and f"{context.run} {summary.session}" not in sent.sessions:
+        sent = replace(sent, sessions=sent.sessions | {f"{context.run} {summary.session}"})
         alerts += _of_session(summary, event, context)
     return sent, alerts
 
@@ -299,7 +299,7 @@ def _limited(event: Event, context: AlertContext) -> Alert | None:
     if move.until - event.at < LONG:
         return None
     text = f"It goes on by itself at {move.until:%H:%M} UTC."
-    title = f"{label_of(scene.run)}: every agent is at its limit"
+    title = f"{label_of(context.run)}: every agent is at its limit"
     return _alert(Level.INFO, title, text, event, context.run)
 
 
@@ -308,7 +308,7 @@ def _stuck(event: Event, state: RunState[Any], context: AlertContext) -> Alert |
     warning = _warning(context)
     if not warning:
         return None
-    title = f"{label_of(scene.run)}: {warning}"
+    title = f"{label_of(context.run)}: {warning}"
     return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, context.run)
 
 
@@ -321,7 +321,7 @@ def _rest(event: Event, state: RunState[Any], context: AlertContext) -> Alert | 
     move = _waits(event, context)
     if move is None or not move.for_person:
         return None
-    title = f"{scene.run} waits for you"
+    title = f"{context.run} waits for you"
     return _alert(Level.NEEDS_YOU, title, move.reason, event, context.run)
 
 
