@@ -178,7 +178,7 @@ class Project:
         return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
 
     def as_recorded(self, event: Event) -> Event:
-        """The event without secrets. Only a person's commands are also searched for unknown ones."""
+        """The event without known secrets; a person's commands also lose unmistakable keys."""
         from allstop.core.events import Commanded
 
         if isinstance(event, Commanded):
