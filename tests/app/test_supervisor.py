@@ -11,7 +11,6 @@ from allstop.app.board import commands
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import split_run_and_ask
-from allstop.app.runs.inbox import inbox
 from allstop.app.runs.status import helm_of, record_of, status
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom, StartTask
 from allstop.app.supervisor import start_supervisor
@@ -25,6 +24,7 @@ from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Changes, Status
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals
+from support.inbox import inbox
 from support.room_models import says, to, until, writes
 
 SETTINGS = (

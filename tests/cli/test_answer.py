@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
-from allstop.app.runs.inbox import inbox
 from allstop.settings import Environment
 from allstop.views.inbox import Kind
+from support.inbox import inbox
 from support.person import wait_for
 
 SETTINGS = """

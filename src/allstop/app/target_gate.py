@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def gate(settings: Settings) -> Gate:
-    """
-    Raises:
-        AllstopError: checks are required and none is configured.
-    """
+    """Raises AllstopError if checks are required and none is configured."""
     verification = settings.verification
     if verification.required and not verification.commands:
         raise AllstopError(

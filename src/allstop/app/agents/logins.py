@@ -82,10 +82,7 @@ def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> P
 
 
 def require_login(name: str, settings: Agent) -> None:
-    """
-    Raises:
-        AgentSetupError: the agent's driver has no login.
-    """
+    """Raises AgentSetupError if the agent's driver has no login."""
     if settings.driver not in LOGINS:
         with_one = ", ".join(driver.value for driver in LOGINS)
         driver = settings.driver.value

@@ -94,10 +94,7 @@ class UnusableAgent:
 
 
 def require_agent(project: Project, name: str) -> AgentName:
-    """
-    Raises:
-        AgentSetupError: no agent of that name is configured.
-    """
+    """Raises AgentSetupError if no agent of that name is configured."""
     agents = project.settings.agents
     if name not in agents:
         raise AgentSetupError(
@@ -179,10 +176,7 @@ def task_agents(project: Project, name: str | None = None) -> tuple[AgentName, .
 
 
 def require_usable(project: Project, names: Iterable[AgentName]) -> None:
-    """
-    Raises:
-        AgentSetupError: one of them can't be used.
-    """
+    """Raises AgentSetupError if one of them can't be used."""
     for name in names:
         describe_launch(project, name, settings_of(project, name))
 

@@ -105,10 +105,7 @@ async def prepare_thread(
     approvals: Approvals | None,
     attended: bool,
 ) -> NewThread:
-    """
-    Raises:
-        AllstopError: the goal is empty, or the settings don't allow such a thread.
-    """
+    """Raises AllstopError if the goal is empty, or the settings don't allow such a thread."""
     goal = project.secrets.redact_certain(goal.strip())  # not in a command, so redacted here
     if not goal:
         raise AllstopError("the prompt is empty", "say what is to be done", code="prompt_empty")

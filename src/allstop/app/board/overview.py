@@ -109,10 +109,7 @@ async def choices(project: Project, most: int) -> list[Choice]:
 
 
 async def view_of(project: Project, task_id: str) -> TaskView:
-    """
-    Raises:
-        AllstopError: there is no such task.
-    """
+    """Raises AllstopError if there is no such task."""
     task = await commands.find_task(project, task_id)
     state = (await commands.read(project)).state
     run = attempt_under_way(task)

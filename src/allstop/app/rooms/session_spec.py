@@ -31,10 +31,7 @@ class SessionRequest(NamedTuple):
 
 
 def session_spec(project: Project, request: SessionRequest) -> SessionSpec:
-    """
-    Raises:
-        AllstopError: the goal is empty, or the agents don't fit.
-    """
+    """Raises AllstopError if the goal is empty, or the agents don't fit."""
     settings = project.settings
     names = tuple(AgentName(name) for name in request.agents) or default_agents(settings)
     _validate(project, request, names)

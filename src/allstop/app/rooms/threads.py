@@ -33,10 +33,7 @@ _PREFIX = "room:"
 
 
 def run_of(thread: str) -> RunId:
-    """
-    Raises:
-        AllstopError: that is no valid name for a thread.
-    """
+    """Raises AllstopError if that is no valid name for a thread."""
     if not THREAD_NAME.fullmatch(thread):
         hint = "use at most 64 letters, digits, dots, dashes and underscores"
         raise AllstopError(f"{thread!r} is no name for a thread", hint, code="bad_thread_name")

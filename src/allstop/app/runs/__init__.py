@@ -1,1 +1,1 @@
-"""Runs of any kind: status, commands, inbox, history, limits."""
+"""Runs of any kind: status, commands, history, limits."""

@@ -56,10 +56,7 @@ HIGHEST_LIMIT = 10**15
 
 
 def apply_changes(limits: Limits, changes: LimitChanges) -> Limits:
-    """
-    Raises:
-        AllstopError: a limit is too high, or not a number.
-    """
+    """Raises AllstopError if a limit is too high, or not a number."""
     for value in (changes.turns, changes.tokens, changes.cost_usd, changes.minutes):
         if value is not None and not value <= HIGHEST_LIMIT:  # true for NaN, too
             message = f"a limit is at most {HIGHEST_LIMIT:,}"

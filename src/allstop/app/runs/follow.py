@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
@@ -12,14 +12,76 @@ from allstop.core.ids import RunId, root_of
 from allstop.ports import Journal, Listener, Record
 
 
-@asynccontextmanager
-async def follow(
-    journal: Journal, run: RunId, after: int = 0
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
+class Follower:
+    """Iterates over batches of new records of the wanted runs; each batch is of one run."""
+
+    def __init__(
+        self, journal: Journal, is_wanted: Callable[[RunId], bool], after: Mapping[RunId, int]
+    ) -> None:
+        self._journal = journal
+        self._is_wanted = is_wanted
+        self._seqs = dict(after)
+        self._waiting: dict[RunId, None] = dict.fromkeys(after)
+        self._wake = anyio.Event()
+
+    def on_write(self, run: RunId, seq: int) -> None:
+        if self._is_wanted(run):
+            self._waiting[run] = None
+            self._wake.set()
+
+    def __aiter__(self) -> Follower:
+        return self
+
+    async def __anext__(self) -> Sequence[Record]:
+        while True:
+            while self._waiting:
+                run = next(iter(self._waiting))
+                del self._waiting[run]
+                records = await self._journal.read(run, after=self._seqs.get(run, 0))
+                if records:
+                    self._seqs[run] = records[-1].seq
+                    return records
+            self._wake = anyio.Event()
+            await self._wake.wait()
+
+
+class _UntilClosed(Follower):
+    _closed = False
+
+    async def __anext__(self) -> Sequence[Record]:
+        if self._closed:
+            raise StopAsyncIteration
+        records = await super().__anext__()
+        self._closed = isinstance(records[-1].event, Closed)
+        return records
+
+
+def follow(journal: Journal, run: RunId, after: int = 0) -> AbstractAsyncContextManager[Follower]:
     """The run's records after `after`, existing and new ones, until it is closed."""
-    follower = _RunFollower(journal, run, after)
-    async with _listening(journal, follower.on_write):
-        yield follower
+    return _listening(_UntilClosed(journal, lambda each: each == run, {run: after}), journal)
+
+
+def follow_tree(
+    journal: Journal, root: RunId, after: Mapping[RunId, int]
+) -> AbstractAsyncContextManager[Follower]:
+    """The new records of a run and of all runs below it, after `after`, without end."""
+    return _listening(Follower(journal, lambda run: root_of(run) == root, after), journal)
+
+
+def follow_some(
+    journal: Journal, after: Mapping[RunId, int]
+) -> AbstractAsyncContextManager[Follower]:
+    """The new records of exactly these runs, after `after`, without end."""
+    return _listening(Follower(journal, lambda run: run in after, after), journal)
+
+
+@asynccontextmanager
+async def _listening(follower: Follower, journal: Journal) -> AsyncIterator[Follower]:
+    async with anyio.create_task_group() as group:
+        with journal.listen(follower.on_write):
+            group.start_soon(journal.watch_writes)
+            yield follower
+        group.cancel_scope.cancel()
 
 
 class Reader:
@@ -76,91 +138,3 @@ class Reader:
             self._trouble(f"{type(error).__name__}: {error}")
             if self.seqs.get(run, 0) > before:
                 self.want(run)  # continue after the record that failed
-
-
-class _RunFollower:
-    def __init__(self, journal: Journal, run: RunId, after: int) -> None:
-        self._journal = journal
-        self._run = run
-        self._seq = after
-        self._wake = anyio.Event()
-        self._closed = False
-
-    def on_write(self, run: RunId, seq: int) -> None:
-        if run == self._run and seq > self._seq:
-            self._wake.set()
-
-    def __aiter__(self) -> _RunFollower:
-        return self
-
-    async def __anext__(self) -> Sequence[Record]:
-        if self._closed:
-            raise StopAsyncIteration
-        while True:
-            wake = self._wake = anyio.Event()
-            records = await self._journal.read(self._run, after=self._seq)
-            if records:
-                self._seq = records[-1].seq
-                self._closed = isinstance(records[-1].event, Closed)
-                return records
-            await wake.wait()
-
-
-@asynccontextmanager
-async def follow_tree(
-    journal: Journal, root: RunId, after: Mapping[RunId, int]
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """The new records of a run and of all runs below it, after `after`, without end."""
-    follower = _ManyRunsFollower(journal, lambda run: root_of(run) == root, after)
-    async with _listening(journal, follower.on_write):
-        yield follower
-
-
-@asynccontextmanager
-async def follow_some(
-    journal: Journal, after: Mapping[RunId, int]
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """The new records of exactly these runs, after `after`, without end."""
-    follower = _ManyRunsFollower(journal, lambda run: run in after, after)
-    async with _listening(journal, follower.on_write):
-        yield follower
-
-
-@asynccontextmanager
-async def _listening(journal: Journal, on_write: Listener) -> AsyncIterator[None]:
-    async with anyio.create_task_group() as group:
-        with journal.listen(on_write):
-            group.start_soon(journal.watch_writes)
-            yield
-        group.cancel_scope.cancel()
-
-
-class _ManyRunsFollower:
-    def __init__(
-        self, journal: Journal, is_wanted: Callable[[RunId], bool], after: Mapping[RunId, int]
-    ) -> None:
-        self._journal = journal
-        self._is_wanted = is_wanted
-        self._seqs = dict(after)
-        self._waiting: dict[RunId, None] = dict.fromkeys(after)
-        self._wake = anyio.Event()
-
-    def on_write(self, run: RunId, seq: int) -> None:
-        if self._is_wanted(run):
-            self._waiting[run] = None
-            self._wake.set()
-
-    def __aiter__(self) -> _ManyRunsFollower:
-        return self
-
-    async def __anext__(self) -> Sequence[Record]:
-        while True:
-            while self._waiting:
-                run = next(iter(self._waiting))
-                del self._waiting[run]
-                records = await self._journal.read(run, after=self._seqs.get(run, 0))
-                if records:
-                    self._seqs[run] = records[-1].seq
-                    return records
-            self._wake = anyio.Event()
-            await self._wake.wait()
