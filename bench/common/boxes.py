@@ -27,9 +27,9 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     project, host = project_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
     place = (await runtime.open_workspaces(project, launcher)).box_of(workspace)
-    tools_folder = folder / "desk"
-    tools_folder.mkdir()
-    launch = SocketAccess(folder=str(tools_folder)).add_to(
+    turn_tools = folder / "desk"
+    turn_tools.mkdir()
+    launch = SocketAccess(folder=str(turn_tools)).add_to(
         Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
     )
     words = command(plan_launch(launch, host), place, make_template(host, "bench"))

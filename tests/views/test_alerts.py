@@ -41,7 +41,7 @@ from allstop.core.prompt import prompt
 from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Attempt, NewTask, Status
 from allstop.kinds import KINDS, PILOTS
-from allstop.views.alerts import LONGEST, Alert, AlertContext, Level, SentAlerts, look, presentable
+from allstop.views.alerts import LONGEST, Alert, EventContext, Level, SentAlerts, look, presentable
 from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -93,7 +93,7 @@ def board_scene(status=Status.ACTIVE, others=(), is_braked=False, limits=None, t
         tally=tally or Tally(),
         pilot=runs.replace(state.pilot, board=board, errors=9 if is_braked else 0),
     )
-    return AlertContext(BOARD, state, KINDS["board"], Helm(), board, is_braked)
+    return EventContext(BOARD, state, KINDS["board"], Helm(), board, is_braked)
 
 
 def child_closed(outcome, note="", ref="t1.1"):
@@ -110,7 +110,7 @@ def test_p11_b9_a_stuck_attempt_is_told_of_once_until_it_commits():
         change = Change(head=head, commits=1, files=1) if head else None
         for event in (turn(), ended(TurnDone(text="hm", usage=Usage(output=1), change=change))):
             state = runs.evolve(pilot, state, event)
-            told, alerts = look(told, event, AlertContext(T1, state, KINDS["task"]))
+            told, alerts = look(told, event, EventContext(T1, state, KINDS["task"]))
             said += [(len(said), alert.level, alert.title, alert.text) for alert in alerts]
 
     words = ("t1: no commit for 2 iterations", "It goes on. Task 1")
@@ -281,7 +281,7 @@ def task_scene(*events, limits=None, run=T1, helm=None, **spec):
     pilot = PILOTS["task"]
     spec = {"task": "t1", "goal": "Do it", "agents": ["a"], **spec}
     state = runs.fold(pilot, [opened("task", spec, limits, title="Do it"), *events])
-    return AlertContext(run, state, KINDS["task"], helm or Helm())
+    return EventContext(run, state, KINDS["task"], helm or Helm())
 
 
 def test_p11_a_turn_is_not_told():
@@ -351,7 +351,7 @@ def auto_scene(*events, limits=None, helm=None):
     pilot = PILOTS["auto"]
     spec = {"goal": "Reach it", "agent": "a"}
     state = runs.fold(pilot, [opened("auto", spec, limits, title="Reach it"), *events])
-    return AlertContext(AUTO, state, KINDS["auto"], helm or Helm())
+    return EventContext(AUTO, state, KINDS["auto"], helm or Helm())
 
 
 def test_p11_full_auto_at_its_limit_waits_for_a_person_but_not_while_all_is_stopped():
@@ -393,7 +393,7 @@ def test_p11_a_child_leaves_its_end_to_its_parent():
 def test_p11_an_allstop_is_told_with_its_receipt():
     event = Halted(at=AT, asked_at=AT, by="process 7", took_ms=31.0, discarded=("t1",))
 
-    assert shown(event, AlertContext(HELM)) == [
+    assert shown(event, EventContext(HELM)) == [
         (
             Level.STOPPED,
             "Allstop",
@@ -417,7 +417,7 @@ def test_p11_what_people_do_is_not_told_to_them():
 
 
 def room_scene(table):
-    return AlertContext(RunId("room-default"), table.run, KINDS["room"], Helm())
+    return EventContext(RunId("room-default"), table.run, KINDS["room"], Helm())
 
 
 def talk(*replies, **more):

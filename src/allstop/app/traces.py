@@ -13,7 +13,7 @@ from allstop.core.ids import BOARD, HELM, AgentName, RunId, root_of
 from allstop.engine.local import LocalEngine
 from allstop.ports import Record
 from allstop.views import trace_spans
-from allstop.views.trace_spans import AgentInfo, Span, SpanOptions, TracedRun
+from allstop.views.trace_spans import AgentInfo, Span, TracedRun, TraceOptions
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -89,8 +89,8 @@ class _Watch:
             del self._known[run]
 
     @property
-    def _options(self) -> SpanOptions:
-        return SpanOptions(self._agent_info, self._project.settings.traces.content)
+    def _options(self) -> TraceOptions:
+        return TraceOptions(self._agent_info, self._project.settings.traces.content)
 
     def _agent_info(self, name: AgentName) -> AgentInfo:
         agent = self._project.settings.agents.get(name)

@@ -23,7 +23,7 @@ from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
-from allstop.ports.programs import TOOLS_FOLDER as TOOLS_FOLDER
+from allstop.ports.programs import TURN_TOOLS as TURN_TOOLS
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import Caps as Caps
 from allstop.ports.programs import Child as Child

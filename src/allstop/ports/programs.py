@@ -40,7 +40,7 @@ class Box(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}  # for every program in it
 
 
-TOOLS_FOLDER = "/run/allstop/desk"
+TURN_TOOLS = "/run/allstop/desk"
 """The path in a box of the folder with the programs that talk to its turn."""
 
 
@@ -50,7 +50,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     label: str  # the run's id; shown in receipts
     env: Mapping[str, str] = {}  # all variables, besides those that the box sets
     programs: tuple[str, ...] = ()  # further programs whose files must be visible
-    tools_folder: str = ""  # a folder of the host that is mounted at TOOLS_FOLDER, last on its PATH
+    turn_tools: str = ""  # a folder of the host that is mounted at TOOLS_FOLDER, last on its PATH
     behind: tuple[
         str, ...
     ] = ()  # programs that the programs there need: visible, but not on its PATH

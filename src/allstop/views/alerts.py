@@ -90,7 +90,7 @@ class SentAlerts(Struct, frozen=True):
     grants: dict[RunId, Grant] = {}
 
 
-class AlertContext(NamedTuple):
+class EventContext(NamedTuple):
     """The run that an event belongs to; its state may already be past the event."""
 
     run: RunId
@@ -101,7 +101,7 @@ class AlertContext(NamedTuple):
     is_braked: bool = False  # the board, by tasks that failed in a row
 
 
-def look(sent: SentAlerts, event: Event, context: AlertContext) -> tuple[SentAlerts, list[Alert]]:
+def look(sent: SentAlerts, event: Event, context: EventContext) -> tuple[SentAlerts, list[Alert]]:
     """The alerts of an event, and those sent so far including them."""
     sent = _granted(_forget(sent, event, context), event, context)
     alerts = _of_event(event, context)
@@ -116,7 +116,7 @@ def look(sent: SentAlerts, event: Event, context: AlertContext) -> tuple[SentAle
     return sent, alerts
 
 
-def _forget(sent: SentAlerts, event: Event, context: AlertContext) -> SentAlerts:
+def _forget(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
     run = context.run
     match event:
         case MoveEnded(result=result):
@@ -134,7 +134,7 @@ def _forget(sent: SentAlerts, event: Event, context: AlertContext) -> SentAlerts
     return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
 
 
-def _granted(sent: SentAlerts, event: Event, context: AlertContext) -> SentAlerts:
+def _granted(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
     """Money is given to a board for one call, on top of all that it ever used."""
     if context.state is None or context.board is None or not isinstance(event, MoveStarted):
         return sent
@@ -172,7 +172,7 @@ def near_limit(run: RunId, text: str, at: datetime) -> Alert:
     return Alert(level=Level.INFO, title=title, text=text, run=run, at=at)
 
 
-def _warning(context: AlertContext) -> str:
+def _warning(context: EventContext) -> str:
     if context.state is None or context.kind is None or context.state.closed is not None:
         return ""
     return context.kind.warning(context.state)
@@ -181,7 +181,7 @@ def _warning(context: AlertContext) -> str:
 # --- what happened ---
 
 
-def _of_event(event: Event, context: AlertContext) -> list[Alert]:
+def _of_event(event: Event, context: EventContext) -> list[Alert]:
     run = context.run
     match event:
         case Asked(ask=ask):
@@ -218,7 +218,7 @@ _ENDED = {
 }
 
 
-def _task_ended(closed: ChildClosed, task: Task | None, context: AlertContext) -> list[Alert]:
+def _task_ended(closed: ChildClosed, task: Task | None, context: EventContext) -> list[Alert]:
     """A task that goes on by itself is not told of, and one that a person ended neither."""
     if task is None or closed.outcome is Outcome.ABORTED:
         return []
@@ -239,12 +239,12 @@ def _task_ended(closed: ChildClosed, task: Task | None, context: AlertContext) -
     return [_alert(level, title, about, closed, closed.run)]
 
 
-def _is_collected(task: Task, context: AlertContext) -> bool:
+def _is_collected(task: Task, context: EventContext) -> bool:
     """Whether its review is one of a batch: that is told when nothing is at work any more."""
     return context.state is not None and context.state.pilot.spec.review_of(task.tags) is BATCH
 
 
-def _run_ended(closed: Closed, context: AlertContext) -> list[Alert]:
+def _run_ended(closed: Closed, context: EventContext) -> list[Alert]:
     run, title = context.run, context.state.opened.title if context.state else ""
     about = ": ".join(filter(None, [title, closed.note]))
     match closed.outcome:
@@ -262,7 +262,7 @@ def _run_ended(closed: Closed, context: AlertContext) -> list[Alert]:
 
 
 def _of_standing(
-    event: Event, context: AlertContext, grant: Grant | None
+    event: Event, context: EventContext, grant: Grant | None
 ) -> list[tuple[Topic, Alert]]:
     if context.state is None or not isinstance(event, MoveEnded | ChildClosed):
         return []
@@ -289,7 +289,7 @@ def _budget(event: Event, state: RunState[Any], run: RunId, grant: Grant | None)
     return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
 
 
-def _limited(event: Event, context: AlertContext) -> Alert | None:
+def _limited(event: Event, context: EventContext) -> Alert | None:
     """No agent can go on before a provider's limit is over."""
     if not isinstance(event, MoveEnded) or not isinstance(event.result, Failed):
         return None
@@ -303,7 +303,7 @@ def _limited(event: Event, context: AlertContext) -> Alert | None:
     return _alert(Level.INFO, title, text, event, context.run)
 
 
-def _stuck(event: Event, state: RunState[Any], context: AlertContext) -> Alert | None:
+def _stuck(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
     """It may be thinking, so it goes on."""
     warning = _warning(context)
     if not warning:
@@ -312,7 +312,7 @@ def _stuck(event: Event, state: RunState[Any], context: AlertContext) -> Alert |
     return _alert(Level.INFO, title, f"It goes on. {state.opened.title}", event, context.run)
 
 
-def _rest(event: Event, state: RunState[Any], context: AlertContext) -> Alert | None:
+def _rest(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
     """Of a run at the top: those below tell it themselves, in an event."""
     if "/" in context.run:
         return None
@@ -326,7 +326,7 @@ def _rest(event: Event, state: RunState[Any], context: AlertContext) -> Alert | 
 
 
 def _board_rest(
-    event: Event, state: RunState[Any], context: AlertContext, board: Board
+    event: Event, state: RunState[Any], context: EventContext, board: Board
 ) -> Alert | None:
     """What waits on it for a person was told task by task, but for a batch of reviews."""
     left = {status: count for status, count in board.counts.items() if count}
@@ -368,7 +368,7 @@ def _at_limit(event: Event, state: RunState[Any]) -> bool:
     )
 
 
-def _waits(event: Event, context: AlertContext) -> Wait | None:
+def _waits(event: Event, context: EventContext) -> Wait | None:
     state, kind = context.state, context.kind
     if state is None or kind is None or state.open_move is not None:
         return None
@@ -379,13 +379,13 @@ def _waits(event: Event, context: AlertContext) -> Wait | None:
 # --- sessions of rooms ---
 
 
-def _session_over(event: Event, context: AlertContext) -> Summary | None:
+def _session_over(event: Event, context: EventContext) -> Summary | None:
     if context.state is None or context.kind is None or not isinstance(event, MoveEnded):
         return None
     return context.kind.last_session(context.state)
 
 
-def _of_session(summary: Summary, event: Event, context: AlertContext) -> list[Alert]:
+def _of_session(summary: Summary, event: Event, context: EventContext) -> list[Alert]:
     text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:

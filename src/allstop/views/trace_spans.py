@@ -74,7 +74,7 @@ class AgentInfo(NamedTuple):
     model: str
 
 
-class SpanOptions(NamedTuple):
+class TraceOptions(NamedTuple):
     """What spans may contain."""
 
     who: Callable[[AgentName], AgentInfo]
@@ -97,7 +97,7 @@ def begin(run: RunId, kind: Kind, opened: Opened, above: TracedRun | None) -> Tr
 
 
 def follow(
-    run: RunId, kind: Kind, before: TracedRun, event: Event, telling: SpanOptions
+    run: RunId, kind: Kind, before: TracedRun, event: Event, telling: TraceOptions
 ) -> tuple[TracedRun, list[Span]]:
     """The run after an event, and what has come to its end with it."""
     state = runs.evolve(kind.pilot, before.state, event)
@@ -151,7 +151,7 @@ class _Place(NamedTuple):
 # --- what happens within a move ---
 
 
-def _marks(before: TracedRun, event: Event, telling: SpanOptions) -> tuple[Mark, ...]:
+def _marks(before: TracedRun, event: Event, telling: TraceOptions) -> tuple[Mark, ...]:
     match event:
         case MoveStarted():
             return ()
@@ -168,7 +168,7 @@ def _marks(before: TracedRun, event: Event, telling: SpanOptions) -> tuple[Mark,
     return (*before.marks, *made)[:MOST_MARKS]
 
 
-def _text(text: str, telling: SpanOptions) -> dict[str, Value]:
+def _text(text: str, telling: TraceOptions) -> dict[str, Value]:
     return {"allstop.text": text} if telling.with_text else {}
 
 
@@ -176,7 +176,7 @@ def _text(text: str, telling: SpanOptions) -> dict[str, Value]:
 
 
 def _of_move(
-    place: _Place, move: OpenMove, ended: MoveEnded, marks: tuple[Mark, ...], telling: SpanOptions
+    place: _Place, move: OpenMove, ended: MoveEnded, marks: tuple[Mark, ...], telling: TraceOptions
 ) -> Span:
     result, attributes = ended.result, place.attributes
     name = type(move.move).__struct_config__.tag
@@ -206,7 +206,7 @@ _PROVIDERS = {"codex": "openai", "claude-code": "anthropic"}
 _CHATS = frozenset({"openai", "anthropic", "ollama"})
 
 
-def _of_turn(turn: TakeTurn, result: Result, telling: SpanOptions) -> tuple[str, dict[str, Value]]:
+def _of_turn(turn: TakeTurn, result: Result, telling: TraceOptions) -> tuple[str, dict[str, Value]]:
     who = telling.who(turn.agent)
     operation = "chat" if who.driver in _CHATS else "invoke_agent"
     attributes: dict[str, Value] = {
@@ -262,7 +262,7 @@ def _checks(done: ChecksDone, at: datetime) -> list[Mark]:
     ]
 
 
-def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: SpanOptions) -> Span:
+def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: TraceOptions) -> Span:
     opened, tally = state.opened, state.tally
     is_fine = closed.outcome in _FINE
     return Span(
@@ -286,7 +286,7 @@ def _of_run(place: _Place, state: RunState[Any], closed: Closed, telling: SpanOp
 
 
 def _of_talk(
-    place: _Place, summary: Summary, began: datetime, ended: datetime, telling: SpanOptions
+    place: _Place, summary: Summary, began: datetime, ended: datetime, telling: TraceOptions
 ) -> Span:
     return Span(
         name=f"talk {summary.mode}",

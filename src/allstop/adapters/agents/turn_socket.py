@@ -31,7 +31,7 @@ from allstop.adapters.agents.output_lines import LineSplitter, LineTooLongError
 from allstop.adapters.agents.socket_clients import SocketClient, accept_client, on_first_connection
 from allstop.adapters.agents.turn_tools import SERVER, TurnTools, has_turn_tools
 from allstop.core.mcp import PARSE, Message, ToolCall, error, respond
-from allstop.ports import TOOLS_FOLDER, Isolation, Launch, Turn
+from allstop.ports import Isolation, Launch, Turn
 
 PROGRAM = "allstop"
 SOCKET = "socket"
@@ -52,7 +52,7 @@ class SocketAccess(Struct, frozen=True, kw_only=True):
     tokens: tuple[str, ...] = ()  # each admits one client; without tokens, all may connect
 
     def add_to(self, launch: Launch) -> Launch:
-        return replace(launch, tools_folder=self.folder, behind=(*launch.behind, PYTHON))
+        return replace(launch, turn_tools=self.folder, behind=(*launch.behind, PYTHON))
 
     def program(self, isolation: Isolation) -> str:
         """The path of `allstop` as the agent sees it."""

@@ -15,7 +15,7 @@ from allstop.core.run import RunState
 from allstop.engine.local import LocalEngine
 from allstop.ports import Live, Record
 from allstop.views import alerts
-from allstop.views.alerts import Alert, AlertContext, SentAlerts
+from allstop.views.alerts import Alert, EventContext, SentAlerts
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -100,14 +100,14 @@ class _Watch:
         if isinstance(event, Closed):
             self._states.pop(record.run, None)
 
-    def _context(self, run: RunId) -> AlertContext:
+    def _context(self, run: RunId) -> EventContext:
         state = self._engine.state(run) or self._states.get(run)
         if state is None:
-            return AlertContext(run)
+            return EventContext(run)
         self._states[run] = state
         kind = self._kinds[state.opened.kind]
         board = kind.board(state)
-        return AlertContext(
+        return EventContext(
             run,
             state,
             kind,

@@ -34,7 +34,7 @@ from allstop.adapters.processes.sandbox.program_needs import (
     is_program,
     needs_of,
 )
-from allstop.ports import TOOLS_FOLDER, Box, Launch, LaunchError
+from allstop.ports import TURN_TOOLS, Box, Launch, LaunchError
 
 
 class LaunchPlan(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
         start=box.at if box.workspace else HOME,
         path=(
             *dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH)),
-            *((TOOLS_FOLDER,) if launch.tools_folder else ()),
+            *((TURN_TOOLS,) if launch.turn_tools else ()),
         ),
         mounts=mounts,
         env=dict(launch.env),
@@ -87,8 +87,8 @@ def _own_mounts(box: Box) -> Iterator[Mount]:
 
 
 def _tools_mount(launch: Launch) -> Iterator[Mount]:
-    if launch.tools_folder:
-        yield Readable(_existing(launch.tools_folder, "tools folder"), TOOLS_FOLDER)
+    if launch.turn_tools:
+        yield Readable(_existing(launch.turn_tools, "tools folder"), TURN_TOOLS)
 
 
 def _read_mounts(box: Box, host: Host) -> list[Mount]:

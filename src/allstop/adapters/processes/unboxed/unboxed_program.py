@@ -91,8 +91,8 @@ def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
     path = (*read_path(box), *host.path, *STANDARD_PATH)
     program = program_of(launch.argv[0], box, path)
     real = on_host(str(Path(box.at, program)), box)
-    tools_folder = (launch.tools_folder,) if launch.tools_folder else ()
-    folders = (*read_path(box), str(Path(real).parent), *path, *tools_folder)
+    turn_tools = (launch.turn_tools,) if launch.turn_tools else ()
+    folders = (*read_path(box), str(Path(real).parent), *path, *turn_tools)
     env = {
         "PATH": os.pathsep.join(dict.fromkeys(folders)),
         "HOME": box.home,
