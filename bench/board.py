@@ -22,7 +22,7 @@ import anyio
 from msgspec import to_builtins
 
 from allstop.app.board import commands
-from allstop.app.board.driver import at_work, prepare
+from allstop.app.board.driver import drive_board, prepare
 from allstop.app.project import Project
 from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
@@ -114,15 +114,15 @@ async def take_to_work(folder: Path) -> None:
     project = at_home(folder)
     spec = BoardSpec(target="main")  # without agents it waits at once
     known = await prepare(project, spec, lambda state: [])
-    async with at_work(project, spec, known, ExitStack(), print) as session:
-        await session.shop.engine.idle()
+    async with drive_board(project, spec, known, ExitStack(), print) as session:
+        await session.runtime.engine.idle()
     project.close()
 
 
 def bench_loading(folder: Path, count: int, rounds: int) -> State:
     repository(folder, {"README.md": "x\n"})
     project = at_home(folder)
-    took = timed(lambda: anyio.run(commands.bring_in, project, many(count)))
+    took = timed(lambda: anyio.run(commands.import_tasks, project, many(count)))
     project.close()
     size_mb = (folder / ".allstop" / "journal.db").stat().st_size / 1e6
     print(f"Q7  {count:,} tasks are imported in {took}; the journal has {size_mb:.0f} MB")
@@ -234,8 +234,8 @@ def bench_picking(state: State, rounds: int) -> None:
 
 def board_of(tasks: list[NewTask]) -> BoardClock:
     state = runs.begin(commands.PILOT, Opened(at=NOW, kind="board", spec=to_builtins(SPEC)))
-    for start in range(0, len(tasks), commands.AT_ONCE):
-        command = AddTasks(tasks=tuple(tasks[start : start + commands.AT_ONCE]))
+    for start in range(0, len(tasks), commands.TASKS_PER_EVENT):
+        command = AddTasks(tasks=tuple(tasks[start : start + commands.TASKS_PER_EVENT]))
         state = runs.evolve(commands.PILOT, state, Commanded(at=NOW, command=command))
     return BoardClock(state)
 

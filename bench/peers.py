@@ -199,7 +199,7 @@ def allstop(slots: int) -> Callable[[Path, int, Sequence[str]], Run]:
         write_settings(folder / "home", COMMITS, gate="")
         project = project_in(folder)
         tasks = [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, count + 1)]
-        anyio.run(commands.bring_in, project, tasks)
+        anyio.run(commands.import_tasks, project, tasks)
         project.close()
         argv = (*around, ALLSTOP, "run", "--parallel", str(slots))
         return watched(argv, folder, "/usr/bin:/bin")

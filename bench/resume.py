@@ -46,14 +46,14 @@ NEVER_DONE = "cat >/dev/null; echo at it; sleep 3600"
 async def fill(folder: Path, tasks: int, edits: int) -> None:
     """Fill a board with tasks and edits."""
     project = project_in(folder)
-    await commands.bring_in(
+    await commands.import_tasks(
         project, [NewTask(id=f"T{n}", title=f"Write file {n}") for n in range(1, tasks + 1)]
     )
     changes = [
         EditTask(task=f"T{n % tasks + 1}", changes=Changes(body=f"Said {n} times"))
         for n in range(edits)
     ]
-    await commands.tell(project, lambda state: changes)
+    await commands.send_commands(project, lambda state: changes)
     project.close()
 
 

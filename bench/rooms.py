@@ -22,7 +22,7 @@ import anyio
 from allstop.app.project import Project
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
-from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
 from allstop.core.room_specs import TalkMode
@@ -69,7 +69,7 @@ async def stop_once(project: Project, thread: str, server, *, everything: bool) 
     """Seconds from the command until the end of the session is written."""
     async with room_driver(project, thread) as place:
         asked = len(server.requests)
-        await place.begin(session_spec(project, Wish("Talk slowly.", TalkMode.AUTOPILOT)))
+        await place.begin(session_spec(project, SessionRequest("Talk slowly.", TalkMode.AUTOPILOT)))
         while len(server.requests) == asked:
             await anyio.sleep(0.01)
         await anyio.sleep(0.05)

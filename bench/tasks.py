@@ -120,7 +120,7 @@ async def one_by_one(folder: Path, count: int) -> dict[str, list[Step]]:
     """The operations of a task alone, without journal and other tasks."""
     project, room = project_in(folder), Box(home=str(folder))
     launcher = await make_launcher("on", project.live)
-    workspaces = await runtime.workspaces(project, launcher)
+    workspaces = await runtime.open_workspaces(project, launcher)
     agent = CommandAgent(
         ("sh", "-c", COMMITS), launcher=launcher, fallback_box=room, clock=project.clock
     )

@@ -80,11 +80,11 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     known = await driver.prepare(project, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with driver.at_work(project, spec, known, ExitStack(), print) as session:
+    async with driver.drive_board(project, spec, known, ExitStack(), print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)
-            await session.shop.engine.idle()
+            await session.runtime.engine.idle()
             group.cancel_scope.cancel()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         reap_orphans()
@@ -101,7 +101,7 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     return figures
 
 
-async def watch_memory(session: driver.Session, rss: dict[int, float]) -> None:
+async def watch_memory(session: driver.BoardSession, rss: dict[int, float]) -> None:
     while True:
         over = session.run().pilot.board.count(Status.DONE)
         if over // 50 > max(rss, default=0) // 50:
@@ -144,7 +144,7 @@ def prepare(
         with (folder / "home/.config/allstop/config.toml").open("a") as file:
             file.write("\n[merge]\nenabled = false\n")
     project = project_in(folder)
-    anyio.run(commands.bring_in, project, tasks)
+    anyio.run(commands.import_tasks, project, tasks)
     project.close()
 
 

@@ -26,10 +26,10 @@ async def boxed_command(folder: Path, workspace: str, script: str) -> str:
     """A bash command line that runs a script in a workspace's sandbox, as an agent runs."""
     project, host = project_in(folder), this_host()
     launcher = await make_launcher("on", folder / "live")
-    place = (await runtime.workspaces(project, launcher)).box_of(workspace)
-    desk = folder / "desk"
-    desk.mkdir()
-    launch = SocketAccess(folder=str(desk)).add_to(
+    place = (await runtime.open_workspaces(project, launcher)).box_of(workspace)
+    turn_tools = folder / "desk"
+    turn_tools.mkdir()
+    launch = SocketAccess(folder=str(turn_tools)).add_to(
         Launch(argv=("sh", "-c", script), box=place, label="floor", env=place.env)
     )
     words = command(plan_launch(launch, host), place, make_template(host, "bench"))

@@ -10,7 +10,7 @@ from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.notify.channels import channels
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
-from allstop.app.supervisor import supervisor
+from allstop.app.supervisor import start_supervisor
 from allstop.core import commands
 from allstop.core.events import Opened
 from allstop.core.ids import BOARD, RunId
@@ -63,7 +63,7 @@ async def add(here, title, **more):
 async def test_p11_a_board_tells_of_a_question_and_of_its_end(project, listener):
     """U4. Each thing once; nothing of turns, merges and what a person did."""
     asks = '{ signal = "PENDING: red or blue?" }'
-    async with supervisor(project(worker=[asks, writes("w.txt")]), RUN_KINDS) as here:
+    async with start_supervisor(project(worker=[asks, writes("w.txt")]), RUN_KINDS) as here:
         task = await add(here, "Paint it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         first = await told(listener, 1)
@@ -79,7 +79,7 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
     """And of nothing that happened before."""
     nobody = SETTINGS.replace('urls = ["{url}"]', "")
     project = trusted(nobody, worker=[writes("one.txt"), writes("two.txt")])
-    async with supervisor(project, RUN_KINDS) as here:
+    async with start_supervisor(project, RUN_KINDS) as here:
         first = await add(here, "One", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await until(lambda: _is_done(here, first), "the first")
@@ -89,7 +89,7 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
         )
         person.commit()
         person.allstop("trust", "--yes")
-        assert project.renew_settings() == ""
+        assert project.reload_settings() == ""
         await add(here, "Two", agent="worker")
         got = await told(listener, 1)
 
@@ -97,12 +97,12 @@ async def test_p11_whom_changed_settings_name_is_told_from_then_on(trusted, list
 
 
 async def _is_done(here, task):
-    return (await boards.find(here.project, task)).status is Status.DONE
+    return (await boards.find_task(here.project, task)).status is Status.DONE
 
 
 async def test_p11_a_failure_is_told(project, listener):
     red = '[verification]\ncommands = [{ run = "false" }]\n[loop]\nmax_iterations = 1\n'
-    async with supervisor(project(red, worker=[writes("w.txt")]), RUN_KINDS) as here:
+    async with start_supervisor(project(red, worker=[writes("w.txt")]), RUN_KINDS) as here:
         task = await add(here, "Write it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         got = await told(listener, 1)
@@ -112,7 +112,7 @@ async def test_p11_a_failure_is_told(project, listener):
 
 
 async def test_p11_full_auto_tells_of_its_end(project, listener):
-    async with supervisor(project(coder=[writes("w.txt")]), RUN_KINDS) as here:
+    async with start_supervisor(project(coder=[writes("w.txt")]), RUN_KINDS) as here:
         await here.open(StartAuto(goal="Write it", agent="coder"))
         [(level, title, text)] = await told(listener, 1)
 
@@ -125,7 +125,7 @@ async def test_p11_a_room_tells_of_its_end(project, listener):
         "gpt": [says("I begin.", **to("claude"))],
         "claude": [says("I end.", final=True)],
     }
-    async with supervisor(project(**turns), RUN_KINDS) as here:
+    async with start_supervisor(project(**turns), RUN_KINDS) as here:
         order = StartRoom(goal="Talk", agents=("gpt", "claude"), mode=TalkMode.COLLABORATE)
         await here.open(order)
         [(level, title, text)] = await told(listener, 1)
@@ -136,7 +136,7 @@ async def test_p11_a_room_tells_of_its_end(project, listener):
 
 async def test_p11_an_allstop_is_told_with_its_receipt_although_all_ends(project, listener):
     """The message is written before the end, and delivered after it."""
-    async with supervisor(project(worker=["{ sleep = 60 }"]), RUN_KINDS) as here:
+    async with start_supervisor(project(worker=["{ sleep = 60 }"]), RUN_KINDS) as here:
         await add(here, "Sleep", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await do(here, ALL, commands.Allstop(), "web")
@@ -150,7 +150,7 @@ async def test_p11_two_processes_do_not_tell_the_same_thing(project, person, lis
     """Whoever drives a run tells of it."""
     other = project(worker=[writes("w.txt")])
     mine = person.project()
-    async with supervisor(other, RUN_KINDS), supervisor(mine, RUN_KINDS) as here:
+    async with start_supervisor(other, RUN_KINDS), start_supervisor(mine, RUN_KINDS) as here:
         await add(here, "Write it", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await told(listener, 1)
@@ -164,7 +164,7 @@ async def test_p11_trouble_that_is_in_no_record_is_told_once(project, listener):
     made = project(worker=[writes("w.txt")])
     broken, nonsense = RunId("auto9"), Opened(at=made.clock.now(), kind="auto", spec={"odd": 1})
     await made.journal.append(Entry(broken, nonsense))
-    async with supervisor(made, RUN_KINDS) as here:
+    async with start_supervisor(made, RUN_KINDS) as here:
         for _ in range(3):
             await here.engine.take(broken)
 
@@ -181,7 +181,7 @@ async def test_k23_no_secret_is_told_or_logged(project, listener, person):
     made.environment.variables["MY_API_KEY"] = CANARY
     listener.status = 500
     shown = []
-    async with supervisor(made, RUN_KINDS, shown.append) as here:
+    async with start_supervisor(made, RUN_KINDS, shown.append) as here:
         await add(here, "Ask", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         [(_, _, text)] = await told(listener, 1)

@@ -9,10 +9,10 @@ from allstop.core.commands import AddTasks, Pause, SetMode, Skip
 from allstop.core.events import ChildRested, Commanded, MoveStarted, Opened
 from allstop.core.helm import Helm, Hold
 from allstop.core.tasks import NewTask
-from allstop.views.board_phase import Below, Phase, counts, phase, stopped
+from allstop.views.board_phase import ChildRuns, Phase, counts, phase, stopped
 from support.strategies import NOW
 
-STILL, MOVING = Below(), Below(moving=True)
+STILL, MOVING = ChildRuns(), ChildRuns(moving=True)
 TASKS = AddTasks(tasks=(NewTask(id="A", title="a"),))
 
 
@@ -49,8 +49,8 @@ def test_b5_the_states_of_the_loop(state, helm, under, driven, expected):
     ("helm", "under", "names"),
     [
         (Helm(), STILL, set()),
-        (Helm(), Below(stopped=frozenset({"A"})), {"A"}),
-        (Helm(), Below(stopped=frozenset({"gone"})), set()),
+        (Helm(), ChildRuns(stopped=frozenset({"A"})), {"A"}),
+        (Helm(), ChildRuns(stopped=frozenset({"gone"})), set()),
         (Helm(hold=Hold.STOPPED), STILL, {"A"}),
         (Helm(hold=Hold.PAUSED), STILL, set()),
     ],

@@ -29,7 +29,7 @@ file_mb = 7
 
 async def in_a_room(project):
     launcher = await make_launcher("on", project.live)
-    agent = registry.make(project, launcher, "mine")
+    agent = registry.make_agent(project, launcher, "mine")
     return await agent.take_turn(turn(None), RecordingWatch())
 
 
@@ -66,9 +66,9 @@ async def test_k14_an_agent_is_made_anew_when_its_sandbox_is_another(trusted, pe
     """K14: a server takes up changed settings while it runs."""
     project = trusted(SETTINGS.format(look="true"), other=["x"])
     hired = registry.Agents(project, await make_launcher("on", project.live))
-    hired.hire(["mine"])
+    hired.ensure_agents(["mine"])
     before = hired["mine"]
-    hired.hire(["mine"])
+    hired.ensure_agents(["mine"])
     assert hired["mine"] is before
 
     stricter = (
@@ -79,7 +79,7 @@ async def test_k14_an_agent_is_made_anew_when_its_sandbox_is_another(trusted, pe
     person.write("allstop.toml", stricter)
     person.commit()
     person.allstop("trust", "--yes")
-    project.renew_settings()
-    hired.hire(["mine"])
+    project.reload_settings()
+    hired.ensure_agents(["mine"])
 
     assert hired["mine"] is not before

@@ -12,7 +12,7 @@ from allstop.app.board import cleanup
 from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.start_requests import StartBoard
-from allstop.app.supervisor import supervisor
+from allstop.app.supervisor import start_supervisor
 from allstop.core import commands
 from allstop.core.ids import BOARD
 from allstop.core.tasks import Status
@@ -38,7 +38,7 @@ async def ends_as(here, status, **more):
     await here.open(StartBoard())
 
     async def holds():
-        return (await boards.find(here.project, task)).status is status
+        return (await boards.find_task(here.project, task)).status is status
 
     await until(holds, f"{task} to be {status}")
     return task
@@ -58,20 +58,20 @@ def project(trusted):
 @pytest.mark.parametrize("is_driven", [True, False], ids=["at work", "at rest"])
 async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project, person, is_driven):
     """B17: also while this very process drives the board."""
-    async with supervisor(project, RUN_KINDS) as here:
+    async with start_supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         if is_driven:
-            await here.sweep()
+            await here.remove_due_workspaces()
             young = kept(project, person, task)
             project.clock = Later(days=8)
-            await here.sweep()
+            await here.remove_due_workspaces()
             assert here.drives(BOARD)
     if not is_driven:
-        async with supervisor(project, RUN_KINDS) as here:
-            await here.sweep()
+        async with start_supervisor(project, RUN_KINDS) as here:
+            await here.remove_due_workspaces()
             young = kept(project, person, task)
             project.clock = Later(days=8)
-            await here.sweep()
+            await here.remove_due_workspaces()
             assert not here.drives(BOARD)
 
     assert young == (True, True)
@@ -80,7 +80,7 @@ async def test_b17_what_was_merged_longer_ago_than_keep_days_is_removed(project,
 
 async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
     """B6, B17: a task that waits, one that was given up with its work, and a changed workspace."""
-    async with supervisor(project, RUN_KINDS) as here:
+    async with start_supervisor(project, RUN_KINDS) as here:
         waiting = await ends_as(here, Status.BLOCKED, agent="stuck")
         given_up = await ends_as(here, Status.BLOCKED, agent="stuck")
         await do(here, given_up, commands.RemoveTask(task=given_up), "web")
@@ -88,7 +88,7 @@ async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
         (project.folder / "workspaces" / changed / "tree" / "a.txt").write_text("mine\n")
         project.clock = Later(days=800)
 
-        await here.sweep()
+        await here.remove_due_workspaces()
 
         left = [kept(project, person, task) for task in (waiting, given_up, changed)]
         assert left == [(True, True)] * 3
@@ -96,21 +96,21 @@ async def test_b17_what_is_not_over_or_would_be_lost_is_kept(project, person):
 
 async def test_b17_a_task_that_is_taken_up_again_begins_once_its_workspace_is_gone(project, person):
     """B17: whoever opens a workspace waits until it has been removed."""
-    async with supervisor(project, RUN_KINDS) as here:
+    async with start_supervisor(project, RUN_KINDS) as here:
         task = await ends_as(here, Status.BLOCKED, agent="stuck")
-        trees = here.runtime.trees
-        async with trees.lock(task):
+        workspaces = here.runtime.workspaces
+        async with workspaces.lock(task):
             await do(here, task, commands.Retry(task=task), "web")
 
             async def begun():
-                return (await boards.find(project, task)).status is Status.ACTIVE
+                return (await boards.find_task(project, task)).status is Status.ACTIVE
 
             await until(begun, "the second attempt")
             await anyio.sleep(0.5)
             assert await begun()
 
         async def ended():
-            return (await boards.find(project, task)).status is Status.BLOCKED
+            return (await boards.find_task(project, task)).status is Status.BLOCKED
 
         await until(ended, "it to go on")
 
@@ -124,14 +124,14 @@ async def test_b17_a_workspace_that_can_not_be_removed_stays_and_ends_nothing(
         raise PermissionError(1, "Operation not permitted", "stuck")
 
     notes = []
-    async with supervisor(project, RUN_KINDS, note=notes.append) as here:
+    async with start_supervisor(project, RUN_KINDS, note=notes.append) as here:
         task = await ends_as(here, Status.DONE, agent="worker")
         project.clock = Later(days=8)
-        monkeypatch.setattr(cleanup, "sweep_away", refuses)
-        await here.sweep()
+        monkeypatch.setattr(cleanup, "remove_workspace", refuses)
+        await here.remove_due_workspaces()
 
         assert here.drives(BOARD)
     assert kept(project, person, task) == (True, True)
-    assert [note for note in notes if "stays" in note] == [
-        f"The workspace of {task} stays: [Errno 1] Operation not permitted: 'stuck'"
+    assert [note for note in notes if "not removed" in note] == [
+        f"The workspace of {task} is not removed: [Errno 1] Operation not permitted: 'stuck'"
     ]

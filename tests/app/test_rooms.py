@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
-from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.errors import AllstopError
 from allstop.ports import HeldError
 from allstop.testing.model_server import Fault, envelope, model_server
@@ -100,7 +100,7 @@ def test_r14_a_second_start_is_refused_while_another_process_drives(person):
         project = person.project()
         try:
             await threads.start(
-                project, "default", session_spec(project, Wish("Third.")), instead=True
+                project, "default", session_spec(project, SessionRequest("Third.")), instead=True
             )
         finally:
             project.close()
@@ -214,9 +214,9 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
         ("@router collaborate gpt ghost: x", "there is no agent 'ghost'", "gpt, claude"),
         ("@router collaborate gpt gpt: x", "an agent is named twice", "gpt, gpt"),
         ("@router collaborate gpt: x", "a room needs 2 agents", "configured: gpt, claude"),
-        ("hello?", "nobody is asked", "@gpt hello?"),
+        ("hello?", "names no agent", "@gpt hello?"),
         ("   ", "the message is empty", ""),
-        ("@ghost hello", "nobody is asked", "@gpt"),
+        ("@ghost hello", "names no agent", "@gpt"),
     ],
 )
 async def test_r16_what_the_router_does_not_understand_is_explained(person, text, problem, hint):
@@ -338,7 +338,7 @@ def test_r18_a_killed_session_is_interrupted_and_goes_on_at_its_turn(person):
     assert "allstop room --resume" in person.allstop("status")
     said = person.refuses("room", "Another.")
     assert "a session in the thread 'default' was interrupted at turn 2" in said
-    assert "--resume goes on with it, --instead ends it and begins this one" in said
+    assert "--resume continues it" in said
 
     person.scripts(gpt=[says("no!")], claude=[says("second", final=True)])
     talk = person.talks("--resume", "--json")
@@ -381,8 +381,8 @@ def test_r18_there_is_nothing_to_resume(person):
 
     said = person.refuses("room", "--resume")
 
-    assert "no session of the thread 'default' is open" in said
-    assert "allstop room GOAL begins one" in said
+    assert "the thread 'default' has no open session" in said
+    assert "`allstop room GOAL` starts one" in said
 
 
 # --- everything stops ---
@@ -404,7 +404,7 @@ def test_r8_a_stop_of_everything_ends_the_session(person):
     assert "Session summary: stopped_by_user · 1 turn" in shown
     assert LATE not in person.log()
     assert "Allstop is in force" in person.refuses("room", "Another.")
-    assert "no session" in person.refuses("room", "--resume")
+    assert "no open session" in person.refuses("room", "--resume")
     person.allstop("resume")
     person.scripts(gpt=[says("anew", final=True)], claude=[says("no!")])
     assert "gpt: anew" in person.talks("Another.").ends(0)
@@ -426,7 +426,7 @@ def test_r8_a_stop_of_everything_ends_a_session_whose_process_hangs_or_is_dead(p
     assert "Session summary: stopped_by_user" in person.log()
     person.allstop("resume")
     assert person.runs() == {"room:default": "idle"}
-    assert "no session of the thread" in person.refuses("room", "--resume")
+    assert "has no open session" in person.refuses("room", "--resume")
     person.scripts(gpt=[says("anew", final=True)], claude=[says("no!")])
     assert "gpt: anew" in person.talks("Another.").ends(0)
 

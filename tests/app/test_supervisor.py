@@ -10,11 +10,10 @@ from allstop.app.actions import ALL, do
 from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import named_in
-from allstop.app.runs.inbox import inbox
+from allstop.app.runs.commands import split_run_and_ask
 from allstop.app.runs.status import helm_of, record_of, status
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom, StartTask
-from allstop.app.supervisor import supervisor
+from allstop.app.supervisor import start_supervisor
 from allstop.core import commands
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
@@ -26,6 +25,7 @@ from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Changes, Status
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals
+from support.inbox import inbox
 from support.room_models import says, to, until, writes
 
 SETTINGS = (
@@ -43,7 +43,7 @@ def project(trusted):
 
 async def task_is(project, task, wanted):
     async def holds():
-        return (await boards.find(project, task)).status is wanted
+        return (await boards.find_task(project, task)).status is wanted
 
     await until(holds, f"{task} to be {wanted}")
 
@@ -66,7 +66,7 @@ async def test_k1_a_board_is_started_where_everything_else_is_driven_too(project
         gpt=[says("I begin.", **to("claude"))],
         claude=[says("I end.", final=True)],
     )
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         first = await add(here, "First", agent="worker")
         second = await add(here, "Second", needs=(first,), agent="helper")
 
@@ -93,15 +93,15 @@ async def test_k1_a_board_is_started_where_everything_else_is_driven_too(project
 async def test_b5_a_prompt_becomes_a_task_and_only_that_one_is_started(project):
     """B5: a person who has one thing done has not started the loop."""
     here_project = project(worker=[writes("b.txt")])
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         waiting = await add(here, "Not now")
 
         made = await here.open(StartTask(prompt="Write b\nwith an x in it", agent="worker"))
 
         await task_is(here_project, made, Status.DONE)
-        task = await boards.find(here_project, made)
+        task = await boards.find_task(here_project, made)
         assert (task.title, task.body) == ("Write b", "with an x in it")
-        assert (await boards.find(here_project, waiting)).status is Status.PENDING
+        assert (await boards.find_task(here_project, waiting)).status is Status.PENDING
 
 
 async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
@@ -110,7 +110,7 @@ async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
         SETTINGS.replace("skip", "per-task"),
         worker=[writes("a.txt")],
     )
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Reviewed")
 
         await do(here, task, commands.Assign(task=task, agent="worker"), "web")
@@ -125,25 +125,25 @@ async def test_b20_what_people_say_of_tasks_is_carried_out_at_once(project):
 
 async def test_b19_tasks_are_edited_limited_pinned_split_and_taken_off(project):
     here_project = project()
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Big", tags=("x",), priority=2)
         await do(here, task, commands.EditTask(task=task, changes=Changes(title="Bigger")), "web")
         await do(here, task, actions.Limit(iterations=3), "web")
         await do(here, task, commands.Pin(task=task), "web")
-        changed = await boards.find(here_project, task)
+        changed = await boards.find_task(here_project, task)
         parts = await do(here, task, actions.Split(titles=("One", "Two")), "web")
         await do(here, parts.tasks[1], commands.RemoveTask(task=parts.tasks[1]), "web")
 
         assert (changed.title, changed.iterations, bool(changed.pin)) == ("Bigger", 3, True)
         assert parts.tasks == (f"{task}-1", f"{task}-2")
-        assert (await boards.find(here_project, parts.tasks[1])).status is Status.CANCELLED
+        assert (await boards.find_task(here_project, parts.tasks[1])).status is Status.CANCELLED
 
 
 async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(project, person):
     """B19: clean-up leaves the status; the next attempt begins in a workspace of its own."""
     blocked = '{ write = "half.txt", text = "x" }, { signal = "BLOCKED: no key" }'
     here_project = project(worker=[blocked])
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Blocked")
         await do(here, task, commands.Assign(task=task, agent="worker"), "web")
         await task_is(here_project, task, Status.BLOCKED)
@@ -153,11 +153,11 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
         kept = cleaned.note.removeprefix("its work is kept as ")
         assert person.git("show", f"{kept}:half.txt") == "x"
         assert not (here_project.folder / "workspaces" / task).exists()
-        assert (await boards.find(here_project, task)).status is Status.BLOCKED
+        assert (await boards.find_task(here_project, task)).status is Status.BLOCKED
         await do(here, task, commands.Retry(task=task), "web")
 
         async def again():
-            found = await boards.find(here_project, task)
+            found = await boards.find_task(here_project, task)
             return len(found.attempts) == 2 and found.status is Status.BLOCKED
 
         await until(again, "the second attempt to end")
@@ -178,7 +178,7 @@ async def test_b19_a_cleaned_task_stays_where_it_stands_and_can_be_tried_again(p
 )
 async def test_b2_what_makes_no_sense_is_refused_with_the_reason(project, action, words):
     here_project = project()
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Task")
 
         with pytest.raises(AllstopError) as refused:
@@ -194,7 +194,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }"],
     )
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Slow", agent="worker")
         await here.open(StartBoard(mode="autopilot"))
         await here.open(StartRoom(goal="Talk", mode=TalkMode.AUTOPILOT, agents=("gpt", "claude")))
@@ -216,7 +216,7 @@ async def test_k3_allstop_holds_everything_until_resume_and_then_it_goes_on(proj
 async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
     """K4: of a thread that is at work, and of a room in which nobody speaks."""
     here_project = project(coder=["{ sleep = 600 }"])
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         auto = await here.open(StartAuto(goal="Write it", agent="coder"))
 
         async def at_work():
@@ -247,7 +247,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
         gpt=[says("Hm.", **to("claude"))],
         claude=["{ hang = true }", says("Done.", final=True)],
     )
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         task = await add(here, "Slow", agent="worker")
         await do(here, task, commands.Assign(task=task), "web")
         await here.open(StartRoom(goal="Talk", agents=("gpt", "claude")))
@@ -256,7 +256,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
         await anyio.sleep(0.3)
     left = {view.id: view.status for view in (await status(here_project)).runs}
 
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         for run in ("board", "room:default", "auto1"):
             await do(here, run, commands.Resume(), "web")
 
@@ -268,7 +268,7 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
 async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(project):
     """R6, R7, R9, R16: by the same words as in the terminal."""
     here_project = project(gpt=[says("Hm.", **to("claude"))], claude=[says("Hm.", **to("gpt"))])
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         run = "room:side"
         await do(here, run, commands.Say(text="@router autopilot gpt claude: Count sheep"), "web")
         await do(here, run, commands.Say(text="Please hurry"), "web")
@@ -290,7 +290,7 @@ async def test_p7_what_another_process_drives_is_not_driven_twice(project, perso
     here_project = project(gpt=["{ hang = true }"], claude=["{ hang = true }"])
     other = person.start("room", "Talk", "--agents", "gpt,claude", "--mode", "autopilot")
     await until(lambda: "room:default" in here_project.journal.holders(), "the other to begin")
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         with pytest.raises((HeldError, AllstopError)) as refused:
             await here.open(StartRoom(goal="Mine", agents=("gpt", "claude")))
 
@@ -303,7 +303,7 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
     here_project = project(
         coder=['{ ask = "make install" }, ' + writes("made.txt")],
     )
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         auto = await here.open(StartAuto(goal="Install", agent="coder", approvals=Approvals.ASK))
 
         async def asks():
@@ -317,7 +317,7 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
         done = await do(here, name, actions.Deny(message="not today"), "web")
 
         assert done.run == auto
-        assert await named_in(here_project, "room:default:a1") == ("room:default", "a1")
+        assert await split_run_and_ask(here_project, "room:default:a1") == ("room:default", "a1")
 
         async def over():
             return (await state_of(here_project, auto)).closed is not None
@@ -359,10 +359,10 @@ async def test_b5_nothing_of_a_long_prompt_is_lost(project):
     """B5: what is too long for a title is the body, as with `allstop run`."""
     here_project = project(worker=[writes("b.txt")])
     prompt = "Say " + "very " * 60 + "little"
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         made = await here.open(StartTask(prompt=prompt))
 
-        task = await boards.find(here_project, made)
+        task = await boards.find_task(here_project, made)
         assert task.body == prompt
         assert len(task.title) <= 120
 
@@ -371,7 +371,7 @@ async def test_k5_a_budget_for_a_board_at_work_comes_on_top_of_what_its_runs_hav
     """K5: named later, it is the same as named at the start; not named, the limits stay."""
     costly = '{ use = { input = 10, output = 10, cost_microusd = 2000000 } }, { say = "More." }'
     here_project = project(worker=[costly, "{ sleep = 30 }"])
-    async with supervisor(here_project, RUN_KINDS) as here:
+    async with start_supervisor(here_project, RUN_KINDS) as here:
         await here.open(StartTask(prompt="Spend"))
 
         async def spent():

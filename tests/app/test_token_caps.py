@@ -7,7 +7,7 @@ from allstop.adapters.agents.claude_code import ClaudeCodeAgent
 from allstop.adapters.agents.codex import CodexAgent
 from allstop.adapters.agents.command import CommandAgent
 from allstop.adapters.agents.scripted import ScriptedAgent
-from allstop.app.agents.token_caps import token_budgets, token_cap
+from allstop.app.agents.token_caps import describe_agent_budgets, token_cap
 from allstop.settings.model import Agent, Driver
 
 DRIVERS = {
@@ -36,4 +36,4 @@ def test_k5_what_is_told_of_a_driver_is_what_it_says(driver):
     ],
 )
 def test_k5_people_are_told_which_of_the_two_holds(driver, cap, words):
-    assert token_budgets(Agent(driver=driver, max_tokens_per_call=cap)) == words
+    assert describe_agent_budgets(Agent(driver=driver, max_tokens_per_call=cap)) == words

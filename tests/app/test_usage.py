@@ -5,7 +5,7 @@ from datetime import timedelta
 import anyio
 
 from allstop.adapters.journals.in_memory import MemoryJournal
-from allstop.app.usage import READ_AT_ONCE, Turns
+from allstop.app.usage import READ_AT_ONCE, TurnReader
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, without_prompt_text
@@ -42,7 +42,7 @@ async def test_k7_q26_only_what_is_new_is_read_again():
     many = READ_AT_ONCE  # two records each
     for number in range(many):
         await turn(journal, number)
-    turns = Turns(journal)
+    turns = TurnReader(journal)
 
     assert len(await turns.since(NOON)) == many
     before = journal.read
@@ -58,7 +58,7 @@ async def test_k7_an_earlier_moment_is_looked_for_again():
     await journal.append(Entry(RUN, Opened(at=NOON, kind="task", spec={})))
     for number in range(300):
         await turn(journal, number)
-    turns = Turns(journal)
+    turns = TurnReader(journal)
 
     assert len(await turns.since(NOON + timedelta(minutes=290))) == 10
     assert len(await turns.since(NOON)) == 300
@@ -68,7 +68,7 @@ async def test_q26_two_who_ask_at_once_read_together():
     journal = Counting()
     await journal.append(Entry(RUN, Opened(at=NOON, kind="task", spec={})))
     await turn(journal, 0)
-    turns, found = Turns(journal), []
+    turns, found = TurnReader(journal), []
 
     async def ask():
         found.append(len(await turns.since(NOON)))
@@ -87,4 +87,4 @@ async def test_k7_a_turn_that_was_refused_is_none():
     refused = MoveEnded(at=NOON, id=1, result=Failed(kind=FailureKind.OUT_OF_BUDGET))
     await journal.append(Entry(RUN, started), Entry(RUN, refused))
 
-    assert await Turns(journal).since(NOON) == []
+    assert await TurnReader(journal).since(NOON) == []

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from allstop.adapters.live_text import LiveTextSender
-from allstop.app.live_text import EARS
+from allstop.app.live_text import LISTENERS_FOLDER
 from allstop.core.ids import RunId
 from allstop.ports import Live
 
@@ -12,7 +12,7 @@ from allstop.ports import Live
 @pytest.fixture
 def agent(scene):
     """Sends live text like an agent whose run another process drives."""
-    sender = LiveTextSender(scene.person.repository / ".allstop" / EARS)
+    sender = LiveTextSender(scene.person.repository / ".allstop" / LISTENERS_FOLDER)
     assert sender.has_receivers
     task = next(each for each in scene.tasks() if each["title"].startswith("Retry webhooks"))
 

@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
-from allstop.app.runs.inbox import inbox
 from allstop.settings import Environment
 from allstop.views.inbox import Kind
+from support.inbox import inbox
 from support.person import wait_for
 
 SETTINGS = """
@@ -70,7 +70,7 @@ def test_f5_a_wish_is_denied_with_words_for_the_agent(person, asks):
     """F5: by the name that the inbox has for it."""
     running = asks(LEAVE.replace("COMMAND", "make install"))
 
-    assert "wants to know whether it may" in person.refuses("answer", "T1", "no")
+    assert "asks for permission" in person.refuses("answer", "T1", "no")
     person.allstop("deny", "board/T1.1:ask-0", "-m", "Not here.")
 
     running.communicate(timeout=60)

@@ -132,7 +132,7 @@ def test_f7_what_a_policy_does_not_say_stays_as_the_run_had_it(coder, tmp_path):
 
     assert "auto1: 5 turns" in done.stdout
     assert "it would not have stopped earlier" in done.stdout
-    assert "note: a model is not asked again: the rules decide" in done.stderr
+    assert "note: a replay asks no model: the rules decide" in done.stderr
 
 
 def test_f7_a_policy_that_is_none_is_refused(coder, tmp_path):
@@ -201,7 +201,7 @@ def test_k6_a_thread_at_its_limit_says_so_and_goes_on_with_more(coder):
     assert "still be at its limit: turns: 2 of 2" in person.refuses(
         "limit", "auto1", "--turns", "2"
     )
-    assert "no limit is named" in person.refuses("limit", "auto1")
+    assert "no limit is" in person.refuses("limit", "auto1")
     receipts = person.allstop("receipts", "auto1")
     assert "next:  a person: budget: turns: 2 of 2" in receipts
     assert "overridden by hard stop: budget: turns: 2 of 2" in receipts

@@ -71,7 +71,7 @@ def test_b6_who_threw_a_board_away_is_told_where_its_work_is(person):
 
     said = person.allstop("run", "Please make-that", code=3)
 
-    assert "Work of an earlier .allstop folder is kept as refs/allstop/backup/T1/1." in said
+    assert "were backed up as refs/allstop/backup/T1/1." in said
 
 
 def test_b6_work_is_taken_up_again_where_only_the_workspaces_were_thrown_away(person):

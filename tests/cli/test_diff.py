@@ -48,7 +48,7 @@ def test_a_file_takes_one_line_whatever_its_name_is(person):
 def test_a_task_without_work_has_nothing_to_show(person):
     person.allstop("add", "later")
 
-    assert "T1 has no work to show yet" in person.refuses("diff", "T1")
+    assert "T1 has no work yet" in person.refuses("diff", "T1")
     assert "there is no task 'T2'" in person.refuses("diff", "T2")
 
 

@@ -194,7 +194,7 @@ def test_b8_a_run_that_is_refused_for_want_of_its_program_leaves_nothing_on_the_
 
     said = person.refuses("run", "add a line")
 
-    assert "error: the program 'my-agent' is not on PATH\n" in said
+    assert "the program 'my-agent' is not on PATH\n" in said
     assert person.tasks() == {}
 
 
@@ -212,9 +212,9 @@ def test_b8_the_doctor_finds_a_program_of_the_repository_that_no_clone_would_hav
     (person.repository / "tools" / "agent.sh").chmod(0o755)
     person.commit()
 
-    assert "→ it is not on main, and work begins from there: commit it" in missing
+    assert "→ it is not on main, where work starts: commit it" in missing
     assert "program ./tools/agent.sh was not found: commit it first" in failed
-    assert "→ on main it is not executable: chmod +x it, and commit that" in plain
+    assert "→ it is not executable on main: chmod +x it, and commit that" in plain
     assert "✓ agent mine     ./tools/agent.sh\n" in person.allstop("doctor", "--quick")
 
 
@@ -253,5 +253,5 @@ def test_b20_a_task_that_nobody_works_on_is_not_taken_and_says_what_helps(person
     person.allstop("run", "add a line", code=3)
     person.allstop("add", "another")
 
-    assert "hint: `allstop approve T1` goes on with it\n" in person.refuses("take", "T1")
+    assert "hint: `allstop approve T1` continues it\n" in person.refuses("take", "T1")
     assert "hint: `allstop run T2` starts it\n" in person.refuses("take", "T2")

@@ -290,4 +290,4 @@ def test_doctor_does_not_advise_to_commit_a_mistake(person):
     said = person.try_allstop("doctor").stdout
 
     assert "lop: unknown section (did you mean loop?)" in said
-    assert "→ mend it, then commit it" in said
+    assert "→ fix it, then commit it" in said

@@ -113,4 +113,4 @@ async def test_p11_a_missing_apprise_is_named_with_its_cure(person, monkeypatch)
 
     cure = 'apprise is not installed: pip install "allstop[notify]"'
     assert await deliver(Service("json://127.0.0.1"), alert) == cure
-    assert cure in board_spec.notes(project)
+    assert cure in board_spec.start_note_texts(project)

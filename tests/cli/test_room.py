@@ -372,7 +372,7 @@ def test_a_pipe_without_a_goal_asks_one_after_the_other(person):
     )
     talk = person.talks("--thread", "side")
     talk.type("what?")
-    talk.notes("nobody is asked (name an agent: @gpt what?)")
+    talk.notes("the message names no agent (name an agent: @gpt what?)")
     talk.type("@gpt hello")
     talk.shows("gpt: gpt one")
     talk.shows("Session summary: no_handoff")

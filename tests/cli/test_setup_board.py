@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app import target_gate
-from allstop.app.agents.registry import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.app.branch_settings import Branches
 from allstop.app.project import Project
@@ -183,7 +183,7 @@ def test_k19_the_gate_is_the_target_branchs(project, person):
     person.write("allstop.toml", AGENT + CHECK.replace("make test", "true"))
 
     assert [check.run for check in target_gate.gate(home.settings).checks] == ["make test"]
-    assert board_spec.notes(home) == [
+    assert board_spec.start_note_texts(home) == [
         "allstop.toml has changes that aren't on main: they don't apply yet."
     ]
 
@@ -273,7 +273,7 @@ def test_b15_no_commands_pass_with_the_documents_warning(project, person):
     person.write("Makefile", "test:\n\ttrue\n")
     home = project(AGENT)
 
-    (note,) = board_spec.noted(home)
+    (note,) = board_spec.start_notes(home)
 
     assert target_gate.gate(home.settings).checks == ()
     assert (note.code, note.indicator) == ("VERIFICATION_EMPTY", "No verification configured")
@@ -289,11 +289,11 @@ Suggestion: Add to allstop.toml:
   [verification]
   commands = ["make test"]"""
     )
-    assert board_spec.notes(home) == [note.text]
+    assert board_spec.start_note_texts(home) == [note.text]
 
 
 def test_b15_there_is_nothing_to_say_where_there_are_commands(project):
-    assert board_spec.notes(project(AGENT + CHECK)) == []
+    assert board_spec.start_note_texts(project(AGENT + CHECK)) == []
 
 
 def test_b15_a_gate_that_is_required_must_not_be_empty(project):
@@ -323,10 +323,12 @@ def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_chang
         AGENT + '[loop]\nmax_parallel = 7\nmode = "autopilot"\n[merge]\nenabled = false'
     )
 
-    after = board_spec.renewed(changed, before)
+    after = board_spec.with_current_settings(changed, before)
 
     assert after == replace(before, merge=False)
-    assert board_spec.renewed(changed, board_spec.board_spec(project(AGENT), count=4)) == replace(
+    assert board_spec.with_current_settings(
+        changed, board_spec.board_spec(project(AGENT), count=4)
+    ) == replace(
         before,
         merge=False,
         mode=Mode.AUTOPILOT,
@@ -346,12 +348,15 @@ def test_b5_a_mode_that_is_set_while_it_works_is_chosen_too():
 def test_b17_a_board_at_work_stays_with_its_branch_where_the_settings_name_none(project, person):
     spec = board_spec.board_spec(project(AGENT))
     person.git("checkout", "-q", "-b", "elsewhere")
-    elsewhere = board_spec.renewed(project(AGENT), spec).target
+    elsewhere = board_spec.with_current_settings(project(AGENT), spec).target
     person.git("checkout", "-q", "--detach")
 
-    assert (elsewhere, board_spec.renewed(project(AGENT), spec).target) == ("main", "main")
+    assert (elsewhere, board_spec.with_current_settings(project(AGENT), spec).target) == (
+        "main",
+        "main",
+    )
     named = project(AGENT + '[project]\ntarget = "elsewhere"\n')
-    assert board_spec.renewed(named, spec).target == "elsewhere"
+    assert board_spec.with_current_settings(named, spec).target == "elsewhere"
 
 
 def test_b22_only_hooks_in_force_are_run(project, person):

@@ -185,7 +185,7 @@ def test_k17_the_doctor_says_how_memory_is_bounded(person):
 
     said = person.allstop("doctor", "--quick")
 
-    how = "held by the kernel" if own_cgroups() else "looked at every 1 s"
+    how = "enforced by the kernel" if own_cgroups() else "checked every 1 s"
     assert f"✓ memory         4,096 MB for a task's programs together, {how}" in said
 
 

@@ -321,7 +321,7 @@ def test_b13_a_task_that_was_stopped_alone_is_pending_and_says_how_it_goes_on(pe
     assert person.tasks() == {"T1": "pending"}
     assert (person.task("T1")["status"], person.task("T1")["note"]) == (
         "pending",
-        "stopped; it goes on where it was",
+        "stopped; it continues where it was",
     )
     assert (status["phase"], status["counts"]) == ("waiting_user", {"pending": 1})
     assert "Next: `allstop resume T1`." in person.allstop("status")
@@ -406,7 +406,7 @@ def test_k2_nothing_is_tried_either_while_a_stop_holds(person):
     assert "Allstop is in force" in person.refuses("agents", "test", "mine")
     said = person.allstop("doctor")
 
-    assert "○ allstop        in force: nothing starts, checks neither" in said
+    assert "○ allstop        in force: no run and no check starts" in said
     assert "check " not in said
     assert said.endswith("Ready once the stop is lifted.\n")
     person.allstop("resume")

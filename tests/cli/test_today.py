@@ -47,7 +47,7 @@ def test_k6_where_there_is_no_limit_the_day_is_only_counted(person):
     person.allstop("run", "add a line")
 
     assert person.json("today")["turns"] == 1
-    assert "There is no limit for a day" in person.allstop("today")
+    assert "There is no daily limit" in person.allstop("today")
     assert "--turns" in person.refuses("today", "--turns", "0")
 
 
@@ -59,7 +59,7 @@ def test_k5_what_nobody_could_use_is_no_limit(person):
     assert "a limit is at most" in person.refuses("today", "--tokens", "1" + "0" * 400)
     assert "nan is no number" in person.refuses("today", "--cost", "nan")
     assert "inf is not in the range" in person.refuses("today", "--minutes", "inf")
-    assert "There is no limit for a day" in person.allstop("today")
+    assert "There is no daily limit" in person.allstop("today")
 
 
 LIMITS = product(

@@ -96,7 +96,7 @@ def test_k7_people_read_a_table_and_can_ask_for_less(person):
     assert re.search(r"^T1  First +2 +3,000 +20% +120 +\$0\.08$", told, re.MULTILINE)
     assert re.search(r"^total +3 +3,490 +17% +134 +\$0\.10$", told, re.MULTILINE)
     assert "1 merged: $0.08 a task, all attempts included." in told
-    assert "not told" in person.allstop("usage", "--by", "model")
+    assert "unknown" in person.allstop("usage", "--by", "model")
     assert set(of_one) == {"talker"}
     assert lines(person, "agent", "--since", "0s") == {}
 

@@ -281,7 +281,7 @@ esac
 
     done = person.try_allstop("run")
 
-    assert "allstop.toml on main can't be used, the last gate stays" in done.stdout + done.stderr
+    assert "allstop.toml on main is invalid; the last gate stays" in done.stdout + done.stderr
     assert person.merged() == ["T1"]
     assert person.tasks()["T2"] == "timeout"
 

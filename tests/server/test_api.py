@@ -177,7 +177,7 @@ def test_k3_allstop_by_http_ends_everything_and_keeps_it_ended(room):
     assert room.read("/hold")["hold"] == "stopped"
     assert (room.person.repository / ".allstop" / "STOP").exists()
     again = room.post("/runs", TASK)
-    assert (again.status, again.error) == (409, "refused")
+    assert (again.status, again.error) == (409, "allstop_in_force")
     room.do("all", "resume")
     assert room.read("/hold")["hold"] == "running"
 
@@ -244,7 +244,7 @@ def test_a_run_that_is_over_stays_over(room):
 
     answer = room.post(f"/runs/{task['run']}/commands", {"command": "say", "text": "more"})
 
-    assert (answer.status, answer.error) == (409, "refused")
+    assert (answer.status, answer.error) == (409, "run_over")
     assert settled(room, task["run"], "done")
 
 
@@ -260,10 +260,10 @@ def test_a_run_that_is_over_stays_over(room):
         ("/runs", b"[]", 422, "invalid"),
         ("/runs/all/commands", {"command": "nonsense"}, 422, "invalid"),
         ("/runs/nobody/commands", {"command": "pause"}, 404, "not_found"),
-        ("/runs/T9/commands", {"command": "approve"}, 409, "refused"),
+        ("/runs/T9/commands", {"command": "approve"}, 409, "task_command_refused"),
         ("/runs/board/commands", {"command": "add_task", "title": ""}, 422, "invalid"),
-        ("/runs/board/commands", {"command": "add_task", "title": "x", "needs": ["T9"]}, 409, "refused"),
-        ("/runs/board/commands", {"command": "add_task", "title": "x", "minutes": -1}, 409, "refused"),
+        ("/runs/board/commands", {"command": "add_task", "title": "x", "needs": ["T9"]}, 409, "task_command_refused"),
+        ("/runs/board/commands", {"command": "add_task", "title": "x", "minutes": -1}, 409, "task_command_refused"),
         ("/runs", {"kind": "board", "budget_usd": 1e308}, 422, "invalid"),
         ("/runs", {"kind": "board", "parallel": 10**9}, 422, "invalid"),
         ("/runs/T1/commands", {"command": "limit", "minutes": 1e308}, 422, "invalid"),

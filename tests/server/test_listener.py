@@ -44,7 +44,7 @@ class Stage:
         await changes.begin()
         recent = RecentEvents(Position(self.live_runs.pos, 10**12), size)
         self.broadcast = Broadcast(self.live_runs, changes, recent)
-        self.live_runs.tell(self.broadcast.add_records)
+        self.live_runs.subscribe(self.broadcast.add_records)
 
     async def write(self, count):
         now = self.project.clock.now()

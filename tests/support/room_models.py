@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from allstop.app.project import Project
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
-from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.settings import Environment
 from allstop.testing.model_server import Protocol, Say, envelope, model_server
@@ -123,7 +123,7 @@ class RoomThread:
         self.live += live.text
 
     async def begin(self, goal, mode=COLLABORATE, **wish):
-        await self.place.begin(session_spec(self.project, Wish(goal, mode, **wish)))
+        await self.place.begin(session_spec(self.project, SessionRequest(goal, mode, **wish)))
 
     async def rest(self):
         with anyio.fail_after(60):
@@ -137,7 +137,7 @@ class RoomThread:
 
     async def type(self, text):
         """What the room's own process does with a line."""
-        heard = await threads.typed(self.project, self.thread, text)
+        heard = await threads.handle_input(self.project, self.thread, text)
         if heard.began is not None:
             await self.place.begin(heard.began)
         return heard

@@ -638,7 +638,7 @@ export interface components {
         };
         /**
          * TaskView
-         * @description A task as it is shown, with stable keys.
+         * @description A task as people see it.
          */
         TaskView: {
             id: string;
@@ -986,7 +986,7 @@ export interface components {
         };
         /**
          * Today
-         * @description A turn counts for the day on which it began; minutes count from the first turn on.
+         * @description A turn counts for the day on which it started; minutes count from the first turn on.
          */
         Today: {
             begins_at: string;
@@ -1007,7 +1007,7 @@ export interface components {
         };
         /**
          * UsageReport
-         * @description Turns that began since, and what those used that failed; the dearest line first.
+         * @description Turns that started since then, including failed ones; the most expensive line first.
          */
         UsageReport: {
             by: components["schemas"]["By"];
@@ -1040,7 +1040,7 @@ export interface components {
         };
         /**
          * Note
-         * @description Something people should know.
+         * @description A note for people before work starts.
          */
         Note: {
             text: string;
@@ -1837,7 +1837,7 @@ export interface components {
         };
         /**
          * Finding
-         * @description One thing that was looked at.
+         * @description The result of one check.
          */
         "allstop.app.setup.doctor.Finding": {
             name: string;
@@ -1979,7 +1979,7 @@ export interface components {
         };
         /**
          * StartBoard
-         * @description Work on the tasks; on a board that is at work already, in this way from now on.
+         * @description Start the board, or change how the running board continues.
          */
         StartBoard: {
             /** @enum {unknown} */
@@ -1997,7 +1997,7 @@ export interface components {
         };
         /**
          * StartTask
-         * @description A task of its own for a prompt, begun at once.
+         * @description Create a task for a prompt and start it at once.
          */
         StartTask: {
             /** @enum {unknown} */
@@ -2008,7 +2008,7 @@ export interface components {
         };
         /**
          * StartRoom
-         * @description A session in a thread of the room.
+         * @description Start a session in a room's thread.
          */
         StartRoom: {
             /** @enum {unknown} */
@@ -2031,7 +2031,7 @@ export interface components {
         };
         /**
          * StartAuto
-         * @description A thread that is kept going until its goal is reached.
+         * @description Start a Full Auto thread, which continues until its goal is reached.
          */
         StartAuto: {
             /** @enum {unknown} */
@@ -2305,7 +2305,7 @@ export interface components {
         };
         /**
          * Limit
-         * @description Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on.
+         * @description Set limits, or multiply them: for a run at once, for a task from its next attempt on.
          */
         Limit: {
             /** @enum {unknown} */
@@ -2319,7 +2319,7 @@ export interface components {
         };
         /**
          * Clean
-         * @description Remove a task's workspace; its commits are kept by a ref, and it stays where it stands.
+         * @description Remove a task's workspace. A ref keeps its commits; the task's status stays.
          */
         Clean: {
             /** @enum {unknown} */
@@ -2327,10 +2327,10 @@ export interface components {
         };
         /**
          * Comment
-         * @description Say something of lines of an agent's work, all of it as one message.
+         * @description Comment on lines of an agent's work; the agent gets all comments in one message.
          *
-         *         It is read at the next turn; work that waits for review goes back with it, and a task that
-         *         ended without success is tried again.
+         *         It reads them at its next turn. Work in review goes back to the agent, and a failed task is
+         *         tried again.
          */
         Comment: {
             /** @enum {unknown} */
@@ -2341,7 +2341,7 @@ export interface components {
         };
         /**
          * OnLine
-         * @description Said of one line of the changes.
+         * @description A comment on one line of the changes.
          */
         OnLine: {
             id: string;
@@ -2363,7 +2363,7 @@ export interface components {
         };
         /**
          * More
-         * @description Limits for the rest of the day; what is not given stays as it is.
+         * @description Limits for the rest of the day; a missing one stays as it is.
          */
         More: {
             /** @default null */

@@ -1,1 +1,1 @@
-"""The composition root: where settings, store, launcher, agents and engine meet."""
+"""The composition root: connects settings, journal, launcher, agents and engine."""

@@ -12,14 +12,20 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
-from allstop.app.agents.registry import chosen
+from allstop.app.agents.registry import task_agents
 from allstop.app.board import commands as boards
-from allstop.app.board.cleanup import take_back, to_roll_back
+from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
 from allstop.app.board.remedies import Clean, clean, raise_limits
 from allstop.app.board.review_comments import Comment, comment
 from allstop.app.raise_limits import Limit, is_run, raise_run
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import asked_of, leave_for, named_in, reply_to, speak
+from allstop.app.runs.commands import (
+    build_answer,
+    build_permit,
+    deliver_command,
+    find_ask,
+    split_run_and_ask,
+)
 from allstop.app.stop.abort import abort
 from allstop.app.stop.everything import lift
 from allstop.app.stop.stop import stop
@@ -175,8 +181,8 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case commands.Abort():
             return await _abort(supervisor, run, by)
         case commands.Pause() | commands.Freeze() | commands.Thaw():
-            spoken = await speak(project, None if run == ALL else run, action, by)
-            return Done(run=run, driven=spoken.driven)
+            effect = await deliver_command(project, None if run == ALL else run, action, by)
+            return Done(run=run, driven=effect.driven)
         case commands.Say(text=text):
             return await _say(supervisor, run, text, by)
         case Cancel():
@@ -189,7 +195,7 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
         case AddTask():
             return await _add(supervisor, action)
         case commands.SetMode() | commands.Order():
-            await boards.tell(project, lambda state: [action])
+            await boards.send_commands(project, lambda state: [action])
             return Done(run=BOARD, driven=supervisor.drives(BOARD))
         case Split(titles=titles):
             made = await boards.split(project, run, titles)
@@ -253,19 +259,19 @@ async def _reply(supervisor: Supervisor, run: str, action: Answer | Allow | Deny
     command: commands.Command
     match action:
         case Answer(texts=texts):
-            command = await reply_to(project, run, texts)
+            command = await build_answer(project, run, texts)
         case Allow(ask=ask, session=session):
-            command = leave_for(await asked_of(project, run, ask), session=session)
+            command = build_permit(await find_ask(project, run, ask), session=session)
         case Deny(ask=ask, message=message):
-            asked = await asked_of(project, run, ask)
+            asked = await find_ask(project, run, ask)
             command = commands.Permit(ask=asked.id, allow=False, message=message)
     return await _speak(supervisor, run, command, by)
 
 
 async def _speak(supervisor: Supervisor, run: str, command: commands.Command, by: str) -> Done:
-    name, _ = await named_in(supervisor.project, run)
-    spoken = await speak(supervisor.project, name, command, by)
-    return Done(run=name, driven=spoken.driven)
+    name, _ = await split_run_and_ask(supervisor.project, run)
+    effect = await deliver_command(supervisor.project, name, command, by)
+    return Done(run=name, driven=effect.driven)
 
 
 async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Done:
@@ -279,7 +285,7 @@ async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Do
 async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -> Done:
     sent = await comment(supervisor.project, run, action, by)
     if sent.of_board:
-        await supervisor.board_at_hand()
+        await supervisor.ensure_board_driven()
     return Done(run=run, driven=sent.driven, note=sent.note)
 
 
@@ -292,11 +298,11 @@ async def _tell_board(supervisor: Supervisor, task: str, command: commands.Comma
         case (
             commands.Assign(agent=str(agent)) | commands.EditTask(changes=Changes(agent=str(agent)))
         ):
-            chosen(supervisor.project, agent)
+            task_agents(supervisor.project, agent)
         case _:
             pass
-    told = await boards.tell(supervisor.project, lambda state: [command])
-    await supervisor.board_at_hand()  # lifts the brake of a board that no process drove
+    told = await boards.send_commands(supervisor.project, lambda state: [command])
+    await supervisor.ensure_board_driven()  # lifts the brake of a board that no process drove
     brake = (
         (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
     )
@@ -315,7 +321,7 @@ def _limit(task: str, action: Limit) -> commands.EditTask:
 
 
 async def _add(supervisor: Supervisor, action: AddTask) -> Done:
-    agent = chosen(supervisor.project, action.agent)[0] if action.agent else None
+    agent = task_agents(supervisor.project, action.agent)[0] if action.agent else None
     new = NewTask(**{**asdict(action), "agent": agent})
     task = await boards.add(supervisor.project, new, lambda task: ())
     return Done(run=BOARD, tasks=(task.id,), driven=supervisor.drives(BOARD))
@@ -323,12 +329,12 @@ async def _add(supervisor: Supervisor, action: AddTask) -> Done:
 
 async def _roll_back(supervisor: Supervisor, task_id: str) -> Done:
     """The process that drives the board reverts merged work; other work is removed here."""
-    task = await to_roll_back(supervisor.project, task_id)
-    await boards.tell(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
+    task = await check_rollback(supervisor.project, task_id)
+    await boards.send_commands(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
     if is_merged(task):
-        await supervisor.board_at_hand()
+        await supervisor.ensure_board_driven()
         return Done(run=task_id, note="it is being reverted")
-    note = _kept_as(await take_back(supervisor.project, task_id))
+    note = _kept_as(await discard_work_and_branch(supervisor.project, task_id))
     return Done(run=task_id, driven=supervisor.drives(BOARD), note=note)
 
 

@@ -1,4 +1,4 @@
-"""The user's own repository, as far as the settings look into it."""
+"""Settings on branches: reads the allstop.toml of a branch with git."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ class Branches:
         self._variables = variables
 
     def checked_out(self) -> str | None:
-        """By its whole name: git's short one is another where a tag is called the same."""
+        """The branch's name, taken from the full ref: git's short name is longer beside a tag."""
         with self._git("symbolic-ref", "--quiet", "HEAD") as git:
             name = git.communicate()[0].decode(errors="replace").strip()
         return name.removeprefix("refs/heads/") or None
 
     def file(self, branch: str) -> bytes | None:
-        """None where the branch has none."""
+        """The branch's allstop.toml; None if it has none."""
         return self._content(f"refs/heads/{branch}:{FILE_NAME}", branch)
 
     def blob(self, name: str, branch: str) -> bytes:
-        """What the file was when git named it, wherever the branch is by now.
+        """The content of a blob that was the branch's allstop.toml.
 
         Raises:
-            AllstopError: it can't be read.
+            AllstopError: git can't read it.
         """
         content = self._content(name, branch)
         if content is None:
-            raise AllstopError(f"git can't read {FILE_NAME} on {branch}: it has lost {name}")
+            message = f"git can't read {FILE_NAME} on {branch}: the object {name} is missing"
+            raise AllstopError(message, code="settings_object_missing")
         return content
 
     def _content(self, revision: str, branch: str) -> bytes | None:
-        """No more of it than the settings read. Git says by word whether there is such a file:
-        any other failure must not pass for a branch without one.
+        """At most one byte more than the settings accept; None if there is no such file.
+
+        Only git's own answer "missing" means that; any other failure is an error.
         """
         with self._git("cat-file", "--batch") as git:
             assert git.stdin
@@ -54,8 +56,9 @@ class Branches:
                 case [_, b"blob", size]:
                     return git.stdout.read(min(int(size), LARGEST_BYTES + 1))
                 case []:
-                    said = git.stderr.read().decode(errors="replace").strip()
-                    raise AllstopError(f"git can't read {FILE_NAME} on {branch}: {said}")
+                    why = git.stderr.read().decode(errors="replace").strip()
+                    message = f"git can't read {FILE_NAME} on {branch}: {why}"
+                    raise AllstopError(message, code="git_failed")
                 case _:
                     return None
 

@@ -1,4 +1,4 @@
-"""Where the control room of a house is, for whoever looks into its folder."""
+"""The control room of a project: its lock and address, in server.json."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ class Address(Struct, frozen=True, kw_only=True):
     pid: int
 
 
-class RunningError(AllstopError):
-    """There is a control room here already."""
+class ControlRoomOpenError(AllstopError):
+    """The project has an open control room already."""
+
+    default_code = "control_room_open"
 
     def __init__(self, address: Address | None) -> None:
         where = f"at {address.url} (process {address.pid})" if address else "and is just starting"
         super().__init__(
-            f"a control room is open {where}", "`allstop up` there, or end it with Ctrl-C first"
+            f"a control room is open {where}", "use that one, or end it with Ctrl-C first"
         )
         self.address = address
 
 
 @contextmanager
-def room_for_one(folder: Path) -> Iterator[Announcement]:
-    """Only one process at a time has a house's control room; the kernel sees to it.
+def claim_control_room(folder: Path) -> Iterator[Announcement]:
+    """Lock the project's control room for this process until the block ends.
 
     Raises:
-        RunningError: another has it.
+        ControlRoomOpenError: another process has it.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -45,7 +47,7 @@ def room_for_one(folder: Path) -> Iterator[Announcement]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunningError(_read(fd)) from None
+            raise ControlRoomOpenError(_read(fd)) from None
         os.ftruncate(fd, 0)
         yield Announcement(fd)
         os.ftruncate(fd, 0)
@@ -57,12 +59,12 @@ class Announcement:
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
-    def say(self, url: str) -> None:
+    def publish(self, url: str) -> None:
         os.pwrite(self._fd, msgspec.json.encode(Address(url=url, pid=os.getpid())), 0)
 
 
 def control_room(folder: Path) -> Address | None:
-    """Where it is, if there is one now."""
+    """The address of the open control room, if there is one."""
     try:
         fd = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""All runs of a house as they stand now: each event is read once, whoever asks and how often."""
+"""Live states of all runs of a project: each event is read once, for all callers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import anyio
 import anyio.lowlevel
 
 from allstop.app.board.overview import attempt_under_way
-from allstop.app.runs.status import no_such_run
-from allstop.core.errors import AllstopError
+from allstop.app.runs.status import unknown_kind_error, unknown_run_error
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
-from allstop.ports import Head, Holder, Placed, Record
-from allstop.views.board_phase import Below, below
+from allstop.ports import Head, Holder, PositionedRecord, Record
+from allstop.views.board_phase import ChildRuns, below
 from allstop.views.inbox import OpenRun, Waiting, inbox
 from allstop.views.kind import Kind
 from allstop.views.live_state import LiveState
@@ -29,19 +28,19 @@ if TYPE_CHECKING:
     from allstop.board.board_pilot import BoardState
 
 PAGE = 200
-"""So many records are read at once: others get their turn in between."""
+"""How many records are read before other tasks of the event loop run."""
 
 REMEMBERED = 200
-"""How many runs that are over are kept in mind."""
+"""How many closed runs stay in memory."""
 
 HOLDERS_S = 0.25
-"""For so long it is believed who drives what: asking the kernel for each answer is dear."""
+"""How long the list of drivers is reused: reading it from the kernel each time is slow."""
 
-Reader = Callable[[Sequence[Placed]], None]
+Reader = Callable[[Sequence[PositionedRecord]], None]
 
 
 class LiveRuns:
-    """Follows the journal from now on; what was before is read when it is asked for."""
+    """Follows the journal; earlier events of a run are read when it is first asked for."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -49,41 +48,41 @@ class LiveRuns:
         self._followed: dict[RunId, LiveState] = {}
         self._heads: dict[RunId, Head] = {}
         self._readers: list[Reader] = []
-        self._bell = anyio.Event()
-        self._queued: dict[RunId, str] = {}  # who stands in the line for a slot, in words
+        self._wake = anyio.Event()
+        self._queued: dict[RunId, str] = {}  # what each run that waits for a slot waits for
         self._held: dict[RunId, Holder | None] = {}
         self._held_until = 0.0
         self._reading = anyio.Lock()
         self._helm_seq = 0
         self.helm = Helm()
-        self.pos = 0  # everything up to here has been read, or will be when it is asked for
+        self.pos = 0  # the journal's position up to which this has followed
 
-    def tell(self, reader: Reader) -> None:
-        """Everything that is written from now on goes to `reader` too."""
+    def subscribe(self, reader: Reader) -> None:
+        """Pass all records that are read from here on to `reader`."""
         self._readers.append(reader)
 
     async def begin(self) -> None:
-        """Know what there is, without reading it."""
+        """List the runs without reading their events."""
         self.pos = await self._journal.last_place()
         for record in await self._journal.read(HELM):
             self._steer(record)
         self._heads = {head.run: head for head in await self._journal.heads()}
 
     async def follow(self) -> None:
-        """Runs until cancelled."""
+        """Follow the journal until cancelled."""
         async with anyio.create_task_group() as group:
-            with self._journal.listen(self._ear):
+            with self._journal.listen(self._on_write):
                 group.start_soon(self._journal.watch_writes)
                 while True:
-                    self._bell = anyio.Event()
+                    self._wake = anyio.Event()
                     await self.catch_up()
-                    await self._bell.wait()
+                    await self._wake.wait()
 
-    def _ear(self, run: RunId, seq: int) -> None:
-        self._bell.set()
+    def _on_write(self, run: RunId, seq: int) -> None:
+        self._wake.set()
 
     async def catch_up(self) -> None:
-        """Read what has been written by now."""
+        """Read all records that have been written."""
         async with self._reading:
             while placed := await self._journal.written(self.pos, PAGE):
                 for each in placed:
@@ -93,23 +92,23 @@ class LiveRuns:
                     reader(placed)
                 await anyio.lowlevel.checkpoint()
 
-    def _take(self, placed: Placed) -> None:
+    def _take(self, placed: PositionedRecord) -> None:
         run, seq, event = placed.record
         if run == HELM:
             self._steer(placed.record)
             return
         self._heads[run] = _head(self._heads.get(run), run, seq, event)
         if root_of(run) not in self._held:
-            self._held_until = 0.0  # somebody may have begun to drive it
+            self._held_until = 0.0  # a process may have started to drive it
         if isinstance(event, MoveStarted | Closed):
             self._queued.pop(run, None)
         followed = self._followed.get(run)
         if followed is not None and followed.seq == seq - 1:
             followed.take(event)
 
-    def queue(self, run: RunId, words: str) -> None:
-        """Whoever drives it says that it waits for a slot."""
-        self._queued[run] = words
+    def queue(self, run: RunId, reason: str) -> None:
+        """Note that the run waits for a slot."""
+        self._queued[run] = reason
 
     def _steer(self, record: Record) -> None:
         if record.seq > self._helm_seq:
@@ -126,38 +125,35 @@ class LiveRuns:
         return run in self._heads
 
     def kind(self, run: RunId) -> Kind:
-        """The kind of a run that is known."""
+        """The kind of a listed run."""
         return self._project.kinds[self._heads[run].kind]
 
     def has_messages(self, run: RunId) -> bool:
-        """Whether events of the run are messages, too."""
+        """Whether some events of the run are messages."""
         head = self._heads.get(run)
         kinds = self._project.kinds
         return head is not None and head.kind in kinds and kinds[head.kind].has_messages
 
     async def run(self, run: RunId) -> LiveState:
-        """A run as it stands.
+        """The current state of a run.
 
         Raises:
-            AllstopError: there is none of that name, or it is of a kind nobody knows.
+            AllstopError: there is no such run, or this version doesn't know its kind.
         """
         head = self._heads.get(run)
         if head is None:
-            raise no_such_run(run, list(self._heads))
+            raise unknown_run_error(run, list(self._heads))
         followed = self._followed.pop(run, None)
         while followed is None or followed.seq < self._heads[run].seq:
             followed = await self._read(head, followed)
-        self._followed[run] = followed  # at the end: it was asked for just now
+        self._followed[run] = followed  # last: most recently used
         self._forget()
         return followed
 
     async def _read(self, head: Head, followed: LiveState | None) -> LiveState:
-        """In pages, so that a long record does not keep everybody waiting."""
+        """Reads in pages, so that a long record doesn't block the event loop."""
         if head.kind not in self._project.kinds:
-            hint = "use a newer allstop"
-            raise AllstopError(
-                f"{head.run} is a {head.kind}, which this version does not know", hint
-            )
+            raise unknown_kind_error(head.run, head.kind)
         records = await self._journal.read(head.run, after=followed.seq if followed else 0)
         for number, record in enumerate(records):
             if number % PAGE == PAGE - 1:
@@ -174,7 +170,7 @@ class LiveRuns:
         return self._project.kinds[event.kind].begin(event)
 
     def _forget(self) -> None:
-        """The runs that are over and were not asked for the longest."""
+        """Drop the least recently used closed runs."""
         if len(self._followed) <= 2 * REMEMBERED:
             return
         over = [run for run in self._followed if self._heads[run].closed]
@@ -182,13 +178,13 @@ class LiveRuns:
             del self._followed[run]
 
     async def board(self) -> RunState[BoardState] | None:
-        """None until something was put on it."""
+        """None until the board has a task."""
         if BOARD not in self._heads:
             return None
         state: RunState[BoardState] = (await self.run(BOARD)).state
         return state
 
-    async def below(self, board: BoardState) -> Below:
+    async def below(self, board: BoardState) -> ChildRuns:
         names = [child_of(BOARD, ref) for ref in board.refs]
         known = [(await self.run(name)).state for name in names if name in self._heads]
         return below(board, known)
@@ -210,21 +206,21 @@ class LiveRuns:
         )
 
     async def warning(self, task: Task) -> str:
-        """Of the attempt at it that is under way."""
+        """The warning of the task's running attempt."""
         run = attempt_under_way(task)
         if run is None or run not in self._heads:
             return ""
         return self.kind(run).warning((await self.run(run)).state)
 
     async def waiting(self) -> list[Waiting]:
-        """What waits for a person, the oldest first."""
+        """The items that wait for a person, oldest first."""
         runs = [head.run for head in self._heads.values() if not head.closed]
-        sights = [await self._sight(run) for run in runs]
+        open_runs = [await self._open_run(run) for run in runs]
         board = await self.board()
         tasks = [node.task for node in board.pilot.board.nodes.values()] if board else []
-        return inbox(sights, tasks, self.now, self.helm)
+        return inbox(open_runs, tasks, self.now, self.helm)
 
-    async def _sight(self, run: RunId) -> OpenRun:
+    async def _open_run(self, run: RunId) -> OpenRun:
         followed = await self.run(run)
         return OpenRun(
             run=run,

@@ -1,4 +1,4 @@
-"""Words in flight, with the call of a room that they answer; of an envelope only its message."""
+"""Live text of agents while they write: sent to viewers with the room call it answers."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from allstop.views.kind import Kind
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-EARS = "ears"
-"""The folder in which the control room of a store listens."""
+LISTENERS_FOLDER = "ears"
+"""The folder with the sockets of the processes that receive live text."""
 
-Utter: TypeAlias = Callable[[RunId, Live, str], None]
+SendText: TypeAlias = Callable[[RunId, Live, str], None]
 
 
 class LiveText:
-    """Stands between the engine, which knows what is under way, and all who listen."""
+    """Sends the engine's live text on; of a room's envelope only its message."""
 
-    def __init__(self, kinds: Mapping[str, Kind], engine: LocalEngine, utter: Utter) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], engine: LocalEngine, send: SendText) -> None:
         self._kinds = kinds
         self._engine = engine
-        self._utter = utter
-        self._spoken: dict[RunId, tuple[str, MessageExtractor]] = {}  # each room's latest call
+        self._send = send
+        self._extractors: dict[RunId, tuple[str, MessageExtractor]] = {}  # of each latest call
 
     def show(self, run: RunId, live: Live) -> None:
         state = self._engine.state(run)
         call = self._kinds[state.opened.kind].call_id(state) if state else ""
         if not call:
-            self._utter(run, live, "")
+            self._send(run, live, "")
             return
-        text = self._words(run, call).feed(live.text) if live.kind == "text" else live.text
+        text = self._extractor(run, call).feed(live.text) if live.kind == "text" else live.text
         if text:
-            self._utter(run, Live(live.kind, text), call)
+            self._send(run, Live(live.kind, text), call)
 
-    def _words(self, run: RunId, call: str) -> MessageExtractor:
-        if run not in self._spoken or self._spoken[run][0] != call:
-            self._spoken[run] = (call, MessageExtractor())
-        return self._spoken[run][1]
+    def _extractor(self, run: RunId, call: str) -> MessageExtractor:
+        if run not in self._extractors or self._extractors[run][0] != call:
+            self._extractors[run] = (call, MessageExtractor())
+        return self._extractors[run][1]
 
 
 @asynccontextmanager
-async def overheard(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
-    """If another process has the control room of this store, it shows words as they are said."""
-    sender = LiveTextSender(project.folder / EARS)
-    speech = LiveText(project.kinds, engine, sender.send)
-    engine.view(lambda run, live: speech.show(run, live) if sender.has_receivers else None)
+async def sharing_live_text(project: Project, engine: LocalEngine) -> AsyncIterator[None]:
+    """Send live text to other processes that show this project, until the block ends."""
+    sender = LiveTextSender(project.folder / LISTENERS_FOLDER)
+    live_text = LiveText(project.kinds, engine, sender.send)
+    engine.view(lambda run, live: live_text.show(run, live) if sender.has_receivers else None)
     try:
         yield
     finally:

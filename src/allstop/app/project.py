@@ -1,4 +1,4 @@
-"""Where Allstop is at home: the repository, its .allstop folder, the settings, the store."""
+"""A project: the repository, its .allstop folder, settings and journal."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ FOLDER = ".allstop"
 class NoRepositoryError(AllstopError):
     """There is no git repository here."""
 
+    default_code = "no_repository"
+
 
 class Project:
-    """Everything is made when it is first asked for: looking at the status needs little."""
+    """Loads each part on first use: commands that only read need few of them."""
 
     def __init__(
         self,
@@ -53,13 +55,13 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """Where the store, the workspaces and the logs are; removing it removes every trace."""
+        """Holds the journal, the workspaces and the logs."""
         if self.root is not None:
             return self.root / FOLDER
         return self.environment.trust_file.parent / "rooms"
 
     def make_folder(self) -> None:
-        """For this person only, and out of git: whoever makes something in it does so first."""
+        """Make the folder, readable by its owner only and ignored by git."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
@@ -68,7 +70,9 @@ class Project:
     @property
     def repository(self) -> Path:
         if self.root is None:
-            raise NoRepositoryError("this is no git repository", "go to one, or make one: git init")
+            raise NoRepositoryError(
+                "this is no git repository", "change to one, or create one with `git init`"
+            )
         return self.root
 
     @property
@@ -77,7 +81,7 @@ class Project:
 
     @cached_property
     def loaded(self) -> Loaded:
-        """What counts: the target branch's allstop.toml, once it has one."""
+        """The settings in force: by the target branch's allstop.toml, once it has one."""
         from allstop.app.branch_settings import Branches
         from allstop.settings import load, load_for_work
 
@@ -92,13 +96,13 @@ class Project:
 
     @cached_property
     def checkout(self) -> Loaded:
-        """The same with the checkout's allstop.toml: what would count once it is committed."""
+        """The settings by the checkout's allstop.toml, which take effect once committed."""
         from allstop.settings import load
 
         return load(self.environment, repository=self.repository, flags=self._flags)
 
     def with_file(self, content: bytes | None) -> Loaded:
-        """As if the checkout's allstop.toml had this in it; None is what it has."""
+        """The settings as if the checkout's allstop.toml had this content; None reads the file."""
         from allstop.settings import load
 
         return load(
@@ -106,19 +110,19 @@ class Project:
         )
 
     def forget_settings(self) -> None:
-        """They are read again when they are next asked for."""
+        """The next use reads them again."""
         for name in ("loaded", "checkout", "secrets"):
             self.__dict__.pop(name, None)
 
-    def renew_settings(self) -> str:
-        """Read them again; if they are wrong the last good ones stay, and it says why."""
+    def reload_settings(self) -> str:
+        """Read them again. If they are invalid, the last ones stay; returns the error or ""."""
         from allstop.settings import SettingsError
 
         before = self.__dict__.pop("loaded", None)
         for name in ("checkout", "secrets"):
             self.__dict__.pop(name, None)
         try:
-            self.loaded  # noqa: B018 - reading it is what is wanted
+            self.loaded  # noqa: B018 - reads the files
         except (SettingsError, AllstopError) as error:
             if before is None:
                 raise
@@ -144,7 +148,7 @@ class Project:
 
     @property
     def records(self) -> SqliteRecords:
-        """For who only looks: to write, a journal needs more, and that takes long to load."""
+        """The journal for readers: it loads faster than one that can write."""
         return self.journal if "journal" in self.__dict__ else self._records
 
     @cached_property
@@ -161,19 +165,20 @@ class Project:
         try:
             yield
         except OSError as error:
-            said = f"{error.filename or self.folder}: {error.strerror}"
-            hint = "a folder that you can write belongs there, on a disk with room"
-            raise StoreBrokenError(f"the store can't be opened: {said}", hint) from error
+            raise StoreBrokenError(
+                f"the store can't be opened: {error.filename or self.folder}: {error.strerror}",
+                "it needs a writable folder on a disk with free space",
+            ) from error
 
     @cached_property
     def secrets(self) -> Secrets:
-        """What must never be kept or shown: keys of the environment and of the settings."""
+        """The secrets that are never recorded or shown: keys of the environment and settings."""
         from allstop.app.secrets import known_secrets
 
         return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
 
     def as_recorded(self, event: Event) -> Event:
-        """As it is kept. What a run begins with is used as it is: only known secrets leave it."""
+        """The event without known secrets; a person's commands also lose unmistakable keys."""
         from allstop.core.events import Commanded
 
         if isinstance(event, Commanded):
@@ -182,7 +187,7 @@ class Project:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the person who runs this has accepted what this repository's file asks for."""
+        """Whether the person has accepted the sensitive settings of this repository's file."""
         from allstop.settings import is_trusted
 
         if self.root is None:

@@ -1,4 +1,4 @@
-"""Allowing a run more than it had, so that it goes on where it waits at its limit."""
+"""Raising the limits of a run, so that it continues where it waits at its limit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from allstop.app.runs.budget_limits import changed
-from allstop.app.runs.commands import speak
+from allstop.app.runs.budget_limits import apply_changes
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of
 from allstop.core import bounds, brakes
 from allstop.core import run as runs
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.core.run import RunState
 
 
 class Allowance(Struct, frozen=True, kw_only=True):
-    """Limits of a whole run; what is not given stays as it is."""
+    """Limits of a whole run; None keeps the current one."""
 
     times: float | None = None
     turns: int | None = None
@@ -41,73 +41,78 @@ class Allowance(Struct, frozen=True, kw_only=True):
 class Limit(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command", tag="limit"
 ):
-    """Other limits, or so many times what it had: of a run, which goes on; of a task, from its next attempt on."""
+    """Set limits, or multiply them: for a run at once, for a task from its next attempt on."""
 
     times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
     iterations: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | UnsetType = UNSET
     minutes: Annotated[float, Meta(gt=0, le=bounds.MINUTES)] | UnsetType = UNSET
-    turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # these of a run only
+    turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # this and the following: runs only
     tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | UnsetType = UNSET
 
     @property
     def allowance(self) -> Allowance:
-        """As far as it is about a run."""
+        """The part that applies to a run."""
         given = {name: getattr(self, name) for name in Allowance.__struct_fields__}
         return Allowance(**{name: value for name, value in given.items() if value is not UNSET})
 
 
-class Raised(Struct, frozen=True, kw_only=True):
+class RaisedLimits(Struct, frozen=True, kw_only=True):
     run: RunId
     note: str
     driven: bool
-    held: bool  # a person paused or stopped it: more budget does not lift that
+    held: bool  # paused or stopped by a person: higher limits don't resume it
 
 
 async def is_run(project: Project, name: str) -> bool:
-    """Whether a run has that very name; a task has another than its attempts."""
+    """Whether a run has exactly this name; a task's name is not that of its attempts."""
     return project.has_store and bool(await project.records.read(RunId(name)))
 
 
-async def raise_run(project: Project, name: str, more: Allowance, by: str) -> Raised:
-    """Give a run other limits; whoever drives it goes on at once.
+async def raise_run(project: Project, name: str, more: Allowance, by: str) -> RaisedLimits:
+    """Set limits of a run; the process that drives it continues at once.
 
     Raises:
-        AllstopError: it is over, that is not enough, or it would be forgotten.
+        AllstopError: the run is over, the limits are too low, or nobody drives the board.
     """
     recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)
     if root_of(recorded.run) == BOARD and BOARD not in project.journal.holders():
-        hint = "`allstop run` goes on by [budget], `allstop run --budget USD` with so much more"
-        raise AllstopError("nobody drives the board", hint)
-    limits = raised(state, more, project.clock.now())
-    spoken = await speak(project, recorded.run, Raise(limits=limits), by)
+        hint = "`allstop run` continues by [budget]; `allstop run --budget USD` allows so much more"
+        raise AllstopError("nobody drives the board", hint, code="board_not_driven")
+    limits = raised_limits(state, more, project.clock.now())
+    effect = await deliver_command(project, recorded.run, Raise(limits=limits), by)
     held = state.hold is not Hold.NONE
-    return Raised(run=recorded.run, note=_words(limits), driven=spoken.driven, held=held)
+    return RaisedLimits(run=recorded.run, note=_describe(limits), driven=effect.driven, held=held)
 
 
-def raised(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
-    """The limits it would have.
+def raised_limits(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
+    """The limits the run would have.
 
     Raises:
-        AllstopError: none is named, it has none to multiply, or it would still be at one.
+        AllstopError: no limit is given, there is none to multiply, or it would still be at one.
     """
-    before = state.limits
     if more == Allowance():
-        raise AllstopError("no limit is named", "one of times, turns, tokens, cost, minutes")
-    limits = before if more.times is None else _multiplied(state, more.times, now)
-    limits = changed(limits, more)
+        hint = "give one of times, turns, tokens, cost, minutes"
+        raise AllstopError("no limit is given", hint, code="limit_missing")
+    limits = state.limits if more.times is None else _multiply(state, more.times, now)
+    limits = apply_changes(limits, more)
     verdict = brakes.check(limits, state.tally, state.opened.at, now)
     if verdict.level is BrakeLevel.HARD:
-        raise AllstopError(f"it would still be at its limit: {verdict.reason}", "allow it more")
+        message = f"the run would still be at its limit: {verdict.reason}"
+        raise AllstopError(message, "allow it more", code="limit_too_low")
     return limits
 
 
-def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
-    """So many times what it had, or has used by now where that is more."""
+def _multiply(state: RunState[Any], times: float, now: datetime) -> Limits:
+    """Multiply each limit, or the current usage if that is higher."""
     limits, used = state.limits, state.tally
     if limits == Limits(at_limit=limits.at_limit):
-        raise AllstopError("it has no limit of its own", "`allstop today` has those of the day")
+        raise AllstopError(
+            "the run has no limit of its own",
+            "`allstop today` shows the limits of the day",
+            code="no_own_limit",
+        )
     elapsed_s = (now - state.opened.at).total_seconds()
 
     def whole(most: int | None, have: int) -> int | None:
@@ -126,10 +131,10 @@ def _multiplied(state: RunState[Any], times: float, now: datetime) -> Limits:
     )
 
 
-async def hold_to_settings(
-    project: Project, recorded: Recorded, limits: Limits | None, by: str
+async def apply_settings_limits(
+    project: Project, recorded: RunRecord, limits: Limits | None, by: str
 ) -> None:
-    """A run that waits at its limit gets the limits of the settings, if these allow more."""
+    """Give a run that waits at its limit the limits of the settings, if these allow more."""
     state, now = runs.fold(recorded.pilot, recorded.events), project.clock.now()
     if limits is None or state.closed is not None:
         return
@@ -138,10 +143,10 @@ async def hold_to_settings(
     )
     may = brakes.check(limits, state.tally, state.opened.at, now).level is not BrakeLevel.HARD
     if may and limits != state.limits and (is_at_limit or state.limit_reached):
-        await speak(project, recorded.run, Raise(limits=limits), by)
+        await deliver_command(project, recorded.run, Raise(limits=limits), by)
 
 
-def _words(limits: Limits) -> str:
+def _describe(limits: Limits) -> str:
     parts = [
         counted(limits.turns, "turn") if limits.turns is not None else "",
         f"{limits.tokens:,} tokens" if limits.tokens is not None else "",

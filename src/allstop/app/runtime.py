@@ -1,4 +1,4 @@
-"""Starting work: an engine with everything it needs."""
+"""The runtime of a process: an engine with its agents, workspaces and launcher."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
-from allstop.app.live_text import overheard
-from allstop.app.notify.alerts import telling
+from allstop.app.live_text import sharing_live_text
+from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
-from allstop.app.secrets import DiscreetWords, SecretFilter
+from allstop.app.secrets import SecretFilter, SecretStream
 from allstop.app.target_gate import TargetFile, clone_setup
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
@@ -46,11 +46,9 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.tasks import Task
 
-"""The kinds of runs that work in one."""
-
 
 class Runtime:
-    """An engine at work in this process, and the agents that were called to it."""
+    """A running engine with its launcher, agents and workspaces."""
 
     def __init__(
         self,
@@ -58,41 +56,43 @@ class Runtime:
         engine: LocalEngine,
         launcher: Launcher,
         registry: Agents,
-        trees: GitWorkspaces | None,
+        workspaces: GitWorkspaces | None,
     ) -> None:
-        """Without a repository there are no `trees`."""
+        """Without a repository `workspaces` is None."""
         self.project = project
         self.engine = engine
         self.launcher = launcher
-        self.trees = trees
-        self.hire = registry.hire
+        self.workspaces = workspaces
+        self.ensure_agents = registry.ensure_agents
 
 
 @asynccontextmanager
-async def runtime(
+async def start_runtime(
     project: Project,
     agents: Iterable[AgentName] = (),
     *,
     slots: int | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> AsyncIterator[Runtime]:
-    """An engine at work, for as long as the block lasts; without a repository, for talk only."""
+    """Run an engine until the block ends. Without a repository it can only drive rooms."""
     settings = project.settings
     project.make_folder()
     launcher = await make_launcher(settings.sandbox.mode.value, project.live)
     registry = Agents(project, launcher)
     repository = Repository(project.root) if project.root is not None else None
     file = TargetFile(project, repository, note) if repository else None
-    trees = await workspaces(project, launcher, repository, file, note) if repository else None
+    workspaces = (
+        await open_workspaces(project, launcher, repository, file, note) if repository else None
+    )
     hands = Hands(
         registry,
         checks=BoxedChecks(launcher, trusted=project.is_trusted),
-        workspaces=trees,
+        workspaces=workspaces,
         launcher=launcher,
         gates=file.gate if file else None,
         clean=SecretFilter(lambda: project.secrets),
         unverified=lambda: unverified(project),
-        words=lambda: DiscreetWords(lambda: project.secrets),
+        words=lambda: SecretStream(lambda: project.secrets),
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(
@@ -103,27 +103,27 @@ async def runtime(
         launcher=launcher,
         name=name,
         slots=slots or settings.loop.max_parallel,
-        appraise=appraiser(project, launcher, trees),
+        appraise=appraiser(project, launcher, workspaces),
         most_microusd=most_microusd(project),
-        daily_budget=DailyBudget(project.journal, budget_limits.of_day(project)),
+        daily_budget=DailyBudget(project.journal, budget_limits.day_limits(project)),
     )
     try:
-        registry.hire(agents)
+        registry.ensure_agents(agents)
         async with (
             tracing(project, engine, note),
-            telling(project, engine, name, note),
-            overheard(project, engine),
+            sending_alerts(project, engine, name, note),
+            sharing_live_text(project, engine),
             engine.serving(),
         ):
-            yield Runtime(project, engine, launcher, registry, trees)
+            yield Runtime(project, engine, launcher, registry, workspaces)
     finally:
-        if trees is not None:
-            trees.close()
+        if workspaces is not None:
+            workspaces.close()
         await registry.close()
 
 
 def unverified(project: Project) -> str:
-    """B15: what the log says of work that passes because there is nothing to check it by."""
+    """B15: the log line for work that passes because no checks are configured."""
     from allstop.settings.detection.detect import detect
     from allstop.settings.detection.missing_checks import in_log
 
@@ -131,15 +131,15 @@ def unverified(project: Project) -> str:
 
 
 def appraiser(
-    project: Project, launcher: Launcher, trees: GitWorkspaces | None
+    project: Project, launcher: Launcher, workspaces: GitWorkspaces | None
 ) -> Callable[[Ask, OpenMove | None], Ask]:
-    """What the policy says of what an agent asks, by the paths that the agent itself sees."""
+    """A function that applies the policy to an agent's ask, with the paths the agent sees."""
 
     def home(asking: OpenMove | None) -> str:
-        """A box shows a clone at the repository's own path; without one it is where it is."""
+        """A box shows a clone at the repository's path; without a box the agent sees its own."""
         match asking:
-            case OpenMove(move=TakeTurn(workspace=str(name))) if trees:
-                place = trees.box_of(name)
+            case OpenMove(move=TakeTurn(workspace=str(name))) if workspaces:
+                place = workspaces.box_of(name)
                 return place.at if launcher.isolation.boxed else str(place.workspace)
             case _:
                 return str(project.repository)
@@ -166,19 +166,19 @@ def engine_name(pid: int) -> str:
     return f"process {pid}"
 
 
-async def workspaces(
+async def open_workspaces(
     project: Project,
     launcher: Launcher,
     repository: Repository | None = None,
     file: TargetFile | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> GitWorkspaces:
-    """With a file of the target branch, as that says when each is made."""
+    """With `file`, each new clone is set up as the target branch's allstop.toml says."""
     settings = project.settings
     repository = repository or Repository(project.repository)
     folder = project.folder / "workspaces"
     if not folder.is_dir():
-        await _begin_anew(project, repository, note)
+        await _back_up_stale_refs(project, repository, note)
     make_workspaces_folder(folder)
     return GitWorkspaces(
         repository,
@@ -193,11 +193,12 @@ async def workspaces(
     )
 
 
-async def _begin_anew(
+async def _back_up_stale_refs(
     project: Project, repository: Repository, note: Callable[[str], None]
 ) -> None:
-    """What an earlier .allstop left under refs/allstop is nobody's here. It is looked for before
-    the record is, in which another process may just be writing the first of its own.
+    """Back up and delete refs that an earlier .allstop folder left under refs/allstop.
+
+    The refs are listed before the journal is read: another process may be adding its first run.
     """
     refs = await find_stale_refs(repository)
     heads = await project.records.heads() if refs else []
@@ -205,17 +206,17 @@ async def _begin_anew(
     if not refs or any(project.kinds[kind].has_workspace for kind in kinds):
         return
     if backups := await back_up_and_delete(repository, refs):
-        note(f"Work of an earlier .allstop folder is kept as {', '.join(backups)}.")
+        note(f"Refs of an earlier .allstop folder were backed up as {', '.join(backups)}.")
 
 
 def commits_behind(project: Project, task: Task) -> int:
-    """How far the branch has moved that a task began from since its workspace was made."""
+    """How many commits the task's target branch gained since the workspace was made."""
     if not (project.folder / "workspaces" / folder_name(task.id)).is_dir():
         return 0
     try:
         branch = task.target or target(project)
         return commits_since(project.repository, own_refs(project.repository).base(task.id), branch)
-    except AllstopError:  # there is no such branch now
+    except AllstopError:  # the branch is gone
         return 0
 
 
@@ -224,11 +225,14 @@ def target(project: Project) -> str:
     branch = project.settings.project.target or checked_out_branch(project.repository)
     if branch is None:
         raise AllstopError(
-            "HEAD is on no branch", "check one out, or set [project] target in allstop.toml"
+            "HEAD is on no branch",
+            "check one out, or set [project] target in allstop.toml",
+            code="head_detached",
         )
     if not has_commit(project.repository, branch):
         raise AllstopError(
             f"there is no branch {branch!r} with a commit to start from",
             "commit something to it first, or set [project] target in allstop.toml",
+            code="branch_missing",
         )
     return branch

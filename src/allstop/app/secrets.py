@@ -1,4 +1,4 @@
-"""Which secrets are known in a house: keys of the environment, of the settings, and its token."""
+"""The known secrets of a project: keys of the environment and settings, and the server's token."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ T = TypeVar("T")
 
 
 class SecretFilter:
-    """Agents and checks may say what they were not to know: keys of this machine."""
+    """Redacts secrets in the output of agents and checks."""
 
     def __init__(self, secrets: Callable[[], Secrets]) -> None:
-        self._secrets = secrets  # as they are known by then
+        self._secrets = secrets
 
     def __call__(self, value: T) -> T:
         return self._secrets().redact_all_in(value)
 
 
-class DiscreetWords:
-    """The same for what is shown piece by piece."""
+class SecretStream:
+    """Redacts secrets in text that arrives in pieces."""
 
     def __init__(self, secrets: Callable[[], Secrets]) -> None:
         self._secrets = secrets
-        self._flow = RedactedStream()
+        self._stream = RedactedStream()
 
     def feed(self, text: str) -> str:
-        return self._flow.feed(text, self._secrets())
+        return self._stream.feed(text, self._secrets())
 
     def end(self) -> str:
-        return self._flow.end()
+        return self._stream.end()
 
 
 def known_secrets(
@@ -57,7 +57,7 @@ def _of_environment(environment: Environment) -> Iterator[str]:
 
 
 def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> Iterator[str]:
-    """What an agent is given by the settings; settings that can't be read give nothing."""
+    """Secrets that the settings name; none if the settings can't be read."""
     try:
         found = settings()
     except (AllstopError, SettingsError):

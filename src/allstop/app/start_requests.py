@@ -1,4 +1,4 @@
-"""What can be begun: work on the board, one task, a talk in a room, a thread of full auto."""
+"""Start requests: the bodies of `POST /runs` for the board, a task, a room and Full Auto."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ class StartRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class StartBoard(StartRequest, frozen=True, tag="board"):
-    """Work on the tasks; on a board that is at work already, in this way from now on."""
+    """Start the board, or change how the running board continues."""
 
     mode: Literal["autopilot", "semi"] | None = None
     parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
-    count: Positive | None = None  # start no more than so many
-    until: datetime | None = None  # start none after this
+    count: Positive | None = None  # the maximum number of tasks to start
+    until: datetime | None = None  # start no task after this
     budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
 
 
 class StartTask(StartRequest, frozen=True, tag="task"):
-    """A task of its own for a prompt, begun at once."""
+    """Create a task for a prompt and start it at once."""
 
     prompt: Annotated[str, Meta(min_length=1)]
     agent: str | None = None
 
 
 class StartRoom(StartRequest, frozen=True, tag="room"):
-    """A session in a thread of the room."""
+    """Start a session in a room's thread."""
 
     goal: Annotated[str, Meta(min_length=1)]
     thread: str = "default"
     mode: TalkMode = TalkMode.COLLABORATE
-    agents: tuple[str, ...] = ()  # else gpt and claude, or the first two there are
+    agents: tuple[str, ...] = ()  # by default gpt and claude, or the first two configured
     first: str | None = None
     max_rounds: Positive | None = None
     respect_final: bool | None = None
-    instead: bool = False  # of a session that was interrupted
+    instead: bool = False  # end an interrupted session first
 
 
 class StartAuto(StartRequest, frozen=True, tag="auto"):
-    """A thread that is kept going until its goal is reached."""
+    """Start a Full Auto thread, which continues until its goal is reached."""
 
     goal: Annotated[str, Meta(min_length=1)]
     agent: str | None = None

@@ -1,4 +1,4 @@
-"""One process that drives everything: the board, rooms, and threads of full auto."""
+"""The supervisor of a process: opens, drives and resumes runs of every kind."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from allstop.app.board import board_spec, cleanup, commands, driver
-from allstop.app.board.hooks import hooks_at_hand
+from allstop.app.board.hooks import run_hooks
 from allstop.app.resume import lift_hold
-from allstop.app.runs.budget_limits import of_day
+from allstop.app.runs.budget_limits import day_limits
 from allstop.app.runs.commands import refuse_if_stopped
-from allstop.app.runs.status import helm_of, others_at_work, record_of
-from allstop.app.runtime import Runtime, runtime
+from allstop.app.runs.status import helm_of, other_drivers, record_of
+from allstop.app.runtime import Runtime, start_runtime
 from allstop.app.stop import everything
 from allstop.app.stop.everything import create_stop_file
 from allstop.app.stop.in_process import kill_if_stopped
@@ -31,20 +31,20 @@ from allstop.ports import HeldError
 if TYPE_CHECKING:
     from allstop.adapters.git import GitWorkspaces
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.core.brakes import Limits
     from allstop.core.events import Opened
     from allstop.core.ids import AgentName
     from allstop.views.kind import Kind
 
 SWEEP_S = 3600.0
-"""So often it is looked for workspaces that are kept no longer."""
+"""The interval at which the supervisor removes old workspaces."""
 
 Note = Callable[[str], None]
 
 
 class RunKind:
-    """Defaults that work for any kind. A subclass overrides what is different."""
+    """Defaults for any kind of run; a subclass overrides some."""
 
     request: ClassVar[type[Struct] | None] = None
     """The body of `POST /runs` that starts one; its tag is the kind's name."""
@@ -65,14 +65,14 @@ class RunKind:
         """The limits by the settings in force, if they apply to a run that is already open."""
         return None
 
-    async def resume(self, supervisor: Supervisor, recorded: Recorded, by: str) -> None:
+    async def resume(self, supervisor: Supervisor, recorded: RunRecord, by: str) -> None:
         """Lift the hold on a run, and drive it if no process does."""
         await lift_hold(supervisor.project, recorded, self.limits(supervisor.project), by)
         if not supervisor.is_driven(recorded.run):
             await self.drive(supervisor, recorded)
 
-    async def drive(self, supervisor: Supervisor, recorded: Recorded) -> None:
-        supervisor.hire(self.agents(recorded.opened))
+    async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
+        supervisor.ensure_agents(self.agents(recorded.opened))
         await supervisor.engine.take(recorded.run)
 
     def has_name(self, run: RunId) -> bool:
@@ -112,19 +112,19 @@ class RunKinds(Mapping[str, RunKind]):
 
 
 class Supervisor:
-    """Opens runs here, and goes on with those that nobody drives."""
+    """Opens runs in this process, and drives those that no other process drives."""
 
-    def __init__(self, shop: Runtime, kinds: RunKinds, group: TaskGroup, note: Note) -> None:
-        self.project = shop.project
+    def __init__(self, runtime: Runtime, kinds: RunKinds, group: TaskGroup, note: Note) -> None:
+        self.project = runtime.project
         self.kinds = kinds
-        self.engine = shop.engine
-        self.isolation = shop.launcher.isolation
-        self.runtime = shop
-        self.hire = shop.hire
+        self.engine = runtime.engine
+        self.isolation = runtime.launcher.isolation
+        self.runtime = runtime
+        self.ensure_agents = runtime.ensure_agents
         self._group = group
         self._note = note
         self._hooks_are_on = False
-        self.lock = anyio.Lock()  # two requests at once must not both find the board at rest
+        self.lock = anyio.Lock()  # two simultaneous requests must not both start the board
 
     async def say(self, run: RunId, text: str) -> str | None:
         """Let the kind of the run handle a person's text; None if it has no way of its own."""
@@ -134,17 +134,17 @@ class Supervisor:
         return None
 
     def view(self, show: Show) -> None:
-        """Be shown what happens live, from now on."""
+        """Show live output to `show` from here on."""
         self.engine.view(show)
 
     def drives(self, run: RunId) -> bool:
         return self.engine.state(root_of(run)) is not None
 
     async def open(self, request: Struct) -> RunId:
-        """Begin something new.
+        """Open a run for a start request.
 
         Raises:
-            AllstopError: it can't be had, or everything is stopped.
+            AllstopError: the request is refused, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         kind = self.kinds[self.kinds.requests()[type(request)]]
@@ -155,7 +155,7 @@ class Supervisor:
         """Lift the hold on a run, and drive it if no process does.
 
         Raises:
-            AllstopError: the run is over, or everything is stopped.
+            AllstopError: the run is over, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         recorded = await record_of(self.project, run)
@@ -163,78 +163,78 @@ class Supervisor:
             await self.kinds[await self._root_kind(recorded)].resume(self, recorded, by)
         return recorded.run
 
-    async def _root_kind(self, recorded: Recorded) -> str:
-        """The kind of the run at the top: that is the one a process drives."""
+    async def _root_kind(self, recorded: RunRecord) -> str:
+        """The kind of the root run, which is the one a process drives."""
         root = root_of(recorded.run)
         found = recorded if root == recorded.run else await record_of(self.project, root)
         return found.opened.kind
 
-    async def go_on_with_board(self) -> bool:
-        """In the way it was told to, if its process ended in the middle of its work; whether it did.
+    async def resume_interrupted_board(self) -> bool:
+        """Drive the board if the process that drove it ended during its work; whether it did.
 
         Raises:
-            AllstopError: an agent of it can't be had.
+            AllstopError: one of its agents can't be used.
         """
         async with self.lock:
             if not self.project.has_store or self.is_driven(BOARD):
                 return False
             known, helm = await commands.read(self.project), await helm_of(self.project)
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
-            if is_held or not await driver.was_cut_off(self.project, known.state):
+            if is_held or not await driver.was_interrupted(self.project, known.state):
                 return False
-            await self._take_board(await driver.renew(self.project, known))
+            await self._take_board(await driver.apply_settings(self.project, known))
             return True
 
     def settings_changed(self) -> None:
-        """Others are in force: what is driven here goes on by them."""
-        self.engine.set_day_limits(of_day(self.project))
-        self._group.start_soon(self._renew)
+        """Apply changed settings to the runs that this process drives."""
+        self.engine.set_day_limits(day_limits(self.project))
+        self._group.start_soon(self._apply_settings)
 
-    async def _renew(self) -> None:
+    async def _apply_settings(self) -> None:
         async with self.lock:
             if not self.drives(BOARD):
-                self._make_room(0)
+                self._resize_slots(0)
                 return
             try:
-                await self._renew_board()
+                await self._apply_to_board()
             except AllstopError as error:
-                self._note(f"The board goes on by the settings of before: {error.message}")
+                self._note(f"The board continues with its earlier settings: {error.message}")
 
-    async def _renew_board(self) -> None:
-        read = await commands.read(self.project)
-        spec = board_spec.renewed(self.project, read.state.spec)
-        self.hire(driver.needed(spec, read.state))
-        await driver.renew(self.project, read)
-        self._make_room(spec.slots)
+    async def _apply_to_board(self) -> None:
+        known = await commands.read(self.project)
+        spec = board_spec.with_current_settings(self.project, known.state.spec)
+        self.ensure_agents(driver.needed_agents(spec, known.state))
+        await driver.apply_settings(self.project, known)
+        self._resize_slots(spec.slots)
 
-    def _make_room(self, slots: int) -> None:
-        """For a board with so many, which may have been chosen to be more than the settings say."""
+    def _resize_slots(self, slots: int) -> None:
+        """Use the higher of the board's own number of slots and that of the settings."""
         self.engine.turn_slots.resize(max(slots, self.project.settings.loop.max_parallel))
 
-    async def keep_clean(self) -> None:
-        """Runs until cancelled."""
+    async def remove_old_workspaces(self) -> None:
+        """Remove due workspaces at intervals, until cancelled."""
         while True:
-            await self.sweep()
+            await self.remove_due_workspaces()
             await anyio.sleep(SWEEP_S)
 
-    async def sweep(self) -> None:
-        """Remove the workspaces of what was over long enough ago, where nothing is lost with them."""
-        if not self.project.has_store or self.runtime.trees is None:
+    async def remove_due_workspaces(self) -> None:
+        """Remove old workspaces of tasks that are over, unless work would be lost."""
+        if not self.project.has_store or self.runtime.workspaces is None:
             return
         try:
             board = (await commands.read(self.project)).state.board
-        except AllstopError as error:  # whoever works is told of it, too
-            self._note(f"Old workspaces stay: {error.message}")
+        except AllstopError as error:
+            self._note(f"Old workspaces are not removed: {error.message}")
             return
-        for name in cleanup.due(self.project, board):
+        for name in cleanup.due_tasks(self.project, board):
             try:
-                await self._sweep_away(name, self.runtime.trees)
+                await self._remove_workspace(name, self.runtime.workspaces)
             except (AllstopError, OSError) as error:
-                self._note(f"The workspace of {name} stays: {error}")
+                self._note(f"The workspace of {name} is not removed: {error}")
 
-    async def _sweep_away(self, name: str, trees: GitWorkspaces) -> None:
-        """Nobody takes its task up meanwhile: whoever drives the board here finds it taken."""
-        async with self.lock, trees.lock(name):
+    async def _remove_workspace(self, name: str, workspaces: GitWorkspaces) -> None:
+        """The locks and the claim keep others from starting the task meanwhile."""
+        async with self.lock, workspaces.lock(name):
             with ExitStack() as claim:
                 if not self.drives(BOARD):
                     try:
@@ -246,20 +246,25 @@ class Supervisor:
                     state.pilot.board if state else (await commands.read(self.project)).state.board
                 )
                 if cleanup.is_due(self.project, board[name]):
-                    await cleanup.sweep_away(self.project, trees, self.runtime.launcher, name)
+                    await cleanup.remove_workspace(
+                        self.project, workspaces, self.runtime.launcher, name
+                    )
 
-    async def board_at_hand(self) -> None:
-        """What people say of tasks is carried out from now on; no task is picked because of it."""
+    async def ensure_board_driven(self) -> None:
+        """Drive the board if no process does, so that commands on tasks take effect.
+
+        The board starts in semi mode: it picks no task by itself.
+        """
         async with self.lock:
             if not self.is_driven(BOARD):
                 await self.drive_board(board_spec.board_spec(self.project, mode=Mode.SEMI))
 
     async def allstop(self, by: str) -> Stopped:
-        """Stop everything, here and wherever else runs of this store are driven."""
+        """Stop all runs of the project, also those that other processes drive."""
         create_stop_file(self.project, by)
         kill_if_stopped(self.runtime)
         receipt = await self.engine.allstop(by)
-        if others_at_work(self.project):
+        if other_drivers(self.project):
             return await everything.stop(self.project, by)
         return Stopped(receipt=receipt)
 
@@ -277,38 +282,38 @@ class Supervisor:
             await driver.prepare(self.project, spec, lambda state: [], budget_usd=budget_usd)
         )
 
-    async def _take_board(self, known: commands.Read) -> None:
-        self.hire(driver.needed(known.state.spec, known.state))
+    async def _take_board(self, known: commands.BoardSnapshot) -> None:
+        self.ensure_agents(driver.needed_agents(known.state.spec, known.state))
         if not self._hooks_are_on:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks, known)
-        self._make_room(known.state.spec.slots)
+        self._resize_slots(known.state.spec.slots)
         await self.engine.take(BOARD, known.folded)
 
-    async def _keep_hooks(self, known: commands.Read) -> None:
-        async with hooks_at_hand(self.project, known, self._note):
+    async def _keep_hooks(self, known: commands.BoardSnapshot) -> None:
+        async with run_hooks(self.project, known, self._note):
             await anyio.sleep_forever()
 
     async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
-        """A board that is at work goes on in another way, within its limits if no budget is named."""
-        read = await commands.read(self.project)
-        self.hire(driver.needed(spec, read.state))
-        self._make_room(spec.slots)
-        limits = read.run.limits
+        """Let the running board continue by `spec`; it keeps its limits if no budget is given."""
+        known = await commands.read(self.project)
+        self.ensure_agents(driver.needed_agents(spec, known.state))
+        self._resize_slots(spec.slots)
+        limits = known.run.limits
         await driver.equip(
-            self.project, spec, lambda state: [], read, limits, budget_usd=budget_usd
+            self.project, spec, lambda state: [], known, limits, budget_usd=budget_usd
         )
 
     def is_driven(self, run: RunId) -> bool:
-        """By this process or another."""
+        """Whether this process or another one drives it."""
         return root_of(run) in self.project.journal.holders()
 
 
 @asynccontextmanager
-async def supervisor(
+async def start_supervisor(
     project: Project, kinds: RunKinds, note: Note = lambda line: None
 ) -> AsyncIterator[Supervisor]:
-    """Everything this process drives ends with the block; what is recorded can go on later."""
-    async with runtime(project, note=note) as shop, anyio.create_task_group() as group:
-        yield Supervisor(shop, kinds, group, note)
+    """Drive runs in this process until the block ends; they can be resumed later."""
+    async with start_runtime(project, note=note) as runtime, anyio.create_task_group() as group:
+        yield Supervisor(runtime, kinds, group, note)
         group.cancel_scope.cancel()

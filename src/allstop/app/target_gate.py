@@ -1,4 +1,4 @@
-"""The gate and the setup as the target branch has them by now: what landed may have changed them."""
+"""The gate and clone setup by the target branch's allstop.toml, which a merge may change."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 def gate(settings: Settings) -> Gate:
-    """Raises AllstopError where a gate is demanded and none is named."""
+    """Raises AllstopError if checks are required and none is configured."""
     verification = settings.verification
     if verification.required and not verification.commands:
         raise AllstopError(
             "no verification commands are configured, and [verification] required = true",
             "add [[verification.commands]] to allstop.toml, or set required = false",
+            code="no_checks",
         )
     return Gate(
         checks=checks(settings),
@@ -58,22 +59,24 @@ def clone_setup(settings: Settings) -> CloneSetup:
     )
 
 
-class _Seen(NamedTuple):
-    blob: str | None  # the branch's own
-    here: bytes | None  # the checkout's, where it has none
-    others: Loaded  # what else has a say
+class _Source(NamedTuple):
+    """What the gate was computed from."""
+
+    blob: str | None  # of the branch's file
+    checkout: bytes | None  # the checkout's file, if the branch has none
+    loaded: Loaded  # all other settings
 
 
-class _Read(NamedTuple):
-    """A branch's file, as it was when it could last be used."""
+class _Cached(NamedTuple):
+    """The gate and clone setup by the last valid file of a branch."""
 
-    seen: _Seen | None = None  # what was looked at last
+    source: _Source | None = None  # last read, valid or not
     gate: Gate | None = None
     clone_setup: CloneSetup | None = None
 
 
 class TargetFile:
-    """Where a branch's file can't be used, the last of it that could be read counts, and it is said."""
+    """Reads each branch's allstop.toml. If it is invalid, the last valid one stays in force."""
 
     def __init__(
         self, project: Project, repository: Repository, note: Callable[[str], None]
@@ -82,34 +85,34 @@ class TargetFile:
         self._repository = repository
         self._note = note
         self._branches = Branches(project.repository, project.environment.variables)
-        self._read: dict[str, _Read] = {}  # by the branch
+        self._cache: dict[str, _Cached] = {}  # by branch
 
     async def gate(self, target: str) -> Gate | None:
-        return (await self._known(target)).gate
+        return (await self._current(target)).gate
 
     async def clone_setup(self, target: str) -> CloneSetup | None:
-        return (await self._known(target)).clone_setup
+        return (await self._current(target)).clone_setup
 
-    async def _known(self, target: str) -> _Read:
+    async def _current(self, target: str) -> _Cached:
         try:
-            await self._look(target)
+            await self._refresh(target)
         except (AllstopError, SettingsError) as error:
-            self._note(f"{FILE_NAME} on {target} can't be used, the last gate stays: {error}")
-        return self._read.get(target, _Read())
+            self._note(f"{FILE_NAME} on {target} is invalid; the last gate stays: {error}")
+        return self._cache.get(target, _Cached())
 
-    async def _look(self, target: str) -> None:
-        """Read it only where it is another one: this is asked for every clone and every check."""
+    async def _refresh(self, target: str) -> None:
+        """Reads the file only if it changed: this runs for every clone and every check."""
         ref = branch_ref(target)
         (found,) = await self._repository.look_up(f"{ref}:{FILE_NAME}") if ref else (None,)
         blob = found.name if found and found.kind == "blob" else None
-        seen = _Seen(blob, self._checkout() if blob is None else None, self._project.loaded)
-        before = self._read.get(target, _Read())
-        if seen == before.seen:
+        source = _Source(blob, self._checkout() if blob is None else None, self._project.loaded)
+        before = self._cache.get(target, _Cached())
+        if source == before.source:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
-        self._read[target] = before._replace(seen=seen)
+        self._cache[target] = before._replace(source=source)
         settings = self._project.with_file(committed).settings
-        self._read[target] = _Read(seen, gate(settings), clone_setup(settings))
+        self._cache[target] = _Cached(source, gate(settings), clone_setup(settings))
 
     def _checkout(self) -> bytes | None:
         try:

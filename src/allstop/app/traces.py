@@ -1,4 +1,4 @@
-"""Traces of the runs that this process drives, for whoever has switched them on."""
+"""Traces of the runs that this process drives, sent if [traces] is on."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 async def tracing(
     project: Project, engine: LocalEngine, note: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """From now on, until the block is left; nothing is loaded where nobody wants it."""
-    wishes = project.settings.traces
-    if not wishes.on:
+    """Send traces until the block ends; OpenTelemetry is loaded only if they are on."""
+    traces = project.settings.traces
+    if not traces.on:
         yield
         return
     if not is_installed():
@@ -34,17 +34,17 @@ async def tracing(
         return
     from allstop.adapters.tracing.otlp import sending
 
-    with sending(wishes.endpoint, project.folder / "logs" / "traces.log") as send:
+    with sending(traces.endpoint, project.folder / "logs" / "traces.log") as send:
         watch = _Watch(project, engine, send, note)
         await watch.begin()
-        async with watch.reader.listening(watch.ear):
+        async with watch.reader.listening(watch.on_write):
             yield
 
 
 class _Watch:
-    """Folds the records of the runs that are driven here, and sends what has come to its end.
+    """Folds the runs that this process drives, and sends each span when it ends.
 
-    The board is left out: it is never over, and what it starts are runs themselves.
+    The board has no spans: it never ends, and each task it starts is a run of its own.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class _Watch:
         self._project = project
         self._engine = engine
         self._send = send
-        self._before: dict[RunId, int] = {}  # what was there already has been sent by others
+        self._before: dict[RunId, int] = {}  # events up to these are not sent again
         self._known: dict[RunId, TracedRun] = {}
         self._roots: set[RunId] = set()
 
     async def begin(self) -> None:
         self._before = {head.run: head.seq for head in await self._project.journal.heads()}
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         if self._engine.state(run) is not None:
             self._roots.add(root_of(run))
         if run not in (BOARD, HELM) and root_of(run) in self._roots:

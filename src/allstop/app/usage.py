@@ -1,4 +1,4 @@
-"""What was used since a moment, put together by agent, model, task, run or day."""
+"""Usage since a moment, summed by agent, model, task, run or day."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ READ_AT_ONCE = 1000
 
 
 class UsageLine(Struct, frozen=True, kw_only=True):
-    name: str  # "" where nobody told which model it was
+    name: str  # "" if the model is unknown
     title: str = ""  # of a task
     turns: int
-    input: int  # with what came from a cache
+    input: int  # including cached tokens
     cached: int
     output: int
     cost_usd: float
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """Turns that began since, and what those used that failed; the dearest line first."""
+    """Turns that started since then, including failed ones; the most expensive line first."""
 
     by: By
     since: datetime
     lines: list[UsageLine]
     total: UsageLine
-    merged: int  # tasks that took turns since and are merged
-    merged_usd: float  # what those have cost
+    merged: int  # merged tasks among those with turns since then
+    merged_usd: float  # the cost of these tasks
 
 
-class Turns:
-    """Those of a store, each read once however often somebody asks."""
+class TurnReader:
+    """Reads the turns of a journal; each event is read once."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = anyio.Lock()
         self._begin(None, 0)
 
-    def _begin(self, earliest: datetime | None, place: int) -> None:
+    def _begin(self, earliest: datetime | None, position: int) -> None:
         self._earliest = earliest
-        self._place = place
+        self._position = position
         self._ledger = Ledger()
         self._turns: list[Turn] = []
 
@@ -60,23 +60,23 @@ class Turns:
         async with self._lock:
             if self._earliest is None or moment < self._earliest:
                 self._begin(moment, await position_before(journal, moment))
-            while records := await journal.written(self._place, READ_AT_ONCE):
+            while records := await journal.written(self._position, READ_AT_ONCE):
                 found = (self._ledger.take(record.run, record.event) for _, record in records)
                 self._turns += filter(None, found)
-                self._place = records[-1].pos
-                await anyio.lowlevel.checkpoint()  # a long record keeps nobody waiting
+                self._position = records[-1].pos
+                await anyio.lowlevel.checkpoint()
         return [turn for turn in self._turns if turn.began_at >= moment]
 
 
-async def used_since(
-    project: Project, since: datetime, by: By, agent: str = "", turns: Turns | None = None
+async def usage_since(
+    project: Project, since: datetime, by: By, agent: str = "", turns: TurnReader | None = None
 ) -> UsageReport:
-    """Of one agent, or of all of them; who asks again and again keeps the turns."""
+    """The usage of one agent or all. A caller that asks repeatedly passes its own `turns`."""
     name_of, task_of = name_by(by, None), name_by(By.TASK, None)
     sums: dict[str, Sum] = {}
     tasks: dict[str, Sum] = {}
     total = Sum()
-    turns = turns or (Turns(project.journal) if project.has_store else None)
+    turns = turns or (TurnReader(project.journal) if project.has_store else None)
     for turn in await turns.since(since) if turns else ():
         if agent not in ("", turn.agent):
             continue
@@ -116,7 +116,7 @@ def _line(name: str, used: Sum, title: str = "") -> UsageLine:
 def usage_lines(report: UsageReport) -> list[str]:
     """For a terminal."""
     shown = [*report.lines, report.total]
-    names = [f"{line.name or 'not told'}  {line.title}".rstrip()[:48] for line in shown]
+    names = [f"{line.name or 'unknown'}  {line.title}".rstrip()[:48] for line in shown]
     width = max(map(len, [report.by.value, *names]))
     head = f"{report.by.value:<{width}}  {'turns':>7}  {'input':>13}  {'cached':>6}  {'output':>11}"
     rows = [f"{head}  {'cost':>10}"]

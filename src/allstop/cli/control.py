@@ -227,11 +227,11 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
     RUN is a run, a task, or RUN:ASK as the inbox has it. Several questions that were asked
     together have one TEXT each.
     """
-    from allstop.app.runs.commands import named_in, reply_to
+    from allstop.app.runs.commands import build_answer, split_run_and_ask
 
     with context.project() as project:
-        command = look(lambda: reply_to(project, name, texts))
-        run_id, _ = look(lambda: named_in(project, name))
+        command = look(lambda: build_answer(project, name, texts))
+        run_id, _ = look(lambda: split_run_and_ask(project, name))
     _say(context, run_id, command, "has its answer", as_json=as_json)
 
 
@@ -243,10 +243,10 @@ def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -
 @click.pass_obj
 def allow(context: Context, name: str, ask: str | None, session: bool, as_json: bool) -> None:
     """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
-    from allstop.app.runs.commands import leave_for
+    from allstop.app.runs.commands import build_permit
 
     asked = _asked(context, name, ask)
-    permit = leave_for(asked, session=session)
+    permit = build_permit(asked, session=session)
     _answer(context, name, asked, permit, "may do it", as_json=as_json)
 
 
@@ -266,20 +266,20 @@ def deny(context: Context, name: str, ask: str | None, message: str, as_json: bo
 
 
 def _asked(context: Context, name: str, ask: str | None) -> Ask:
-    from allstop.app.runs.commands import asked_of
+    from allstop.app.runs.commands import find_ask
 
     with context.project() as project:
-        return look(lambda: asked_of(project, name, ask))
+        return look(lambda: find_ask(project, name, ask))
 
 
 def _answer(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
-    from allstop.app.runs.commands import named_in
+    from allstop.app.runs.commands import split_run_and_ask
     from allstop.core.asks import describe_ask
 
     with context.project() as project:
-        run_id, _ = look(lambda: named_in(project, name))
+        run_id, _ = look(lambda: split_run_and_ask(project, name))
     _say(context, run_id, permit, f"{done}: {one_line(describe_ask(ask), 80)}", as_json=as_json)
 
 
@@ -297,15 +297,15 @@ def _say(
     as_json: bool,
 ) -> None:
     """`idle`: what is true where nobody drives it, if that is something else."""
-    from allstop.app.runs.commands import speak
+    from allstop.app.runs.commands import deliver_command
 
     with context.project() as project:
-        spoken = run(lambda: speak(project, run_id, command))
+        spoken = run(lambda: deliver_command(project, run_id, command))
     if as_json:
         print_json({"run": run_id, "command": command, "driven": spoken.driven})
         return
     if idle and spoken.stopped:
         idle = done = f"stopped, which counts for more; `{_resume(run_id)}` lifts it"
     click.echo(f"{run_id or 'Everything'}: {idle if idle and not spoken.driven else done}.")
-    if spoken.unheard and not idle:
-        click.echo(spoken.unheard)
+    if spoken.deferred and not idle:
+        click.echo(spoken.deferred)

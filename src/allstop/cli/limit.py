@@ -11,7 +11,7 @@ from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.raise_limits import Raised
+    from allstop.app.raise_limits import RaisedLimits
     from allstop.core.commands import EditTask
 
 
@@ -59,7 +59,7 @@ def limit(context: Context, /, name: str, as_json: bool, **given: float | None) 
             click.echo(f"Go on: allstop resume {name}")
 
 
-async def _limit(project: Project, name: str, asked: Asked) -> Raised | EditTask | str:
+async def _limit(project: Project, name: str, asked: Asked) -> RaisedLimits | EditTask | str:
     """Of a run; of a task what is to be said of it or, in words, what it has now."""
     from allstop.app.raise_limits import Allowance, is_run, raise_run
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.cli.terminal_kind import Print
     from allstop.core.helm import Helm
     from allstop.core.replay import DecisionDifference, Difference
@@ -42,13 +42,13 @@ def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
 
 
 async def _log(project: Project, run_id: RunId, *, follow: bool, as_json: bool) -> None:
-    from allstop.app.runs.status import story_of
+    from allstop.app.runs.status import task_records
     from allstop.cli.kinds import terminal_kind
     from allstop.core.ids import HELM
 
     story = {run_id: _plain()}
     if run_id != HELM:
-        found = await story_of(project, run_id)
+        found = await task_records(project, run_id)
         story = {each.run: terminal_kind(each.opened.kind).log(each.kind) for each in found}
     *before, last = story
     for each in before:
@@ -113,7 +113,7 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
 
 
 def _print_decisions(
-    recorded: Recorded,
+    recorded: RunRecord,
     decisions: list[DecisionReceipt],
     helm: Helm,
     now: datetime,
@@ -190,12 +190,12 @@ def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
 
 def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool) -> int:
     """What other rules would have done: stopped when, saved what, and wrongly or not."""
-    from allstop.app.auto.threads import other_rules, recorded_autos
+    from allstop.app.auto.threads import auto_records, read_rule_overrides
     from allstop.views.auto import backtest
 
     with context.project() as project:
-        recorded = look(lambda: recorded_autos(project, run_id))
-        rules = other_rules(policy_file)
+        recorded = look(lambda: auto_records(project, run_id))
+        rules = read_rule_overrides(policy_file)
         tests = {each.run: backtest(each.pilot, each.events, rules.of(each)) for each in recorded}
     if rules.note:
         click.echo(f"note: {rules.note}", err=True)

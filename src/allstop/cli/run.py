@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
 
 async def _run(project: Project, asked: Asked, budget: float | None, *, as_json: bool) -> int:
-    from allstop.app.agents.registry import chosen
+    from allstop.app.agents.registry import task_agents
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read
     from allstop.cli.board.follow_board import go_on, start_tasks
@@ -87,7 +87,7 @@ async def _run(project: Project, asked: Asked, budget: float | None, *, as_json:
         slots=asked.parallel,
         count=asked.most,
         until=until(project.clock.now(), asked.for_, asked.until),
-        agents=chosen(project, asked.agent) if asked.agent else None,
+        agents=task_agents(project, asked.agent) if asked.agent else None,
     )
 
     def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
@@ -139,7 +139,7 @@ def _to_do(
     hand_over: bool = False,
 ) -> list[Command]:
     """With `hand_over` tasks get the agent one by one: else the whole board has been given it."""
-    from allstop.app.board.commands import for_prompt, free_ids
+    from allstop.app.board.commands import free_ids, task_for_prompt
     from allstop.core.commands import AddTasks, Assign
     from allstop.core.ids import AgentName
 
@@ -147,7 +147,7 @@ def _to_do(
     whom = AgentName(agent) if agent and hand_over else None
     commands: list[Command] = [Assign(task=task, agent=whom) for task in at_rest]
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
-        new = for_prompt(task_id, prompt, AgentName(agent) if agent else None)
+        new = task_for_prompt(task_id, prompt, AgentName(agent) if agent else None)
         commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
     return commands
 

@@ -42,12 +42,14 @@ async def drive(
     import anyio
 
     from allstop.app.board import board_spec
-    from allstop.app.runtime import runtime
+    from allstop.app.runtime import start_runtime
 
-    for note in board_spec.notes(project):
+    for note in board_spec.start_note_texts(project):
         click.echo(f"note: {note}", err=True)
-    async with runtime(project, agents) as shop:
-        terminal = RunTerminal(shop, kind, await begin(shop.engine), as_json=as_json, known=known)
+    async with start_runtime(project, agents) as runtime:
+        terminal = RunTerminal(
+            runtime, kind, await begin(runtime.engine), as_json=as_json, known=known
+        )
         async with anyio.create_task_group() as group:
             group.start_soon(terminal.show)
             group.start_soon(terminal.heed_signals)
@@ -60,15 +62,15 @@ async def drive(
 
 class RunTerminal:
     def __init__(
-        self, shop: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
+        self, runtime: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
     ) -> None:
         import anyio
 
-        self._shop = shop
+        self._runtime = runtime
         self._kind = kind
-        self._project = shop.project
+        self._project = runtime.project
         self._run = name
-        self._engine = shop.engine
+        self._engine = runtime.engine
         self._as_json = as_json
         self._seq = 0
         self._known = known
@@ -190,7 +192,7 @@ class RunTerminal:
         async def tell() -> None:
             await self._engine.command(self._run, Allstop(), by=by)
 
-        await stop_one(self._shop, tell, by, _note)
+        await stop_one(self._runtime, tell, by, _note)
 
     async def heed_typing(self) -> None:
         from allstop.cli.stdin_lines import piped_lines
@@ -203,11 +205,11 @@ class RunTerminal:
                 _note(f"{error.message} ({error.hint})")
 
     async def _heed_words(self, words: str) -> None:
-        from allstop.app.runs.commands import typed_reply
+        from allstop.app.runs.commands import parse_reply
         from allstop.core.commands import Resume, Say, is_allstop
 
         ask = next(iter(self._state.asks.values()), None) if self._state else None
-        reply = typed_reply(ask, words) if ask else None
+        reply = parse_reply(ask, words) if ask else None
         if is_allstop(words):
             await self._stop("user")
         elif reply is not None:

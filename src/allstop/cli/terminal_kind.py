@@ -12,7 +12,7 @@ from allstop.core.text import one_line
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.app.supervisor import RunKind
     from allstop.core.events import Event
     from allstop.core.ids import RunId
@@ -30,11 +30,11 @@ class TerminalKind:
         log = kind.log()
         return lambda event: map(as_text, log(event))
 
-    async def check_resume(self, project: Project, recorded: Recorded) -> None:
+    async def check_resume(self, project: Project, recorded: RunRecord) -> None:
         """Raises AllstopError if runs of this kind are resumed by another command."""
 
     async def resume(
-        self, project: Project, recorded: Recorded, kind: RunKind, *, as_json: bool
+        self, project: Project, recorded: RunRecord, kind: RunKind, *, as_json: bool
     ) -> int:
         """Drive the run in this terminal until it rests; returns the exit code."""
         from allstop.cli.run_terminal import drive

@@ -28,12 +28,12 @@ def up(context: Context, port: int | None, opens: bool) -> None:
 
     Where one is open already, it prints a new link to it.
     """
-    from allstop.app.control_room import RunningError
+    from allstop.app.control_room import ControlRoomOpenError
 
     with context.project({} if port is None else {"server.port": port}) as project:
         try:
             run(lambda: serve_here(project, context.run_kinds, opens=opens))
-        except RunningError as error:
+        except ControlRoomOpenError as error:
             if error.address is None or port is not None:
                 raise
             _greet(error.address.url, _link(project, error.address), opens=opens)

@@ -30,8 +30,8 @@ def today(
 
     What waits because the day's budget is used up goes on at once.
     """
-    from allstop.app.runs.day import More, allow_more, day_lines
-    from allstop.app.runs.day import today as used_today
+    from allstop.app.runs.daily_budget import More, allow_more, day_lines
+    from allstop.app.runs.daily_budget import today as used_today
 
     more = More(turns=turns, tokens=tokens, cost_usd=cost_usd, minutes=minutes)
     with context.project() as project:
@@ -60,11 +60,11 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
     A task counts with all its attempts. What a failed turn used counts, too; as in budgets, it
     counts as no turn. `allstop log RUN` has every one.
     """
-    from allstop.app.usage import usage_lines, used_since
+    from allstop.app.usage import usage_lines, usage_since
 
     with context.project() as project:
         begins_at = since_(project.clock.now(), since)
-        found = run(lambda: used_since(project, begins_at, By(by), agent))
+        found = run(lambda: usage_since(project, begins_at, By(by), agent))
     if as_json:
         print_json(found)
     elif not found.lines:

@@ -12,7 +12,7 @@ from allstop.cli.output import Context, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.ports import Placed
+    from allstop.ports import PositionedRecord
 
 
 @click.command()
@@ -39,7 +39,7 @@ async def _watch(project: Project, *, as_json: bool) -> None:
 
     live_runs = LiveRuns(project)
     await live_runs.begin()
-    live_runs.tell(lambda placed: _show(placed, as_json=as_json))
+    live_runs.subscribe(lambda placed: _show(placed, as_json=as_json))
     async with anyio.create_task_group() as group:
         group.start_soon(live_runs.follow)
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -47,7 +47,7 @@ async def _watch(project: Project, *, as_json: bool) -> None:
                 group.cancel_scope.cancel()
 
 
-def _show(placed: Sequence[Placed], *, as_json: bool) -> None:
+def _show(placed: Sequence[PositionedRecord], *, as_json: bool) -> None:
     from allstop.cli.record_lines import as_text, print_records
     from allstop.core.text import plain
     from allstop.views.log import lines

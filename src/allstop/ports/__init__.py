@@ -15,7 +15,7 @@ from allstop.ports.journal import HeldError as HeldError
 from allstop.ports.journal import Holder as Holder
 from allstop.ports.journal import Journal as Journal
 from allstop.ports.journal import Listener as Listener
-from allstop.ports.journal import Placed as Placed
+from allstop.ports.journal import PositionedRecord as PositionedRecord
 from allstop.ports.journal import Record as Record
 from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError

@@ -25,7 +25,7 @@ class Record(NamedTuple):
     event: Event
 
 
-class Placed(NamedTuple):
+class PositionedRecord(NamedTuple):
     """A record and its position among the records of all runs."""
 
     pos: int
@@ -132,7 +132,7 @@ class Journal(Protocol):
         self, run: RunId, after: int = 0, most: int | None = None
     ) -> Sequence[Record]: ...
 
-    async def written(self, after: int, most: int) -> Sequence[Placed]:
+    async def written(self, after: int, most: int) -> Sequence[PositionedRecord]:
         """Return records of all runs, the helm too, in the order in which they became durable.
 
         Positions grow and are never reused, so a reader can continue from a stored position.

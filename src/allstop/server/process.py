@@ -14,12 +14,12 @@ import uvicorn
 
 from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
 from allstop.adapters.processes.socket_owner.connection_peers import ConnectionPeers
-from allstop.app.control_room import room_for_one
+from allstop.app.control_room import claim_control_room
 from allstop.app.live_runs import LiveRuns
-from allstop.app.live_text import EARS, LiveText
+from allstop.app.live_text import LISTENERS_FOLDER, LiveText
 from allstop.app.runs.rewind import Rewinder
-from allstop.app.supervisor import RunKinds, Supervisor, supervisor
-from allstop.app.usage import Turns
+from allstop.app.supervisor import RunKinds, Supervisor, start_supervisor
+from allstop.app.usage import TurnReader
 from allstop.core.errors import AllstopError
 from allstop.ports import Live
 from allstop.server import static_files
@@ -73,7 +73,7 @@ async def serve(
     settings = project.settings.server
     check_tls(settings)
     with (
-        room_for_one(project.folder) as announcement,
+        claim_control_room(project.folder) as announcement,
         logging_to(project.folder / "logs" / "server.log", lambda: project.secrets),
         listening(settings.host, settings.port) as listener,
     ):
@@ -86,7 +86,7 @@ async def serve(
             site = Site(state, static_files.load_files(static_files.FOLDER))
             server = _server(Guard(site, access), settings)
             group.start_soon(_handle_signals, state.broadcast, server)
-            announcement.say(url)
+            announcement.publish(url)
             tell_ready(Ready(url, f"{url}/?key={access.keys.make()}"))
             await server.serve(sockets=[listener])
             group.cancel_scope.cancel()
@@ -103,16 +103,21 @@ async def _app_state(
     await changes.begin()
     recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))
     broadcast = Broadcast(live_runs, changes, recent)
-    live_runs.tell(broadcast.add_records)
-    async with supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
+    live_runs.subscribe(broadcast.add_records)
+    async with start_supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
         reloader = SettingsReloader(project, say, driver.settings_changed)
         driver.view(LiveText(project.kinds, driver.engine, broadcast.add_text).show)
-        with receive_live_text(project.folder / EARS) as receiver:
-            for work in (live_runs.follow, broadcast.run, reloader.watch, driver.keep_clean):
+        with receive_live_text(project.folder / LISTENERS_FOLDER) as receiver:
+            for work in (
+                live_runs.follow,
+                broadcast.run,
+                reloader.watch,
+                driver.remove_old_workspaces,
+            ):
                 group.start_soon(work)
             group.start_soon(_forward_live_text, receiver, broadcast)
             group.start_soon(_resume_board, driver, say)
-            rewinder, turns = Rewinder(project.journal, project.kinds), Turns(project.journal)
+            rewinder, turns = Rewinder(project.journal, project.kinds), TurnReader(project.journal)
             yield AppState(project, driver, live_runs, broadcast, keys, reloader, rewinder, turns)
             group.cancel_scope.cancel()
 
@@ -120,7 +125,7 @@ async def _app_state(
 async def _resume_board(driver: Supervisor, say: Say) -> None:
     """Resume the board after a crash or a restart; other runs wait for a person."""
     try:
-        if await driver.go_on_with_board():
+        if await driver.resume_interrupted_board():
             say("The board continues: it was running when its process ended.")
     except AllstopError as error:
         say(f"The board can't continue by itself: {error.message}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from allstop.app.setup.edit_setting import content_of, digest_of
-from allstop.app.setup.settings_status import Standing, standings
+from allstop.app.setup.settings_status import SettingStatus, setting_statuses
 from allstop.core.errors import AllstopError
 from allstop.server.wire_types import SettingList, SettingRow, SettingsFile
 from allstop.settings import FILE_NAME, Row, SettingsError, describe_origin, rows
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def listed(project: Project, problem: str) -> SettingList:
     loaded = project.loaded
     if project.root is None:
-        shown = [_row(row, Standing()) for row in rows(loaded)]
+        shown = [_row(row, SettingStatus()) for row in rows(loaded)]
         return SettingList(settings=shown, file=None, notes=list(loaded.notes), problem=problem)
     file, in_file = _file(project)
     in_force = {row.key: row for row in rows(loaded)}
@@ -34,7 +34,7 @@ def listed(project: Project, problem: str) -> SettingList:
         {**_checkout_rows(project, in_force.keys()), **in_force} if not file.problem else in_force
     )
     return SettingList(
-        settings=[_row(row, in_file.get(key, Standing())) for key, row in all_rows.items()],
+        settings=[_row(row, in_file.get(key, SettingStatus())) for key, row in all_rows.items()],
         file=file,
         notes=list(loaded.notes),
         problem=problem,
@@ -47,16 +47,16 @@ def _checkout_rows(project: Project, known: KeysView[str]) -> dict[str, Row]:
     return {row.key: row for row in rows(checkout)} if checkout.origins.keys() - known else {}
 
 
-def _file(project: Project) -> tuple[SettingsFile, dict[str, Standing]]:
+def _file(project: Project) -> tuple[SettingsFile, dict[str, SettingStatus]]:
     try:
         content, digest = content_of(project.repository / FILE_NAME), digest_of(project)
-        in_file = standings(content or b"", project.loaded, project.checkout)
+        in_file = setting_statuses(content or b"", project.loaded, project.checkout)
     except (AllstopError, SettingsError) as error:
         return SettingsFile(exists=True, digest="", problem=str(error)), {}
     return SettingsFile(exists=content is not None, digest=digest, problem=""), in_file
 
 
-def _row(row: Row, standing: Standing) -> SettingRow:
+def _row(row: Row, standing: SettingStatus) -> SettingRow:
     path = split_dotted(row.key) or ()
     kind = kind_at(path)
     return SettingRow(

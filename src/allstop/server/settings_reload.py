@@ -61,7 +61,7 @@ class SettingsReloader:
         self._seen = fingerprints
         self._shown = None
         settings = self._project.settings
-        before, self.problem = self.problem, self._project.renew_settings()
+        before, self.problem = self.problem, self._project.reload_settings()
         if self.problem and self.problem != before:
             self._say(f"The changed settings are invalid and not in force: {self.problem}")
         elif before and not self.problem:

@@ -91,7 +91,7 @@ class SentAlerts(Struct, frozen=True):
 
 
 class EventContext(NamedTuple):
-    """The state of a run when one of its events is examined; later events may be included."""
+    """The state of a run that an event examined; later events may already be included."""
 
     run: RunId
     state: RunState[Any] | None = None

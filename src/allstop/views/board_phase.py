@@ -25,23 +25,23 @@ class Phase(StrEnum):
     COMPLETED = "completed"
 
 
-class Below(NamedTuple):
+class ChildRuns(NamedTuple):
     """Facts from the open child runs of a board."""
 
     moving: bool = False  # one of them has an open move
     stopped: frozenset[str] = frozenset()  # tasks whose attempts were stopped one by one
 
 
-def below(state: BoardState, children: Iterable[RunState[Any]]) -> Below:
+def below(state: BoardState, children: Iterable[RunState[Any]]) -> ChildRuns:
     moving, stopped = False, set[str]()
     for child in children:
         moving = moving or child.open_move is not None
         if child.hold is Hold.STOPPED:
             stopped.add(state.refs.get(child.opened.ref, ""))
-    return Below(moving, frozenset(stopped))
+    return ChildRuns(moving, frozenset(stopped))
 
 
-def phase(run: RunState[BoardState], helm: Helm, under: Below, *, driven: bool) -> Phase:
+def phase(run: RunState[BoardState], helm: Helm, under: ChildRuns, *, driven: bool) -> Phase:
     """B5: the phase of the execution loop."""
     state = run.pilot
     board = state.board
@@ -77,7 +77,7 @@ def action(board: Board, phase: Phase) -> str:
             return "start" if graph.best(board) else ""
 
 
-def stopped(state: BoardState, helm: Helm, under: Below) -> frozenset[str]:
+def stopped(state: BoardState, helm: Helm, under: ChildRuns) -> frozenset[str]:
     """Return active tasks that were stopped, alone or with everything; people see them as pending."""
     begun = state.refs.values() if helm.hold is Hold.STOPPED else under.stopped
     tasks = filter(None, map(state.board.get, begun))

@@ -45,7 +45,7 @@ async def test_q5_the_folder_of_a_repository_is_such_a_one(root, tmp_path):
     project = Project(root, Environment(home=tmp_path / "home", variables=variables))
     launcher = await make_launcher("auto", tmp_path / "live")
 
-    workspaces = await runtime.workspaces(project, launcher)
+    workspaces = await runtime.open_workspaces(project, launcher)
     workspaces.close()
     project.close()
 

@@ -18,7 +18,7 @@ from allstop.ports import (
     HeldError,
     Holder,
     Listener,
-    Placed,
+    PositionedRecord,
     Record,
     StaleError,
     no_alarm,
@@ -59,9 +59,11 @@ class MemoryJournal:
         end = None if most is None else after + most
         return tuple(self._records.get(run, ())[after:end])
 
-    async def written(self, after: int, most: int) -> Sequence[Placed]:
+    async def written(self, after: int, most: int) -> Sequence[PositionedRecord]:
         records = self._all[after : after + most]
-        return [Placed(pos, record) for pos, record in enumerate(records, start=after + 1)]
+        return [
+            PositionedRecord(pos, record) for pos, record in enumerate(records, start=after + 1)
+        ]
 
     async def last_place(self) -> int:
         return len(self._all)

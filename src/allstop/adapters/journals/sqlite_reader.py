@@ -15,7 +15,7 @@ from allstop.adapters.journals.sqlite_schema import MIGRATIONS
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
 from allstop.core.ids import HELM, RunId
-from allstop.ports import Clock, Head, Holder, Placed, Record, StoreBrokenError
+from allstop.ports import Clock, Head, Holder, PositionedRecord, Record, StoreBrokenError
 
 MIN_FREE_BYTES = 64 * 1024
 
@@ -42,14 +42,14 @@ class SqliteRecords:
         )
         return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
 
-    async def written(self, after: int, most: int) -> Sequence[Placed]:
+    async def written(self, after: int, most: int) -> Sequence[PositionedRecord]:
         rows = self._query(
             "select e.pos, r.run, e.seq, e.event from events e join runs r on r.id = e.run"
             " where e.pos > ? order by e.pos limit ?",
             (after, most),
         )
         return [
-            Placed(pos, Record(RunId(run), seq, self._event(RunId(run), seq, event)))
+            PositionedRecord(pos, Record(RunId(run), seq, self._event(RunId(run), seq, event)))
             for pos, run, seq, event in rows
         ]
 

@@ -1,4 +1,4 @@
-"""Agents that are models behind an API: where they are, which key they are given, what they cost."""
+"""Agents that are models behind an API: their address, key and prices."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from allstop.app.agents.prices import tariff as tariff_of
-from allstop.core.errors import AllstopError
+from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.prices import token_price
 from allstop.ports import Agent as AgentPort
 from allstop.settings.model import STANDARD_KEY, Agent, Driver
 
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-class AgentSetupError(AllstopError):
-    """An agent that can't be used as it is configured."""
-
-
 class Provider(Struct, frozen=True, kw_only=True):
-    """What holds for a driver where the settings say nothing else."""
+    """A driver's defaults."""
 
     base_url: str
     model: str
@@ -47,14 +43,14 @@ _MODULES = {
 
 
 async def load_sdks(drivers: Iterable[Driver]) -> None:
-    """Beside the event loop, where they would hold up a stop for seconds."""
+    """Import the SDKs in a thread: on the event loop that would delay a stop by seconds."""
     modules = {_MODULES[driver] for driver in drivers if driver in _MODULES}
     for name in sorted(modules - sys.modules.keys()):
         await anyio.to_thread.run_sync(importlib.import_module, name)
 
 
-def hire_model(project: Project, name: str, settings: Agent) -> AgentPort:
-    """The SDKs are imported here, before anything runs: that takes a second or two."""
+def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
+    """Imports the driver's SDK, which takes a second or two."""
     key = key_for(project, name, settings)
     from allstop.adapters.agents.api.http_client import NO_KEY, Endpoint
 
@@ -66,24 +62,24 @@ def hire_model(project: Project, name: str, settings: Agent) -> AgentPort:
         key_name=key_name(settings),
         is_vendors=settings.base_url is None,
     )
-    tariff = tariff_of(project, settings.driver, endpoint.model, free=settings.flat_rate)
+    price = token_price(project, settings.driver, endpoint.model, free=settings.flat_rate)
     match settings.driver:
         case Driver.ANTHROPIC:
             from allstop.adapters.agents.api.anthropic_messages import anthropic_agent
 
-            return anthropic_agent(endpoint, name=name, price=tariff, clock=project.clock)
+            return anthropic_agent(endpoint, name=name, price=price, clock=project.clock)
         case Driver.OPENAI:
             from allstop.adapters.agents.api.openai_responses import openai_agent
 
-            return openai_agent(endpoint, name=name, price=tariff, clock=project.clock)
+            return openai_agent(endpoint, name=name, price=price, clock=project.clock)
         case _:
             from allstop.adapters.agents.api.openai_responses import ollama_agent
 
-            return ollama_agent(endpoint, name=name, price=tariff, clock=project.clock)
+            return ollama_agent(endpoint, name=name, price=price, clock=project.clock)
 
 
-def where(settings: Agent) -> str:
-    """What is asked, and where, for people."""
+def describe_model(settings: Agent) -> str:
+    """The model, its address and the key's variable, for people."""
     provider = PROVIDERS[settings.driver]
     with_key = f", {key_name(settings)} is set" if key_name(settings) else ""
     model, url = settings.model or provider.model, settings.base_url or provider.base_url
@@ -91,13 +87,18 @@ def where(settings: Agent) -> str:
 
 
 def key_name(settings: Agent) -> str:
-    """The variable that holds the key; empty where none is needed."""
+    """The variable that holds the key; "" if none is needed."""
     if settings.api_key_env is not None:
         return settings.api_key_env
     return STANDARD_KEY.get(settings.driver, "")
 
 
 def key_for(project: Project, name: str, settings: Agent) -> str:
+    """The agent's key; "" if none is needed.
+
+    Raises:
+        AgentSetupError: the variable is not set, or its value can't be a key.
+    """
     if not (variable := key_name(settings)):
         return ""
     key = project.environment.variables.get(variable, "").strip()
@@ -106,7 +107,12 @@ def key_for(project: Project, name: str, settings: Agent) -> str:
             f"agent {name!r} has no key: the variable {variable} is not set",
             f"export {variable}=…, name another variable with api_key_env, "
             'or set api_key_env = "" for an endpoint without keys',
+            code="agent_key_missing",
         )
     if not key.isascii() or not key.isprintable():
-        raise AgentSetupError(f"agent {name!r}: what the variable {variable} holds can't be a key")
+        raise AgentSetupError(
+            f"agent {name!r}: the value of {variable} can't be a key",
+            "a key has only printable ASCII characters",
+            code="agent_key_invalid",
+        )
     return key

@@ -1,4 +1,4 @@
-"""What every box of a repository has, by [sandbox] and [limits]: for tasks, rooms and trials."""
+"""The box of an agent, as [sandbox] and [limits] configure it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def box(project: Project) -> Box:
-    """Without a home and without a workspace."""
+    """A box without a home and a workspace."""
     settings = project.settings
     limits = settings.limits
     return Box(
@@ -32,7 +32,7 @@ def box(project: Project) -> Box:
 
 
 def own_box(project: Project, home: Path) -> Box:
-    """For an agent's turns without a workspace, in a home of its own."""
+    """A box with a home but no workspace."""
     project.make_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return replace(box(project), home=str(home))

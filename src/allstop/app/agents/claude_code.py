@@ -1,11 +1,11 @@
-"""Agents that are Claude Code: where it is, which key it is given, where it lives."""
+"""Agents that are Claude Code: its program, key or login, and home."""
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
-from allstop.app.agents.api_models import AgentSetupError, key_for, key_name
+from allstop.app.agents.agent_programs import environment, find_program
+from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
 from allstop.app.agents.logins import has_login, login_home
 from allstop.ports import Agent as AgentPort
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 INSTALL = "npm install -g @anthropic-ai/claude-code"
 NO_KEY = "none"
-"""It does not start without one, also where the endpoint wants none."""
+"""Claude Code doesn't start without a key, even if the endpoint needs none."""
 
 
-def hire_claude(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
-    """Where a turn does not ask first, files in its workspace are its own to change."""
+def make_claude_agent(
+    project: Project, launcher: Launcher, name: str, settings: Agent
+) -> AgentPort:
+    """In turns that don't ask first, the agent may edit files in its workspace unasked."""
     path, login = find_claude(project, name, settings), has_login(project, name, settings)
     key = "" if login else key_for(project, name, settings) or NO_KEY
     from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 
     home = login_home(project, name, settings) if login else project.folder / "homes" / name
-    host = project.environment.variables
-    passed = {each: host[each] for each in settings.pass_env if each in host}
     program = Program(
         path=path,
         key=key,
         login=login,
         base_url=settings.base_url,
         model=settings.model,
-        env={**passed, **settings.env},
+        env=environment(project, settings),
         permissions=PermissionMode.EDITS,
         ruled=True,
     )
@@ -49,19 +49,14 @@ def hire_claude(project: Project, launcher: Launcher, name: str, settings: Agent
 
 
 def find_claude(project: Project, name: str, settings: Agent) -> str:
-    """The program, by the agent's own `command` or as this machine finds it."""
-    wanted = settings.command[0] if settings.command else "claude"
-    found = shutil.which(wanted, path=project.environment.variables.get("PATH"))
-    if found is None:
-        raise AgentSetupError(
-            f"agent {name!r}: the program {wanted!r} is not on PATH",
-            f"install it with `{INSTALL}`, or give its whole path with command",
-        )
-    return found
+    """The path of the program that the agent's `command` names, or of `claude`."""
+    return find_program(
+        project, name, settings.command[0] if settings.command else "claude", INSTALL
+    )
 
 
-def where_claude(project: Project, name: str, settings: Agent) -> str:
-    """What would be started, for people."""
+def describe_claude(project: Project, name: str, settings: Agent) -> str:
+    """The program, and its login or the key's variable, for people."""
     if has_login(project, name, settings):
         return f"{find_claude(project, name, settings)}, logged in; the agent can read that token"
     key_for(project, name, settings)

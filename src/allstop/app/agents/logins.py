@@ -1,7 +1,7 @@
-"""Logins of agents: each account has a home of its own, which only its driver's boxes can see.
+"""Logins of agents: each account has its own home folder, visible only in its driver's boxes.
 
-An agent can write to that home, so the host never runs anything in it: a login starts in an empty
-folder, which takes the old one's place when it went well.
+An agent can write to that home, so the host never runs a program there. A login runs in an empty
+folder, which replaces the home if the login succeeds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.core.errors import AllstopError
 from allstop.settings.model import Agent, Driver
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Login(NamedTuple):
-    """How a program logs in, and where it then keeps what nobody else should have."""
+    """A program's login arguments, and the file in which it stores its credentials."""
 
     words: tuple[str, ...]
     file: str
@@ -42,16 +42,16 @@ PASSED = frozenset(
         *("SSL_CERT_FILE", "SSL_CERT_DIR"),
     }
 )
-"""What a login may need: a terminal, a browser, a way out. No keys."""
+"""Variables that a login may need for the terminal, a browser and a proxy. No keys."""
 
 
 def login_home(project: Project, name: str, settings: Agent) -> Path:
-    """Of the agent's account; agents of one account share it."""
+    """The home folder of the agent's account; agents of one account share it."""
     return project.environment.trust_file.parent / "logins" / (settings.account or name)
 
 
 def has_login(project: Project, name: str, settings: Agent) -> bool:
-    """A variable that is named for the key, or an address, comes before a login."""
+    """False if `api_key_env` or `base_url` is set: those take precedence over a login."""
     if settings.api_key_env is not None or settings.base_url is not None:
         return False
     login = LOGINS.get(settings.driver)
@@ -59,10 +59,10 @@ def has_login(project: Project, name: str, settings: Agent) -> bool:
 
 
 def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> Path:
-    """Let the agent's own program log in, at this terminal; the home that it then has.
+    """Run the program's login in this terminal; returns the account's home folder.
 
     Raises:
-        AllstopError: it did not.
+        AllstopError: the login failed.
     """
     settings = project.settings.agents[name]
     login, home = LOGINS[settings.driver], login_home(project, name, settings)
@@ -72,23 +72,24 @@ def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> P
         fresh.mkdir(mode=0o700)
         _run((program, *login.words, *words), fresh, project.environment.variables)
         if not (fresh / login.file).is_file():
-            raise AllstopError(f"{program} left no login behind", "see what it said above")
+            raise AllstopError(
+                f"{program} stored no login", "see its output above", code="login_missing"
+            )
         if home.exists():
             shutil.rmtree(home)
         fresh.rename(home)
     return home
 
 
-def can_log_in(name: str, settings: Agent) -> None:
-    """
-    Raises:
-        CrewError: there is nothing to log in to.
-    """
+def require_login(name: str, settings: Agent) -> None:
+    """Raises AgentSetupError if the agent's driver has no login."""
     if settings.driver not in LOGINS:
         with_one = ", ".join(driver.value for driver in LOGINS)
         driver = settings.driver.value
         raise AgentSetupError(
-            f"agent {name!r}: {driver} has no login", f"drivers that have: {with_one}"
+            f"agent {name!r}: {driver} has no login",
+            f"drivers with a login: {with_one}",
+            code="login_unsupported",
         )
 
 
@@ -99,6 +100,11 @@ def _run(argv: tuple[str, ...], home: Path, host: Mapping[str, str]) -> None:
             argv, cwd=home, env={**env, "HOME": str(home)}, check=False
         ).returncode
     except OSError as error:
-        raise AllstopError(f"{argv[0]} can't be started: {error}") from error
+        message = f"{argv[0]} can't be started: {error}"
+        raise AllstopError(message, code="login_not_started") from error
     if code:
-        raise AllstopError(f"{' '.join(argv)} ended with exit code {code}", "nothing was changed")
+        raise AllstopError(
+            f"{' '.join(argv)} ended with exit code {code}",
+            "the earlier login, if any, is unchanged",
+            code="login_failed",
+        )

@@ -1,4 +1,4 @@
-"""What the tokens of an agent cost."""
+"""Token prices of the agents' models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PRICED_AS = {
     Driver.CLAUDE_CODE: "anthropic",
     Driver.OLLAMA: "",
 }
-"""A driver's provider in the price list; none for what runs on one's own machine."""
+"""A driver's provider in the price list; "" for models on the person's own machine."""
 
 
-def tariff(project: Project, driver: Driver, model: str, *, free: bool) -> TokenPrice:
-    """`free`: a subscription, whose tokens are only counted."""
+def token_price(project: Project, driver: Driver, model: str, *, free: bool) -> TokenPrice:
+    """`free`: a subscription; tokens are counted but cost nothing."""
     from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 
     own = None

@@ -1,4 +1,4 @@
-"""What the providers of models remember of a prompt, and at which price."""
+"""Prompt caching of the models' providers: minimum length, duration and price factors."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _OPENAI_PAID_WRITES = CachePricing(least=1024, write=1.25, write_hour=None, read
 _ANTHROPIC = CachePricing(least=1024)
 _ANTHROPIC_LONG = CachePricing(least=4096)
 _LOCAL = CachePricing(least=0, write=1.0, write_hour=None, read=0.1, minutes=5)
-"""A model on one's own machine does not compute again what it has just seen."""
+"""A model on the person's own machine doesn't recompute a prompt prefix it has just seen."""
 
 _VERSION = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
-_LONG_FRONT = re.compile(r"haiku-4-5|opus-4-[567]")
-"""The models that remember nothing shorter than four thousand tokens."""
+_LONG_MINIMUM = re.compile(r"haiku-4-5|opus-4-[567]")
+"""Models that cache no prompt shorter than 4,096 tokens."""
 
 
-def memory_of(agent: Agent) -> CachePricing:
+def cache_pricing(agent: Agent) -> CachePricing:
     model = agent.model or ""
     match agent.driver:
         case Driver.OPENAI:
-            return _OPENAI_PAID_WRITES if _is_newer(model) else _OPENAI_FREE_WRITES
+            return _OPENAI_PAID_WRITES if _bills_cache_writes(model) else _OPENAI_FREE_WRITES
         case Driver.ANTHROPIC:
-            return _ANTHROPIC_LONG if _LONG_FRONT.search(model) else _ANTHROPIC
+            return _ANTHROPIC_LONG if _LONG_MINIMUM.search(model) else _ANTHROPIC
         case Driver.OLLAMA:
             return _LOCAL
         case _:
             return NO_CACHING
 
 
-def _is_newer(model: str) -> bool:
-    """GPT-5.6 was the first that bills what it writes down; so does the one taken by default."""
+def _bills_cache_writes(model: str) -> bool:
+    """Cache writes are billed since GPT-5.6, and by the default model."""
     found = _VERSION.match(model)
     if found is None:
         return not model

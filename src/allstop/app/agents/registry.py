@@ -1,19 +1,23 @@
-"""The agents that the settings name, ready to take turns."""
+"""Registry of the configured agents: validates, describes and creates them."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from allstop.app.agents.acp import hire_acp, where_acp
-from allstop.app.agents.api_models import PROVIDERS, AgentSetupError, hire_model, key_for
-from allstop.app.agents.api_models import where as where_model
+from allstop.app.agents.acp import describe_acp, make_acp_agent
+from allstop.app.agents.agent_programs import (
+    AgentSetupError,
+    command_line,
+    environment,
+    find_program,
+)
+from allstop.app.agents.api_models import PROVIDERS, describe_model, key_for, make_model_agent
 from allstop.app.agents.box import box, own_box
-from allstop.app.agents.claude_code import find_claude, hire_claude, where_claude
-from allstop.app.agents.codex import find_codex, hire_codex, where_codex
+from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
+from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
@@ -26,39 +30,39 @@ if TYPE_CHECKING:
 
 
 class Agents(Mapping[AgentName, AgentPort]):
-    """The agents of a process: each is made when it is first wanted, or wanted otherwise."""
+    """The agents of a process. Each is created on first use, and again after its settings change."""
 
     def __init__(self, project: Project, launcher: Launcher) -> None:
         self._project = project
         self._launcher = launcher
         self._made: dict[AgentName, AgentPort] = {}
-        self._as: dict[AgentName, tuple[Agent, Box]] = {}
-        self._let_go: list[AgentPort] = []
+        self._made_from: dict[AgentName, tuple[Agent, Box]] = {}
+        self._replaced: list[AgentPort] = []
 
-    def hire(self, names: Iterable[AgentName]) -> None:
-        """They are there, as the settings have them now.
+    def ensure_agents(self, names: Iterable[AgentName]) -> None:
+        """Create the agents, or replace them if their settings changed.
 
         Raises:
-            CrewError: one of them can't work here.
+            AgentSetupError: one of them can't be used.
         """
         for name in names:
             wanted = (settings_of(self._project, name), box(self._project))
-            if self._as.get(name) == wanted:
+            if self._made_from.get(name) == wanted:
                 continue
-            new = make(self._project, self._launcher, name)
-            if name in self._made:  # it may be in the middle of a turn
-                self._let_go.append(self._made[name])
+            new = make_agent(self._project, self._launcher, name)
+            if name in self._made:  # closed later: it may be in the middle of a turn
+                self._replaced.append(self._made[name])
             self._made[name] = new
-            self._as[name] = wanted
+            self._made_from[name] = wanted
 
     def __getitem__(self, name: AgentName) -> AgentPort:
         if name not in self._made:
             if ":" not in name and name not in self._project.settings.agents:
                 raise KeyError(name)
             try:
-                self.hire([name])
+                self.ensure_agents([name])
             except AgentSetupError as error:
-                return Absent(error)
+                return UnusableAgent(error)
         return self._made[name]
 
     def __iter__(self) -> Iterator[AgentName]:
@@ -68,12 +72,12 @@ class Agents(Mapping[AgentName, AgentPort]):
         return len(self._made)
 
     async def close(self) -> None:
-        for agent in (*self._let_go, *self._made.values()):
+        for agent in (*self._replaced, *self._made.values()):
             await agent.close()
 
 
-class Absent:
-    """Stands for an agent that can't work here; whoever asks it for a turn is told why."""
+class UnusableAgent:
+    """Takes the place of an agent that can't be used: each turn fails with the reason."""
 
     def __init__(self, error: AgentSetupError) -> None:
         self._why = f"{error.message} ({error.hint})" if error.hint else error.message
@@ -89,26 +93,24 @@ class Absent:
         pass
 
 
-def known(project: Project, name: str) -> AgentName:
-    """An agent that is configured.
-
-    Raises:
-        CrewError: it isn't.
-    """
+def require_agent(project: Project, name: str) -> AgentName:
+    """Raises AgentSetupError if no agent of that name is configured."""
     agents = project.settings.agents
     if name not in agents:
-        raise AgentSetupError(f"there is no agent {name!r}", configured(project))
+        raise AgentSetupError(
+            f"there is no agent {name!r}", configured_names(project), code="agent_unknown"
+        )
     return AgentName(name)
 
 
-def configured(project: Project) -> str:
-    """Who there is; and where others are in a file that does not count yet, that."""
+def configured_names(project: Project) -> str:
+    """The names for a hint, and a note about settings that are not committed yet."""
     names = f"configured: {', '.join(project.settings.agents) or 'none'}"
     return "; ".join(filter(None, [names, project.loaded.ignored_note]))
 
 
-def how_to_name_one(project: Project) -> str:
-    """What to do where no agent is configured at all."""
+def no_agent_hint(project: Project) -> str:
+    """What to do if no agent is configured."""
     if project.loaded.ignored_note:
         return project.loaded.ignored_note
     if project.root is None or not (project.root / FILE_NAME).exists():
@@ -117,23 +119,27 @@ def how_to_name_one(project: Project) -> str:
 
 
 def settings_of(project: Project, name: AgentName) -> Agent:
-    """Of a configured agent; or of a model that is named as DRIVER:MODEL.
+    """The settings of a configured agent, or of a model named as DRIVER:MODEL.
 
     Raises:
-        CrewError: it is neither.
+        AgentSetupError: it is neither.
     """
     driver, _, model = name.partition(":")
     if not model:
-        return project.settings.agents[known(project, name)]
+        return project.settings.agents[require_agent(project, name)]
     if driver not in CHAT_DRIVERS:
         kinds = ", ".join(sorted(each.value for each in CHAT_DRIVERS))
-        raise AgentSetupError(f"{name!r}: there is no model behind {driver!r}", f"drivers: {kinds}")
+        raise AgentSetupError(
+            f"{name!r}: {driver!r} is not a driver for models",
+            f"drivers: {kinds}",
+            code="model_driver_unknown",
+        )
     address = ollama_address(project) if driver == Driver.OLLAMA else None
     return Agent(driver=Driver(driver), model=model, base_url=address)
 
 
 def ollama_address(project: Project) -> str:
-    """As its own variable says, else where it usually is."""
+    """The address by OLLAMA_HOST, or the default one."""
     host = project.environment.variables.get("OLLAMA_HOST", "").strip().rstrip("/")
     if not host:
         return PROVIDERS[Driver.OLLAMA].base_url
@@ -143,67 +149,68 @@ def ollama_address(project: Project) -> str:
     return f"{place.scheme}://{name}:{place.port or 11434}/v1"
 
 
-def chosen(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
-    """Who works, in order of preference.
+def task_agents(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
+    """The agents that work on tasks, in order of preference; or the named one.
 
     Raises:
-        CrewError: nobody can.
+        AgentSetupError: there is none, or it can't edit files.
     """
     settings = project.settings
-    names = roster(settings) if name is None else (known(project, name),)
+    names = roster(settings) if name is None else (require_agent(project, name),)
     if not names and settings.agents:
         raise AgentSetupError(
             f"no agent that can work is configured: {', '.join(settings.agents)} can only talk",
             "add one with the driver codex, claude-code, acp or command; rooms need none",
+            code="no_task_agent",
         )
     if not names:
-        raise AgentSetupError("no agent is configured", how_to_name_one(project))
+        raise AgentSetupError("no agent is configured", no_agent_hint(project), code="no_agent")
     for each in names:
         if settings.agents[each].driver in CHAT_DRIVERS:
             raise AgentSetupError(
                 f"agent {each!r} can chat in rooms but can't edit files",
                 "for tasks use an agent with the driver codex, claude-code, acp or command",
+                code="agent_chat_only",
             )
     return tuple(AgentName(each) for each in names)
 
 
-def refuse_absent(project: Project, names: Iterable[AgentName]) -> None:
-    """Before anything is written down for them to do.
-
-    Raises:
-        CrewError: one of them can't work here.
-    """
+def require_usable(project: Project, names: Iterable[AgentName]) -> None:
+    """Raises AgentSetupError if one of them can't be used."""
     for name in names:
-        where(project, name, settings_of(project, name))
+        describe_launch(project, name, settings_of(project, name))
 
 
-def where(project: Project, name: str, settings: Agent) -> str:
-    """What would be started, for people.
+def describe_launch(project: Project, name: str, settings: Agent) -> str:
+    """The program, script or model that the agent starts, for people.
 
     Raises:
-        CrewError: it isn't there, or lacks something.
+        AgentSetupError: it is missing, or lacks something.
     """
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
             if not ((project.root or Path.cwd()) / script).is_file():
-                hint = f"there is no file {script}"
-                raise AgentSetupError(f"agent {name!r}: the script can't be read", hint)
+                raise AgentSetupError(
+                    f"agent {name!r}: the script can't be read",
+                    f"there is no file {script}",
+                    code="script_unreadable",
+                )
             return script
         case Driver.COMMAND:
-            return program(_words(project, name, settings)[0], project)
+            return _command_line(project, name, settings)[0]
         case Driver.CODEX:
-            return where_codex(project, name, settings)
+            return describe_codex(project, name, settings)
         case Driver.CLAUDE_CODE:
-            return where_claude(project, name, settings)
+            return describe_claude(project, name, settings)
         case Driver.ACP:
-            return where_acp(project, name, settings)
+            return describe_acp(project, name, settings)
         case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
             key_for(project, name, settings)
-            return where_model(settings)
+            return describe_model(settings)
 
 
-def make(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
+def make_agent(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
     settings = settings_of(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
@@ -211,13 +218,13 @@ def make(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
         case Driver.COMMAND:
             return _command(project, launcher, name, settings)
         case Driver.OPENAI | Driver.ANTHROPIC | Driver.OLLAMA:
-            return hire_model(project, name, settings)
+            return make_model_agent(project, name, settings)
         case Driver.CODEX:
-            return hire_codex(project, launcher, name, settings)
+            return make_codex_agent(project, launcher, name, settings)
         case Driver.CLAUDE_CODE:
-            return hire_claude(project, launcher, name, settings)
+            return make_claude_agent(project, launcher, name, settings)
         case Driver.ACP:
-            return hire_acp(project, launcher, name, settings)
+            return make_acp_agent(project, launcher, name, settings)
 
 
 def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
@@ -229,7 +236,8 @@ def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise AgentSetupError(f"agent {name!r}: the script can't be read: {error}") from error
+        message = f"agent {name!r}: the script can't be read: {error}"
+        raise AgentSetupError(message, code="script_unreadable") from error
     return ScriptedAgent(
         read_script(text, settings.script),
         launcher=launcher,
@@ -242,47 +250,27 @@ def _command(project: Project, launcher: Launcher, name: str, settings: Agent) -
     from allstop.adapters.agents.command import CommandAgent
     from allstop.adapters.agents.turn_socket import TurnSockets
 
-    first, *others = _words(project, name, settings)
     return CommandAgent(
-        (program(first, project), *others),
+        _command_line(project, name, settings),
         launcher=launcher,
         fallback_box=own_box(project, project.folder / "homes" / name),
         clock=project.clock,
         prompt=settings.prompt.value,
-        env=_environment(project, settings),
+        env=environment(project, settings),
         limit_patterns=project.settings.retry.rate_limit_patterns,
         sockets=TurnSockets(project.folder / "desks"),
     )
 
 
-def _words(project: Project, name: str, settings: Agent) -> tuple[str, ...]:
-    """The program and its arguments."""
-    if settings.command:
-        return tuple(settings.command)
-    withheld = [u for u in project.loaded.untrusted if u.key.startswith(f"agents.{name}.")]
-    hint = str(withheld[0]) if withheld else "give it a command in allstop.toml"
-    raise AgentSetupError(f"agent {name!r} has no command", hint)
+def _command_line(project: Project, name: str, settings: Agent) -> tuple[str, ...]:
+    """The program and its arguments; a relative path is left to the repository."""
+    hint = "give it a command in allstop.toml"
+    program, *arguments = command_line(project, name, settings, hint)
+    found = program if "/" in program else find_program(project, name, program)
+    return (found, *arguments)
 
 
-def own_program(project: Project, name: str, settings: Agent) -> str:
-    """The program of an agent that has one of its vendor's."""
+def vendor_program(project: Project, name: str, settings: Agent) -> str:
+    """The path of codex or Claude Code."""
     find = find_codex if settings.driver is Driver.CODEX else find_claude
     return find(project, name, settings)
-
-
-def program(name: str, project: Project) -> str:
-    """The program as this machine finds it; a relative path is one of the repository's."""
-    if "/" in name:
-        return name
-    found = shutil.which(name, path=project.environment.variables.get("PATH"))
-    if found is None:
-        raise AgentSetupError(
-            f"the program {name!r} is not on PATH", "install it, or give its whole path"
-        )
-    return found
-
-
-def _environment(project: Project, settings: Agent) -> Mapping[str, str]:
-    host = project.environment.variables
-    passed = {name: host[name] for name in settings.pass_env if name in host}
-    return {**passed, **settings.env}

@@ -1,4 +1,4 @@
-"""How exactly an agent's token budgets hold, said before anything is spent."""
+"""Token caps of agents: how exactly their token and cost budgets hold, in words."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ LEAST_EXACT_FIRST = (TokenCap.NONE, TokenCap.AFTER, TokenCap.EXACT)
 
 CODERS = frozenset({Driver.CODEX, Driver.CLAUDE_CODE})
 
-SILENT = frozenset({Driver.COMMAND})
-"""Nobody learns what these use: limits on turns and time hold, those on tokens and cost don't."""
+UNMETERED = frozenset({Driver.COMMAND})
+"""Drivers that report no usage: only limits on turns and time apply to their agents."""
 
 
 def token_cap(driver: Driver) -> TokenCap:
-    """What its drivers say of themselves; told without loading an SDK."""
+    """The cap that the driver's agents declare, without loading an SDK."""
     if driver in CHAT_DRIVERS:
         return TokenCap.EXACT
     return TokenCap.AFTER if driver in CODERS else TokenCap.NONE
 
 
-UNTOLD = "never bind: it doesn't say what it uses"
+NEVER_BINDS = "never bind: it doesn't say what it uses"
 
 
-def token_budgets(agent: Agent) -> str:
-    return UNTOLD if agent.driver in SILENT else _words(_cap_of(agent))
+def describe_agent_budgets(agent: Agent) -> str:
+    return NEVER_BINDS if agent.driver in UNMETERED else _describe(_cap_of(agent))
 
 
-def budgets_hold(project: Project) -> str:
-    """Of all agents that are configured, the least exact says it."""
+def describe_budgets(project: Project) -> str:
+    """How exactly budgets hold for the configured agent with the least exact cap."""
     agents = project.settings.agents
-    if silent := [name for name, agent in agents.items() if agent.driver in SILENT]:
+    if silent := [name for name, agent in agents.items() if agent.driver in UNMETERED]:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
     caps = {_cap_of(agent) for agent in agents.values()}
-    return _words(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
+    return _describe(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
 
 
 def _cap_of(agent: Agent) -> TokenCap:
     return token_cap(agent.driver) if agent.max_tokens_per_call else TokenCap.NONE
 
 
-def _words(cap: TokenCap) -> str:
+def _describe(cap: TokenCap) -> str:
     match cap:
         case TokenCap.EXACT:
             return "hold exactly"

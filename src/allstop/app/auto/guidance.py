@@ -1,4 +1,4 @@
-"""Who guides Full Auto: the configured model, else a local Ollama that answers, else the rules."""
+"""Guidance of Full Auto: by the configured model, a local Ollama, or the rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.board import board_spec
 from allstop.auto.guidance import GuideSpec
 from allstop.core.errors import AllstopError
@@ -24,16 +24,16 @@ PROBE_S = 0.5
 def guide_spec(
     project: Project, *, approvals: Approvals, attended: bool, rehearses: bool = False
 ) -> GuideSpec | None:
-    """How the settings would have guidance; None where it is off.
+    """The guidance that the settings configure; None if it is off.
 
     Raises:
-        AllstopError: the model that is named can't be had.
+        AllstopError: the configured model can't be used.
     """
     if project.settings.auto.guidance is Guidance.OFF and not rehearses:
         return None
-    agent = guide(project)
+    agent = guide_agent(project)
     most = (
-        board_spec.terms(project, registry.settings_of(project, agent)).max_tokens
+        board_spec.agent_terms(project, registry.settings_of(project, agent)).max_tokens
         if agent
         else None
     )
@@ -45,27 +45,27 @@ def guide_spec(
     )
 
 
-def guide(project: Project) -> AgentName | None:
-    """Whose model answers; None: the rules do."""
+def guide_agent(project: Project) -> AgentName | None:
+    """The agent whose model guides; None: the rules do."""
     auto = project.settings.auto
     named = auto.guidance_model or auto.decision_agent
     if named is None:
-        return LOCAL if answers(registry.ollama_address(project)) else None
+        return LOCAL if is_answering(registry.ollama_address(project)) else None
     try:
         registry.settings_of(project, AgentName(named))
     except AgentSetupError as error:
         hint = "[auto] guidance_model is an agent's name, or DRIVER:MODEL such as ollama:llama3.2"
-        raise AllstopError(error.message, hint) from None
+        raise AllstopError(error.message, hint, code="guidance_model_unusable") from None
     return AgentName(named)
 
 
-def answers(base_url: str) -> bool:
-    """Whether a server with models is there; it has half a second to say so."""
-    place = urlsplit(base_url)
-    kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
-    connection = kind(place.hostname or "127.0.0.1", place.port, timeout=PROBE_S)
+def is_answering(base_url: str) -> bool:
+    """Whether a model server answers within PROBE_S."""
+    url = urlsplit(base_url)
+    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+    connection = kind(url.hostname or "127.0.0.1", url.port, timeout=PROBE_S)
     try:
-        connection.request("GET", f"{place.path}/models")
+        connection.request("GET", f"{url.path}/models")
         return connection.getresponse().status == OK
     except (OSError, HTTPException):
         return False
@@ -74,7 +74,7 @@ def answers(base_url: str) -> bool:
 
 
 def permissions(project: Project, *, approvals: Approvals, attended: bool) -> tuple[str, ...]:
-    """What the agent that works may do, for whoever guides it."""
+    """The working agent's permissions, as the guide's prompt lists them."""
     settings = project.settings
     checks = ", ".join(check.name or check.run for check in settings.verification.commands)
     asks = {

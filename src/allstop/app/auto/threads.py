@@ -1,4 +1,4 @@
-"""Full Auto: starting a thread that is kept going, and looking at what was decided."""
+"""Threads of Full Auto: their spec, starting them, and the rules for replaying decisions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.app import runtime, target_gate
-from allstop.app.agents.registry import chosen
+from allstop.app.agents.registry import task_agents
 from allstop.app.auto import guidance
 from allstop.app.board import board_spec
 from allstop.app.runs.status import record_of
@@ -28,7 +28,7 @@ from allstop.settings.section_file import read_section_keys
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.engine.local import LocalEngine
 
 PILOT = AutoPilot()
@@ -44,20 +44,20 @@ def auto_spec(
     approvals: Approvals | None = None,
     attended: bool,
 ) -> AutoSpec:
-    """How the settings would have such a thread; its name is not known yet.
+    """The spec of a thread, without its name.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the settings lack a decision agent, a branch or a check.
     """
     settings = project.settings
     auto = settings.auto
-    terms = board_spec.terms(project, settings.agents[agent])
+    terms = board_spec.agent_terms(project, settings.agents[agent])
     policy = policy or auto.policy
     is_model = policy is DecisionPolicy.MODEL
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
     if is_model and named is None:
         hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
-        raise AllstopError("nobody is named who decides", hint)
+        raise AllstopError("no decision agent is set", hint, code="decision_agent_missing")
     approvals = approvals or auto.approvals
     waits = attended and approvals is not Approvals.NEVER
     return AutoSpec(
@@ -82,21 +82,21 @@ def auto_spec(
         gate=target_gate.gate(settings),
         merge=settings.merge.enabled,
         backoff=board_spec.backoff(project),
-        endurance=board_spec.endurance(project),
+        endurance=board_spec.limit_patience(project),
         guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,
     )
 
 
-class Begun(NamedTuple):
-    """A thread that can be opened, which gives it its name, and everybody who takes turns in it."""
+class NewThread(NamedTuple):
+    """A thread that is ready to open; `open` chooses its name. `agents` take turns in it."""
 
     agents: tuple[AgentName, ...]
     open: Callable[[LocalEngine], Awaitable[RunId]]
 
 
-async def beginning(
+async def prepare_thread(
     project: Project,
     goal: str,
     *,
@@ -104,21 +104,15 @@ async def beginning(
     policy: DecisionPolicy | None,
     approvals: Approvals | None,
     attended: bool,
-) -> Begun:
-    """A new thread, as the settings would have it.
-
-    Raises:
-        AllstopError: it can't be had.
-    """
-    goal = project.secrets.redact_certain(
-        goal.strip()
-    )  # a person's words, though no command of theirs
+) -> NewThread:
+    """Raises AllstopError if the goal is empty, or the settings don't allow such a thread."""
+    goal = project.secrets.redact_certain(goal.strip())  # not in a command, so redacted here
     if not goal:
-        raise AllstopError("the prompt is empty", "say what is to be done")
+        raise AllstopError("the prompt is empty", "say what is to be done", code="prompt_empty")
     spec = auto_spec(
         project,
         goal,
-        agent=chosen(project, agent)[0],
+        agent=task_agents(project, agent)[0],
         policy=policy,
         approvals=approvals,
         attended=attended,
@@ -132,13 +126,13 @@ async def beginning(
             terms = msgspec.to_builtins(replace(spec, name=name))
             return engine.open(name, "auto", terms, title=title, limits=limits, rules=asks)
 
-        return open_free(project, "auto", by)
+        return open_under_free_name(project, "auto", by)
 
-    return Begun(agents_of(spec), open_)
+    return NewThread(agents_of(spec), open_)
 
 
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
-    """Everybody who takes turns in it."""
+    """All agents that take turns in it."""
     guide = spec.guide or GuideSpec()
     worker = None if guide.rehearses else spec.agent
     found = (worker, spec.decision_agent, spec.adviser, guide.agent)
@@ -146,10 +140,10 @@ def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
 
 
 def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
-    """Guidance alone: it ends where the agent would begin, or go on.
+    """The spec of a run with guidance only: it ends where the agent would take a turn.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the guidance model or the target branch can't be used.
     """
     auto = project.settings.auto
     return AutoSpec(
@@ -165,7 +159,7 @@ def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> Au
 
 
 def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
-    """Who answers an agent that asks: nobody, the policy, or a person. The strictest wins."""
+    """The run's rules for agents' asks: deny all, ask a person, or leave it to the policy."""
     match approvals or project.settings.auto.approvals:
         case Approvals.NEVER:
             return (Rule(prefix=(), decision=Verdict.DENY, why=NEVER),)
@@ -175,10 +169,10 @@ def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
             return ()  # the engine's own policy has the rules of the settings
 
 
-async def open_free(
+async def open_under_free_name(
     project: Project, kind: str, opened: Callable[[RunId], Awaitable[bool]]
 ) -> RunId:
-    """By the first name that is free: another process, or request, may be about to take it."""
+    """Open a run under the first free name; retries if another process takes that name first."""
     while True:
         name = await _free_name(project, kind)
         with suppress(HeldError):
@@ -195,25 +189,33 @@ async def _free_name(project: Project, kind: str) -> RunId:
     return RunId(f"{kind}{number}")
 
 
-async def recorded_autos(project: Project, run: str) -> list[Recorded]:
-    """One run of Full Auto, or all of them.
+async def auto_records(project: Project, run: str) -> list[RunRecord]:
+    """The records of one Full Auto run, or with "all" of all of them.
 
     Raises:
-        AllstopError: it is none, or there are none.
+        AllstopError: the run is of another kind, or there are none.
     """
     if run == "all":
         heads = await project.journal.heads() if project.has_store else []
         names = [head.run for head in heads if head.kind == PILOT.kind]
         if not names:
-            raise AllstopError("there is no run of Full Auto here", "allstop auto PROMPT makes one")
+            raise AllstopError(
+                "there is no run of Full Auto here",
+                "`allstop auto PROMPT` starts one",
+                code="no_auto_runs",
+            )
         return [await record_of(project, name) for name in names]
     recorded = await record_of(project, run)
     if recorded.opened.kind != PILOT.kind:
-        raise AllstopError(f"{run} is a {recorded.opened.kind}", "this needs a run of Full Auto")
+        raise AllstopError(
+            f"{run} is a {recorded.opened.kind}",
+            "this needs a run of Full Auto",
+            code="not_an_auto_run",
+        )
     return [recorded]
 
 
-OTHER_RULES = (
+OVERRIDABLE = (
     "min_confidence",
     "no_progress_turns",
     "repeated_errors",
@@ -222,28 +224,28 @@ OTHER_RULES = (
 )
 
 
-class OtherRules(NamedTuple):
-    """The [auto] settings of a file, in the place of those that a run had."""
+class RuleOverrides(NamedTuple):
+    """The [auto] settings of a file, to replay a run's decisions with."""
 
     given: dict[str, Any]
     note: str = ""
 
-    def of(self, recorded: Recorded) -> AutoSpec:
-        """The run's own terms, with what the file says in their place."""
+    def of(self, recorded: RunRecord) -> AutoSpec:
+        """The run's spec with the file's settings."""
         return replace(msgspec.convert(recorded.opened.spec, AutoSpec), **self.given)
 
 
-def other_rules(file: Path) -> OtherRules:
-    """What a file says of the rules.
+def read_rule_overrides(file: Path) -> RuleOverrides:
+    """Read the rule settings of a file.
 
     Raises:
-        SettingsError: it is no such file.
+        SettingsError: it is no valid settings file.
     """
-    settings, said = read_section_keys(file, "auto")
+    settings, keys = read_section_keys(file, "auto")
     auto = settings.auto
-    given: dict[str, Any] = {name: getattr(auto, name) for name in OTHER_RULES if name in said}
-    if "review" in said:
+    given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in keys}
+    if "review" in keys:
         given["review"] = auto.review
     is_model = auto.policy is DecisionPolicy.MODEL
-    note = "a model is not asked again: the rules decide, with these settings" if is_model else ""
-    return OtherRules(given, note)
+    note = "a replay asks no model: the rules decide, with these settings" if is_model else ""
+    return RuleOverrides(given, note)

@@ -1,1 +1,1 @@
-"""The repository's board: commands, driver, review, cleanup."""
+"""The project's board: commands, driver, review, cleanup."""

@@ -1,4 +1,4 @@
-"""What a board is opened with, from the settings; and what people should know before it works."""
+"""The board's spec by the settings, and notes that people should read before it starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from allstop.app import runtime
 from allstop.app.agents import registry
-from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.notify import channels
 from allstop.app.runs import budget_limits
 from allstop.app.target_gate import gate
@@ -37,11 +37,11 @@ VERIFICATION_EMPTY = missing_checks.CODE
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """Something people should know."""
+    """A note for people before work starts."""
 
     text: str
     code: str = ""
-    indicator: str = ""  # the short form, for a place that stays in sight
+    indicator: str = ""  # a short form that stays visible
 
 
 def board_spec(
@@ -54,18 +54,20 @@ def board_spec(
     agents: tuple[AgentName, ...] | None = None,
     target: str | None = None,
 ) -> BoardSpec:
-    """What isn't given is what the settings say.
+    """The spec by the arguments, and by the settings for all others.
 
     Raises:
-        AllstopError: the settings demand what they don't name: an agent, a branch, a check.
+        AllstopError: the settings lack an agent, a branch or a required check.
     """
     settings = project.settings
     loop = settings.loop
     return BoardSpec(
         target=target or runtime.target(project),
-        agents=registry.chosen(project) if agents is None else agents,
+        agents=registry.task_agents(project) if agents is None else agents,
         fallbacks=() if agents is not None else tuple(map(AgentName, fallbacks(settings))),
-        terms={AgentName(name): terms(project, agent) for name, agent in settings.agents.items()},
+        terms={
+            AgentName(name): agent_terms(project, agent) for name, agent in settings.agents.items()
+        },
         mode=mode or loop.mode,
         slots=slots or loop.max_parallel,
         gate=gate(settings),
@@ -80,30 +82,31 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         backoff=backoff(project),
-        limit_retries=endurance(project).guesses,
-        limit_s=endurance(project).most_s,
-        limits=budget_limits.of_run(project),
-        task_limits=budget_limits.of_task(project),
+        limit_retries=limit_patience(project).guesses,
+        limit_s=limit_patience(project).most_s,
+        limits=budget_limits.run_limits(project),
+        task_limits=budget_limits.task_limits(project),
         count=count,
         until=until,
         ask_s=float(settings.auto.approval_timeout_s),
         retries_first=False,
-        own=_given(mode=mode, slots=slots, agents=agents),
+        own=_set_by_person(mode=mode, slots=slots, agents=agents),
     )
 
 
-def _given(**choices: object) -> tuple[PersonsSetting, ...]:
+def _set_by_person(**choices: object) -> tuple[PersonsSetting, ...]:
     own: tuple[PersonsSetting, ...] = get_args(PersonsSetting)
     return tuple(name for name in own if choices[name] is not None)
 
 
-def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
-    """As the settings have it by now; what a person chose for the board at work stays.
+def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
+    """The spec by the current settings, with the choices a person made for the running board.
 
-    So does its branch where they name none: to look at another one is not to work for it.
+    If the settings name no branch, the board keeps its own: another branch may be checked out
+    only to look at it.
 
     Raises:
-        AllstopError: as above.
+        AllstopError: the settings lack an agent, a branch or a required check.
     """
     return board_spec(
         project,
@@ -116,7 +119,7 @@ def renewed(project: Project, spec: BoardSpec) -> BoardSpec:
     )
 
 
-def terms(project: Project, agent: Agent) -> AgentTerms:
+def agent_terms(project: Project, agent: Agent) -> AgentTerms:
     loop = project.settings.loop
     return AgentTerms(
         done=agent.done.value,
@@ -138,7 +141,7 @@ def backoff(project: Project) -> Backoff:
     )
 
 
-def endurance(project: Project) -> LimitPatience:
+def limit_patience(project: Project) -> LimitPatience:
     retry = project.settings.retry
     return LimitPatience(
         guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
@@ -146,18 +149,18 @@ def endurance(project: Project) -> LimitPatience:
 
 
 def thread_limits(project: Project) -> Limits:
-    """A thread that is no attempt at a task is one by itself: what is allowed to either holds."""
-    return tighter(budget_limits.of_run(project), budget_limits.of_task(project))
+    """A Full Auto thread is both a run and a task, so the lower of both limits applies."""
+    return tighter(budget_limits.run_limits(project), budget_limits.task_limits(project))
 
 
 def hooks(project: Project) -> dict[str, str]:
-    """The commands of [hooks] that are in force, by the hook's name."""
+    """The commands of [hooks], by the hook's name."""
     found = asdict(project.settings.hooks)
     return {name: command for name, command in found.items() if command is not None}
 
 
-def noted(project: Project) -> list[Note]:
-    """In the order they matter."""
+def start_notes(project: Project) -> list[Note]:
+    """The notes, most important first."""
     found = [Note(text=each) for each in project.loaded.notes]
     if not project.settings.verification.commands:
         checks = detect(project.repository, project.environment).checks
@@ -168,20 +171,12 @@ def noted(project: Project) -> list[Note]:
                 indicator=missing_checks.INDICATOR,
             )
         )
-    if any(
-        map(
-            limits_spending,
-            (
-                budget_limits.of_run(project),
-                budget_limits.of_task(project),
-                budget_limits.of_day(project),
-            ),
-        )
-    ):
-        found.append(Note(text=f"Budgets of tokens and cost {budgets_hold(project)}."))
+    budgets = (budget_limits.run_limits, budget_limits.task_limits, budget_limits.day_limits)
+    if any(limits_spending(limits(project)) for limits in budgets):
+        found.append(Note(text=f"Budgets of tokens and cost {describe_budgets(project)}."))
     found += [Note(text=each) for each in channels.notes(project)]
     return found
 
 
-def notes(project: Project) -> list[str]:
-    return [note.text for note in noted(project)]
+def start_note_texts(project: Project) -> list[str]:
+    return [note.text for note in start_notes(project)]

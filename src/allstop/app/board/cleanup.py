@@ -1,4 +1,4 @@
-"""Workspaces that are no longer needed: shown first, removed where nothing is lost."""
+"""Cleanup of workspaces: lists those that are not needed, and removes them without losing work."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ LABEL = "clean"
 
 @asynccontextmanager
 async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[WorkspaceCleanup]:
-    """While it lasts nobody else drives the board, unless that does no harm."""
+    """With `alone`, no other process can drive the board meanwhile."""
     with project.journal.claim(BOARD) if alone else nullcontext():
         project.make_folder()
         launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-        places = await runtime.workspaces(project, launcher)
+        workspaces = await runtime.open_workspaces(project, launcher)
         folder = project.folder / "workspaces"
         yield WorkspaceCleanup(
-            Repository(project.repository), folder, launcher=launcher, workspaces=places
+            Repository(project.repository), folder, launcher=launcher, workspaces=workspaces
         )
 
 
 async def leftovers(project: Project) -> list[Leftover]:
-    """Every workspace that no task will go on in."""
+    """All workspaces that no task needs."""
     tasks = (await commands.read(project)).state.board
     async with _cleaning(project) as cleaning:
         found = await cleaning.leftovers(LABEL)
     return [each for each in found if not _is_needed(tasks.get(each.name))]
 
 
-async def of_checkouts(project: Project) -> list[OrphanRefs]:
-    """What linked checkouts of this repository have left that were removed."""
+async def orphan_refs(project: Project) -> list[OrphanRefs]:
+    """The refs of removed linked checkouts of this repository."""
     return await find_orphan_refs(Repository(project.repository))
 
 
-async def kept(project: Project) -> list[str]:
-    """The tasks that a person may want to help, and whose workspaces are there for that."""
+async def kept_for_people(project: Project) -> list[str]:
+    """The stalled tasks whose workspaces are kept, so that a person can help."""
     tasks = (await commands.read(project)).state.board.tasks()
     folder = project.folder / "workspaces"
-    stalled = (task.id for task in tasks if _stands_still(task))
+    stalled = (task.id for task in tasks if _is_stalled(task))
     return [name for name in stalled if (folder / folder_name(name)).is_dir()]
 
 
-def _stands_still(task: Task) -> bool:
+def _is_stalled(task: Task) -> bool:
     return (task.status in STALLED and not task.open) or task.has_crashed
 
 
@@ -81,9 +81,7 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
     for name in names:
         task = tasks.get(name)
         if task is not None and (task.open or task.status is Status.MERGING):
-            raise AllstopError(
-                f"{name} is {task.status}: its workspace is in use", f"`allstop abort {name}` first"
-            )
+            raise workspace_in_use(task)
     async with _cleaning(project) as cleaning:
         return [
             await remove_orphan_refs(repository, name, force=force)
@@ -93,13 +91,18 @@ async def remove(project: Project, names: list[str], *, force: bool) -> list[Rem
         ]
 
 
-async def to_roll_back(project: Project, task_id: str) -> Task:
+def workspace_in_use(task: Task) -> AllstopError:
+    message = f"{task.id} is {task.status}: its workspace is in use"
+    return AllstopError(message, f"`allstop abort {task.id}` first", code="workspace_in_use")
+
+
+async def check_rollback(project: Project, task_id: str) -> Task:
     """
     Raises:
-        AllstopError: there is no such task, a person works on the branch it was brought to, or
-            not all that is in its workspace could be kept.
+        AllstopError: there is no such task, its branch is checked out somewhere, or a part of its
+            workspace could not be backed up.
     """
-    task = await commands.find(project, task_id)
+    task = await commands.find_task(project, task_id)
     if not task.merged:
         async with _cleaning(project, alone=False) as cleaning:
             await cleaning.refuse_if_in_use(task_id, branch_of(task_id))
@@ -107,38 +110,40 @@ async def to_roll_back(project: Project, task_id: str) -> Task:
     return task
 
 
-async def take_back(project: Project, task_id: str) -> str:
-    """The work of a held task, also from the branch it was brought to; the ref that keeps it."""
-    return await throw_away(project, task_id, branch_of(task_id))
+async def discard_work_and_branch(project: Project, task_id: str) -> str:
+    """Discard a task's work and its branch; returns the ref that backs it up."""
+    return await discard_work(project, task_id, branch_of(task_id))
 
 
-async def throw_away(project: Project, task_id: str, branch: str = "") -> str:
-    """The work of a task that nobody starts meanwhile; the ref that keeps it."""
+async def discard_work(project: Project, task_id: str, branch: str = "") -> str:
+    """Discard the work of a task that can't start meanwhile; returns the ref that backs it up."""
     async with _cleaning(project, alone=False) as cleaning:
         return await cleaning.reset(task_id, LABEL, branch)
 
 
-async def forget(project: Project, places: GitWorkspaces, launcher: Launcher, name: str) -> None:
-    """The refs of a workspace that was discarded: nobody worked in it."""
-    with _at_work(project, places, launcher) as cleaning:
+async def drop_refs(
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher, name: str
+) -> None:
+    """Delete the refs of a discarded workspace in which no agent worked."""
+    with _open_cleanup(project, workspaces, launcher) as cleaning:
         await cleaning.drop_refs(name)
 
 
 @contextmanager
-def _at_work(
-    project: Project, places: GitWorkspaces, launcher: Launcher
+def _open_cleanup(
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher
 ) -> Iterator[WorkspaceCleanup]:
-    """With what a process that drives runs has at hand already."""
+    """For a process that drives runs and has open workspaces."""
     folder = project.folder / "workspaces"
     with closing(Repository(project.repository)) as repository:
-        yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=places)
+        yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=workspaces)
 
 
 # --- by age ---
 
 
 def is_due(project: Project, task: Task) -> bool:
-    """Whether it was merged or cancelled long enough ago, as `[workspace] keep_days` says."""
+    """Whether its workspace is older than `[workspace] keep_days` since it was merged or cancelled."""
     before = project.clock.now() - timedelta(days=project.settings.workspace.keep_days)
     return (
         task.status in OVER
@@ -149,13 +154,13 @@ def is_due(project: Project, task: Task) -> bool:
     )
 
 
-def due(project: Project, tasks: Board) -> list[str]:
+def due_tasks(project: Project, tasks: Board) -> list[str]:
     return [task.id for task in tasks.tasks() if is_due(project, task)]
 
 
-async def sweep(project: Project, tasks: Board) -> None:
-    """Remove what is due and holds nobody's work, unless another process drives the board."""
-    if not (old := due(project, tasks)):
+async def remove_due(project: Project, tasks: Board) -> None:
+    """Remove due workspaces without unsaved work, unless another process drives the board."""
+    if not (old := due_tasks(project, tasks)):
         return
     with suppress(HeldError):
         async with _cleaning(project) as cleaning:
@@ -163,9 +168,9 @@ async def sweep(project: Project, tasks: Board) -> None:
                 await cleaning.remove(name, LABEL)
 
 
-async def sweep_away(
-    project: Project, places: GitWorkspaces, launcher: Launcher, name: str
+async def remove_workspace(
+    project: Project, workspaces: GitWorkspaces, launcher: Launcher, name: str
 ) -> None:
-    """The same with one workspace, in a process that drives the board or has claimed it."""
-    with _at_work(project, places, launcher) as cleaning:
+    """Remove one workspace, in a process that drives the board or has claimed it."""
+    with _open_cleanup(project, workspaces, launcher) as cleaning:
         await cleaning.remove(name, LABEL)

@@ -1,4 +1,4 @@
-"""The board of a repository: what is told to it, checked before it is written."""
+"""Commands to the board, checked before they are written."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 PILOT = BoardPilot()
-OWN = "allstop:"
-"""How the source of a task begins that was exported from a board."""
+EXPORT_PREFIX = "allstop:"
+"""The prefix of a task's source if it was exported from a board."""
 
 LONGEST_TITLE = 120
-"""Of a task that is made for a prompt."""
+"""For tasks made from a prompt."""
 
-AT_ONCE = 1000
-"""So many new tasks are one event."""
+TASKS_PER_EVENT = 1000
+"""How many imported tasks one event adds."""
 
 
-class Read(NamedTuple):
-    """A board as it was when it was read."""
+class BoardSnapshot(NamedTuple):
+    """The board at the moment it was read."""
 
     run: RunState[BoardState]
     cursor: Cursor
@@ -54,12 +54,12 @@ class Read(NamedTuple):
         return FoldedRun(self.run, self.cursor.seq)
 
 
-async def read(project: Project) -> Read:
+async def read(project: Project) -> BoardSnapshot:
     helm = await project.records.read(HELM) if project.has_store else []
     records = await project.records.read(BOARD) if project.has_store else []
     events: list[Event] = [record.event for record in records] or [_opened(project)]
     seq = records[-1].seq if records else 0
-    return Read(
+    return BoardSnapshot(
         runs.fold(PILOT, events),
         Cursor(BOARD, seq, helm[-1].seq if helm else 0),
         exists=bool(records),
@@ -67,25 +67,26 @@ async def read(project: Project) -> Read:
 
 
 def _opened(project: Project) -> Opened:
-    """A board has no limits that would close it: it is never over."""
+    """A limit pauses the board and never closes it."""
     spec = msgspec.to_builtins(BoardSpec(target=""))
     limits = Limits(at_limit=AtLimit.PAUSE)
     return Opened(at=project.clock.now(), kind="board", spec=spec, title="the board", limits=limits)
 
 
-async def tell(
-    project: Project, decide: Callable[[BoardState], Sequence[Command]], known: Read | None = None
-) -> Read:
-    """Write what `decide` says for the board as it is; nothing is written that it refuses.
+async def send_commands(
+    project: Project,
+    decide: Callable[[BoardState], Sequence[Command]],
+    known: BoardSnapshot | None = None,
+) -> BoardSnapshot:
+    """Write the commands that `decide` returns for the current board; returns the new board.
 
-    The board as it is then.
-
-    Who has read it just now says so: a big board takes its time to be read again.
+    A caller that has just read the board passes it as `known`, to save a second read.
 
     Raises:
-        AllstopError: the board refuses one of the commands, or there is no repository to work in.
+        AllstopError: the board refuses one of the commands (then none is written), or there is no
+            repository.
     """
-    project.repository  # noqa: B018 - asking for it is what is wanted
+    project.repository  # noqa: B018 - raises without a repository
     while True:
         board = known or await read(project)
         known = None
@@ -102,13 +103,13 @@ async def tell(
         except StaleError:
             continue
         seq = board.cursor.seq + len(entries)
-        return Read(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
+        return BoardSnapshot(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
 
 
 def _as_recorded(project: Project, event: Commanded) -> Event:
-    """As it will be read again: what is folded here must be what is folded from the record."""
-    kept = project.as_recorded(event)
-    return msgspec.json.decode(msgspec.json.encode(kept), type=Commanded)
+    """The event as a reader decodes it, so that both fold the same."""
+    redacted = project.as_recorded(event)
+    return msgspec.json.decode(msgspec.json.encode(redacted), type=Commanded)
 
 
 def _refuse(state: BoardState, command: Command) -> None:
@@ -117,11 +118,11 @@ def _refuse(state: BoardState, command: Command) -> None:
             command
         )
         if refusal is not None:
-            raise AllstopError(refusal.message, refusal.hint)
+            raise AllstopError(refusal.message, refusal.hint, code="task_command_refused")
 
 
 async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Command]]) -> Task:
-    """A new task, whose id is made up where it has none; and what else is said of it."""
+    """Add a task, with a generated id if it has none, and send the commands of `then` for it."""
     made: list[str] = []
 
     def decide(state: BoardState) -> Sequence[Command]:
@@ -133,7 +134,7 @@ async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Co
         more = then(board[task.id]) if task.id in board.nodes else ()
         return [AddTasks(tasks=(task,)), *more]
 
-    board = (await tell(project, decide)).state.board
+    board = (await send_commands(project, decide)).state.board
     return board[made[0]]
 
 
@@ -144,15 +145,15 @@ def free_ids(board: Board, count: int = 1) -> list[str]:
     return list(itertools.islice(free, count))
 
 
-def for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
-    """A task of its own; what is too long for a title is its body.
+def task_for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
+    """A new task; a prompt that is too long for a title becomes the body.
 
     Raises:
-        AllstopError: nothing is to be done.
+        AllstopError: the prompt is empty.
     """
     title, _, rest = prompt.strip().partition("\n")
     if not title:
-        raise AllstopError("the prompt is empty", "say what is to be done")
+        raise AllstopError("the prompt is empty", "say what is to be done", code="prompt_empty")
     return NewTask(
         id=task_id,
         title=one_line(title, LONGEST_TITLE),
@@ -162,7 +163,7 @@ def for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
 
 
 async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[str]:
-    """New tasks in the place of one: they need what it needed, and are needed where it was."""
+    """Replace a task by smaller ones, which inherit its needs and the tasks that need it."""
     made: list[str] = []
 
     def decide(state: BoardState) -> Sequence[Command]:
@@ -183,27 +184,29 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
         ]
         made[:] = [part.id for part in parts]
         edits = [
-            EditTask(task=other, changes=Changes(needs=_instead(board[other].needs, task_id, made)))
+            EditTask(
+                task=other, changes=Changes(needs=_replaced(board[other].needs, task_id, made))
+            )
             for other in board.nodes[task_id].needed_by
             if board[other].status not in OVER
         ]
         return [AddTasks(tasks=tuple(parts)), *edits, RemoveTask(task=task_id)]
 
-    await tell(project, decide)
+    await send_commands(project, decide)
     return made
 
 
-def _instead(needs: Sequence[str], old: str, new: Sequence[str]) -> tuple[str, ...]:
+def _replaced(needs: Sequence[str], old: str, new: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for need in needs for each in (new if need == old else [need]))
 
 
 class Imported(NamedTuple):
     added: list[NewTask]
-    known: int  # that were there already
+    known: int  # imported before
 
 
-async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
-    """Tasks of a file; what was imported before is left as it is."""
+async def import_tasks(project: Project, found: Sequence[NewTask]) -> Imported:
+    """Add the tasks of a file; tasks that were imported before are left unchanged."""
     added: list[NewTask] = []
 
     def decide(state: BoardState) -> Sequence[Command]:
@@ -211,26 +214,26 @@ async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
         new = [task for task in found if not _is_known(board, task)]
         ordered = task_commands.in_order(new)
         if isinstance(ordered, task_commands.Refusal):
-            raise AllstopError(ordered.message, ordered.hint)
+            raise AllstopError(ordered.message, ordered.hint, code="import_refused")
         added[:] = ordered
         return [
-            AddTasks(tasks=tuple(ordered[start : start + AT_ONCE]))
-            for start in range(0, len(ordered), AT_ONCE)
+            AddTasks(tasks=tuple(ordered[start : start + TASKS_PER_EVENT]))
+            for start in range(0, len(ordered), TASKS_PER_EVENT)
         ]
 
-    await tell(project, decide)
+    await send_commands(project, decide)
     return Imported(added, len(found) - len(added))
 
 
 def _is_known(board: Board, task: NewTask) -> bool:
-    """Whether the same thing was imported before, or comes from this board's own export."""
+    """Whether it was imported before, or exported from this board."""
     if task.source in board.sources:
         return True
-    return task.source == f"{OWN}{task.id}" and task.id in board.nodes
+    return task.source == f"{EXPORT_PREFIX}{task.id}" and task.id in board.nodes
 
 
-async def find(project: Project, task_id: str) -> Task:
-    """Raises AllstopError where there is none of that name."""
+async def find_task(project: Project, task_id: str) -> Task:
+    """Raises NotFoundError if there is no such task."""
     board = (await read(project)).state.board
     task = board.get(task_id)
     if task is None:
@@ -240,6 +243,6 @@ async def find(project: Project, task_id: str) -> Task:
     return task
 
 
-async def waiting_for(project: Project, task_id: str) -> list[str]:
-    """The pending tasks that need one which was given up."""
+async def tasks_waiting_for(project: Project, task_id: str) -> list[str]:
+    """The pending tasks that need this cancelled task."""
     return cancelled_needs((await read(project)).state.board.tasks()).get(task_id, [])

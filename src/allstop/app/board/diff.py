@@ -1,4 +1,4 @@
-"""What the work of a task or of a thread changes, for people to look at."""
+"""The diff of a task's or a thread's work, for people."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
+AFTER_TURN = "it has some after its first turn"
+
+
 async def diff_named(project: Project, name: str) -> Diff:
-    """Of a task, or of a thread of Full Auto.
+    """The diff of a task or of a Full Auto thread.
 
     Raises:
-        NotFoundError: there is none of that name, or no work of it.
+        NotFoundError: there is no such task or thread, or it has no work.
     """
     heads = await project.records.heads() if project.has_store else []
     is_run = any(head.run == name and head.parent is None for head in heads)
     if not is_run or (await commands.read(project)).state.board.get(name):
-        return await diff_of(project, await commands.find(project, name))
+        return await diff_of(project, await commands.find_task(project, name))
     recorded = await record_of(project, name)
     workspace = recorded.kind.workspace(recorded.opened)
     if not workspace:
@@ -37,25 +40,25 @@ async def diff_named(project: Project, name: str) -> Diff:
 
 
 def _commit_of(events: Sequence[Event]) -> str:
-    """What a merge made, once it is over."""
+    """The commit that a closed merge made; "" if there is none."""
     last = events[-1]
     return last.facts.get("commit", "") if isinstance(last, Closed) else ""
 
 
 async def diff_of(project: Project, task: Task) -> Diff:
-    """Against where it began; of merged work what the merge brought.
+    """The diff since the task's start; of merged work the diff of the merge.
 
     Raises:
-        NotFoundError: there is no work of it.
+        NotFoundError: the task has no work.
     """
     return await diff_in(project, task.id, task.merged)
 
 
 async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
-    """The same by the name of a workspace, and the commit that merged it, if one did.
+    """The same for a workspace; `merged` is the commit that merged it, or "".
 
     Raises:
-        NotFoundError: there is no work in it.
+        NotFoundError: the workspace has no work.
     """
     repository = Repository(project.repository)
     try:
@@ -63,14 +66,14 @@ async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
             return await read_diff(repository, await _before(repository, merged), merged)
         commits = await base_and_tip(repository, workspace)
         if commits is None:
-            raise NotFoundError(f"{workspace} has no work to show yet", "it comes after a turn")
+            raise NotFoundError(f"{workspace} has no work yet", AFTER_TURN)
         return await read_diff(repository, *commits)
     finally:
         repository.close()
 
 
 async def line_of(project: Project, name: str, file: str, line: int, *, removed: bool) -> str:
-    """A line of what a task or a thread made, or of what was there before.
+    """A line of a file in the work, or with `removed` in the version before it.
 
     Raises:
         NotFoundError: there is no such work, file or line.
@@ -79,7 +82,7 @@ async def line_of(project: Project, name: str, file: str, line: int, *, removed:
     try:
         commits = await base_and_tip(repository, await _workspace_of(project, name))
         if commits is None:
-            raise NotFoundError(f"{name} has no work to speak of yet", "it comes after a turn")
+            raise NotFoundError(f"{name} has no work yet", AFTER_TURN)
         base, tip = commits
         shown = await repository.run("show", f"{base if removed else tip}:{file}")
     finally:

@@ -1,4 +1,4 @@
-"""Putting the board to work in this process."""
+"""Driver of the board in this process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.board import board_spec, commands
-from allstop.app.board.hooks import hooks_at_hand
-from allstop.app.runs.status import Recorded, record_of, runs_below
-from allstop.app.runtime import Runtime, runtime
+from allstop.app.board.hooks import run_hooks
+from allstop.app.runs.status import RunRecord, record_of, runs_below
+from allstop.app.runtime import Runtime, start_runtime
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.board_pilot import BoardState
 from allstop.core import run as runs
@@ -32,30 +32,30 @@ if TYPE_CHECKING:
 Decide = Callable[[BoardState], Sequence[Command]]
 
 
-class Session(NamedTuple):
-    """A board at work here."""
+class BoardSession(NamedTuple):
+    """The board while this process drives it."""
 
-    shop: Runtime
+    runtime: Runtime
     since: datetime
     before: BoardState
-    seqs: dict[RunId, int]  # how far each run was
+    seqs: dict[RunId, int]  # the last event of each run before the session
     clock: Clock
 
     def run(self) -> RunState[BoardState]:
-        state = self.shop.engine.state(BOARD)
+        state = self.runtime.engine.state(BOARD)
         assert state is not None, "a board is never over"
         return state
 
     def child(self, run: RunId) -> RunState[Any] | None:
-        return self.shop.engine.state(run)
+        return self.runtime.engine.state(run)
 
     def children(self) -> list[tuple[str, RunState[Any]]]:
-        """The runs below it that are open, with the tasks they are for."""
+        """The open runs below the board, with their tasks."""
         found = [(task_id, self.child(run)) for run, task_id in self._refs()]
         return [(task_id, state) for task_id, state in found if state is not None]
 
     def under_way(self) -> dict[RunId, Tally]:
-        """What each of them has used so far."""
+        """The usage of each open run."""
         found = [(run, self.child(run)) for run, _ in self._refs()]
         return {run: state.tally for run, state in found if state is not None}
 
@@ -69,13 +69,13 @@ async def prepare(
     decide: Decide,
     *,
     budget_usd: float | None = None,
-    known: commands.Read | None = None,
-) -> commands.Read:
-    """Say how the board works from now on, and what it is to do; a pause is lifted.
+    known: commands.BoardSnapshot | None = None,
+) -> commands.BoardSnapshot:
+    """Record the board's spec and the commands of `decide`, and lift a pause.
 
     Raises:
-        HeldError: another process drives it.
-        AllstopError: what is to be done is refused.
+        HeldError: another process drives the board.
+        AllstopError: the board refuses a command.
     """
     holders = project.journal.holders()
     if BOARD in holders:
@@ -89,62 +89,68 @@ async def equip(
     project: Project,
     spec: BoardSpec,
     decide: Decide,
-    read: commands.Read,
+    read: commands.BoardSnapshot,
     limits: Limits,
     *,
     budget_usd: float | None = None,
-) -> commands.Read:
-    """The same, whoever drives it; a budget is on top of what was spent, and in place of `limits`.
+) -> commands.BoardSnapshot:
+    """The same, also if a process drives the board.
+
+    `budget_usd` is added to the cost so far and replaces `limits`.
 
     Raises:
-        AllstopError: what is to be done is refused.
+        AllstopError: the board is stopped, or refuses a command.
     """
     if read.run.hold is Hold.STOPPED:
-        raise AllstopError("the board is stopped", "`allstop resume board` goes on")
+        hint = "`allstop resume board` continues it"
+        raise AllstopError("the board is stopped", hint, code="board_stopped")
     children = await runs_below(project, read.state)
     if budget_usd is not None:
         spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
         limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
-    told = await commands.tell(
+    sent = await commands.send_commands(
         project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
     if read.run.hold is not Hold.NONE:
         await send_command(project.journal, project.clock, BOARD, Resume(), "allstop run")
-    if told.state.merging:  # it may have waited for somebody's changes: a person says look now
-        merging = child_of(BOARD, told.state.merging)
+    if sent.state.merging:  # a merge that waits for the person's own changes tries again
+        merging = child_of(BOARD, sent.state.merging)
         await send_command(project.journal, project.clock, merging, Retry(), "allstop run")
-    for run, child in children.items():  # what waits at a limit goes on under those of now
-        if child.opened.kind != "task" or spec.count == 0:  # a merge is no leave to spend more
+    for run, child in children.items():  # attempts that wait at a limit get the current limits
+        if child.opened.kind != "task" or spec.count == 0:  # a merge allows no further spending
             continue
-        task = told.state.board[told.state.refs[child.opened.ref]]
+        task = sent.state.board[sent.state.refs[child.opened.ref]]
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
         if child.limit_reached or child.limits != limits:
             raised = Raise(limits=limits)
             await send_command(project.journal, project.clock, run, raised, "allstop run")
-    return told
+    return sent
 
 
-async def renew(project: Project, read: commands.Read) -> commands.Read:
-    """A board that is at work, or was, goes on by the settings of now: as it was chosen to, and
-    held if it is. An attempt that is under way is given other limits only where they changed, and
-    nobody has set its own.
+async def apply_settings(project: Project, read: commands.BoardSnapshot) -> commands.BoardSnapshot:
+    """Apply the current settings to a board that has been started.
+
+    A person's choices and holds stay. A running attempt gets new limits only if the settings
+    changed them and no person has set its own.
 
     Raises:
-        AllstopError: the settings demand what they don't name.
+        AllstopError: the settings lack an agent, a branch or a required check.
     """
     before = read.state.spec
-    spec = board_spec.renewed(project, before)
+    spec = board_spec.with_current_settings(project, before)
     if spec == before:
         return read
-    told = await commands.tell(
+    sent = await commands.send_commands(
         project,
-        lambda state: [Equip(spec=board_spec.renewed(project, state.spec), anew=False)],
+        lambda state: [
+            Equip(spec=board_spec.with_current_settings(project, state.spec), anew=False)
+        ],
         read,
     )
-    for run, child in (await runs_below(project, told.state)).items():
+    for run, child in (await runs_below(project, sent.state)).items():
         if child.opened.kind != "task":
             continue
-        task = told.state.board[told.state.refs[child.opened.ref]]
+        task = sent.state.board[sent.state.refs[child.opened.ref]]
         earlier = len(task.attempts) - 1
         limits = limits_of_attempt(spec, task, earlier)
         is_as_before = child.limits == limits_of_attempt(before, task, earlier)
@@ -152,11 +158,11 @@ async def renew(project: Project, read: commands.Read) -> commands.Read:
             await send_command(
                 project.journal, project.clock, run, Raise(limits=limits), "allstop.toml"
             )
-    return told
+    return sent
 
 
-async def was_cut_off(project: Project, state: BoardState) -> bool:
-    """Whether work of it, which nobody drives, would go on without a person: its process ended."""
+async def was_interrupted(project: Project, state: BoardState) -> bool:
+    """Whether a run of the undriven board could continue without a person: its process ended."""
     now = project.clock.now()
     for ref in state.refs:
         if _would_go_on(await record_of(project, child_of(BOARD, ref)), now):
@@ -164,7 +170,7 @@ async def was_cut_off(project: Project, state: BoardState) -> bool:
     return False
 
 
-def _would_go_on(recorded: Recorded, now: datetime) -> bool:
+def _would_go_on(recorded: RunRecord, now: datetime) -> bool:
     state = runs.fold(recorded.pilot, recorded.events)
     if state.open_move is not None:
         return state.hold is Hold.NONE
@@ -172,47 +178,49 @@ def _would_go_on(recorded: Recorded, now: datetime) -> bool:
     return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
 
 
-def needed(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
-    """The agents that work may need."""
+def needed_agents(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
+    """The agents that the board and its open tasks may call."""
     named = [task.agent for task in state.board.tasks() if task.agent and task.status not in OVER]
     return tuple(dict.fromkeys([*spec.agents, *named]))
 
 
 @asynccontextmanager
-async def at_work(
+async def drive_board(
     project: Project,
     spec: BoardSpec,
-    known: commands.Read,
+    known: commands.BoardSnapshot,
     claim: ExitStack,
     show: Callable[[str], None],
     since: datetime | None = None,
-) -> AsyncIterator[Session]:
-    """Drive the board until the block is left; it was claimed before anything was said to it.
+) -> AsyncIterator[BoardSession]:
+    """Drive the board until the block ends. `claim` is the caller's claim on it.
 
-    It is big: as far as it is known, it is not read and folded again. What its end tells of began
-    now, or earlier where others have driven it.
+    `known` saves reading and folding a big board again. The summary covers the time from `since`,
+    by default from now.
 
     Raises:
-        AllstopError: another process has taken it in between; it works on what was said.
+        AllstopError: another process drives the board, and acts on the recorded commands.
     """
     since = since or project.clock.now()
     seqs = {head.run: head.seq for head in await project.journal.heads()}
     async with (
-        hooks_at_hand(project, known, show) as hurry,
-        runtime(project, needed(spec, known.state), slots=spec.slots, note=show) as shop,
+        run_hooks(project, known, show) as hurry,
+        start_runtime(
+            project, needed_agents(spec, known.state), slots=spec.slots, note=show
+        ) as runtime,
     ):
-        shop.engine.view(lambda run, live: _trouble(live, show))
-        shop.engine.adopt(BOARD, claim.pop_all())
+        runtime.engine.view(lambda run, live: _show_trouble(live, show))
+        runtime.engine.adopt(BOARD, claim.pop_all())
         try:
-            await shop.engine.take(BOARD, known.folded)
-        except HeldError as error:  # who finds it held before has said nothing yet
-            raise AllstopError(error.message, error.hint) from error
-        yield Session(shop, since, known.state, seqs, project.clock)
-        if shop.engine.was_stopped:
+            await runtime.engine.take(BOARD, known.folded)
+        except HeldError as error:  # unlike a HeldError of `prepare`: commands are recorded
+            raise AllstopError(error.message, error.hint, code="board_taken_over") from error
+        yield BoardSession(runtime, since, known.state, seqs, project.clock)
+        if runtime.engine.was_stopped:
             hurry()
 
 
-def _trouble(live: Live, show: Callable[[str], None]) -> None:
+def _show_trouble(live: Live, show: Callable[[str], None]) -> None:
     if live.kind == "trouble":
         show(live.text)
     elif live.kind in ("budget", "near"):

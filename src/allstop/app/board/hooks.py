@@ -1,4 +1,4 @@
-"""A person's own commands, at hand while a board is driven in this process."""
+"""Hooks: runs a person's own commands while this process drives the board."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def hooks_at_hand(
-    project: Project, known: commands.Read, show: Callable[[str], None]
+async def run_hooks(
+    project: Project, known: commands.BoardSnapshot, show: Callable[[str], None]
 ) -> AsyncIterator[Callable[[], None]]:
-    """The commands run when something happens on the board, within the block.
+    """Run the commands of [hooks] on the board's events, until the block ends.
 
-    What it gives ends them at once.
+    Yields a function that ends running commands at once.
     """
     log = project.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
@@ -50,37 +50,40 @@ async def hooks_at_hand(
 
 
 async def _follow(
-    project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+    project: Project, known: commands.BoardSnapshot, fire: Callable[[hook_events.Facts], None]
 ) -> None:
-    lookout = _Lookout(project, known, fire)
-    await lookout.begin()
-    places = {BOARD: known.cursor.seq, HELM: known.cursor.helm}
-    async with follow_some(project.journal, places) as batches:
+    watch = _HookWatch(project, known, fire)
+    await watch.begin()
+    seqs = {BOARD: known.cursor.seq, HELM: known.cursor.helm}
+    async with follow_some(project.journal, seqs) as batches:
         async for batch in batches:
             for record in batch:
-                lookout.look(record)
+                watch.look(record)
 
 
-class _Lookout:
-    """Knows the board and what was said to all as they are after each event."""
+class _HookWatch:
+    """Folds the board and the helm, and fires a hook for each event that has one."""
 
     def __init__(
-        self, project: Project, known: commands.Read, fire: Callable[[hook_events.Facts], None]
+        self,
+        project: Project,
+        known: commands.BoardSnapshot,
+        fire: Callable[[hook_events.Facts], None],
     ) -> None:
         self._project = project
         self._known = known
         self._run = known.run
-        self._watch = self._of_all = hook_events.HookState()
+        self._board_hooks = self._helm_hooks = hook_events.HookState()
         self._fire = fire
 
     async def begin(self) -> None:
-        """Nothing that was before is told."""
+        """Fold earlier events, without firing hooks for them."""
         children = (await runs_below(self._project, self._known.state)).values()
         named = {each.opened.ref: hook_events.child(each.opened) for each in children}
-        self._watch = hook_events.HookState(named, self._run.hold, self._run.pauses)
+        self._board_hooks = hook_events.HookState(named, self._run.hold, self._run.pauses)
         for record in await self._project.journal.read(HELM):
             if record.seq <= self._known.cursor.helm:
-                self._of_all = hook_events.evolve(self._of_all, record.event)
+                self._helm_hooks = hook_events.evolve(self._helm_hooks, record.event)
 
     def look(self, record: Record) -> None:
         if record.run == HELM:
@@ -89,9 +92,9 @@ class _Lookout:
             self._look_at_board(record.event)
 
     def _look_at_helm(self, event: Event) -> None:
-        """A pause of everything is one of the board."""
-        facts = hook_events.hook_facts(self._of_all, event, self._ground())
-        self._of_all = hook_events.evolve(self._of_all, event)
+        """A pause of all runs also pauses the board."""
+        facts = hook_events.hook_facts(self._helm_hooks, event, self._context())
+        self._helm_hooks = hook_events.evolve(self._helm_hooks, event)
         if facts is not None:
             self._fire(facts)
 
@@ -99,14 +102,14 @@ class _Lookout:
         was_braked = self._run.pilot.is_braked
         self._run = run.evolve(commands.PILOT, self._run, event)
         state = self._run.pilot
-        facts = hook_events.hook_facts(self._watch, event, self._ground())
-        self._watch = hook_events.evolve(self._watch, event)
+        facts = hook_events.hook_facts(self._board_hooks, event, self._context())
+        self._board_hooks = hook_events.evolve(self._board_hooks, event)
         if facts is not None:
             self._fire(facts)
         if state.is_braked and not was_braked:
-            self._fire(hook_events.pause_facts(self._ground(), state.brake_reason))
+            self._fire(hook_events.pause_facts(self._context(), state.brake_reason))
 
-    def _ground(self) -> hook_events.HookContext:
+    def _context(self) -> hook_events.HookContext:
         state, workspaces = self._run.pilot, self._project.folder / "workspaces"
         return hook_events.HookContext(
             BOARD,

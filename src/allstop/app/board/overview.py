@@ -1,4 +1,4 @@
-"""A board as people see it: its tasks, where it stands, what it has done."""
+"""Overview of the board for people: its phase and its tasks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from allstop.app.board import commands
 from allstop.app.runs.status import helm_of, record_of, runs_below
-from allstop.board import graph
-from allstop.board import remedies as mending
+from allstop.board import graph, remedies
 from allstop.board.graph import Board, Score
 from allstop.board.task_actions import task_actions
 from allstop.core import run as runs
@@ -23,11 +22,11 @@ from allstop.views.board_phase import below, counts, phase, stopped
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-STOPPED = "stopped; it goes on where it was"
+STOPPED = "stopped; it continues where it was"
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
-    """A task as it is shown, with stable keys."""
+    """A task as people see it."""
 
     id: str
     title: str
@@ -35,7 +34,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     body: str
     operation: str
     needs: tuple[str, ...]
-    waits_for: tuple[str, ...]  # the needs that are not met
+    waits_for: tuple[str, ...]  # the unmet needs
     ready: bool
     tags: tuple[str, ...]
     priority: int
@@ -46,18 +45,18 @@ class TaskView(Struct, frozen=True, kw_only=True):
     retries: int
     attempts: tuple[Attempt, ...]
     pinned: bool
-    pin: int  # the higher, the nearer to the front; 0 is where its score puts it
+    pin: int  # higher pins come first; 0 is not pinned
     score: int
     assigned: bool
     held: bool
     note: str
-    warning: str  # what a person should know of its attempt although it goes on
+    warning: str  # about its running attempt
     run: str | None  # the latest attempt, for `allstop log`
     merged: str
-    lacks_merge: bool  # verified and approved, and could not be merged: `approve` tries again
+    lacks_merge: bool  # verified and approved, but not merged: `approve` tries again
     tokens: int
     cost_usd: float
-    remedies: tuple[str, ...]  # of one that can't go on: the commands that may help, the best first
+    remedies: tuple[str, ...]  # for a stalled task: the commands that may help, best first
     hint: str  # the same in words
     actions: tuple[str, ...]  # the commands that the board accepts for it now, the best first
 
@@ -70,7 +69,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """A ready task and why it is where it is."""
+    """A ready task and its score."""
 
     task: TaskView
     score: Score
@@ -99,7 +98,7 @@ async def overview(project: Project) -> BoardView:
 
 
 async def choices(project: Project, most: int) -> list[Choice]:
-    """What would be started next, the best first."""
+    """The tasks that would start next, best first."""
     board = (await commands.read(project)).state.board
     found: list[Choice] = []
     for task in graph.ready(board):
@@ -112,11 +111,8 @@ async def choices(project: Project, most: int) -> list[Choice]:
 
 
 async def view_of(project: Project, task_id: str) -> TaskView:
-    """
-    Raises:
-        AllstopError: there is no such task.
-    """
-    task = await commands.find(project, task_id)
+    """Raises AllstopError if there is no such task."""
+    task = await commands.find_task(project, task_id)
     state = (await commands.read(project)).state
     run = attempt_under_way(task)
     recorded = await record_of(project, run) if run else None
@@ -168,8 +164,8 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         lacks_merge=task.lacks_merge,
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
-        remedies=() if stopped else mending.remedies(task),
-        hint="" if stopped else mending.hint(task),
+        remedies=() if stopped else remedies.remedies(task),
+        hint="" if stopped else remedies.hint(task),
         actions=() if stopped else task_actions(task),
     )
 

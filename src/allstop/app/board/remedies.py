@@ -1,4 +1,4 @@
-"""What helps a task that failed: higher limits, and a workspace that begins anew."""
+"""Remedies for a failed task: higher limits, and a fresh workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.app.board import commands as boards
-from allstop.app.board.cleanup import throw_away
+from allstop.app.board.cleanup import discard_work, workspace_in_use
 from allstop.board.task_commands import BOUNDS
 from allstop.core import commands
 from allstop.core.errors import AllstopError
@@ -28,37 +28,35 @@ if TYPE_CHECKING:
 class Clean(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="command", tag="clean"
 ):
-    """Remove a task's workspace; its commits are kept by a ref, and it stays where it stands."""
+    """Remove a task's workspace. A ref keeps its commits; the task's status stays."""
 
 
 async def clean(project: Project, task_id: str) -> str:
-    """The ref that keeps what was in it; "" where nothing was.
+    """Remove a task's workspace; returns the ref that backs up its work, or "".
 
     Raises:
-        AllstopError: somebody works in it, or will go on in it.
+        AllstopError: it has no workspace, or the workspace is in use.
     """
-    task = await boards.find(project, task_id)
+    task = await boards.find_task(project, task_id)
     if task.open or task.status in (Status.MERGING, Status.REVIEW):
-        raise AllstopError(
-            f"{task_id} is {task.status}: its workspace is in use",
-            f"`allstop abort {task_id}` first",
-        )
+        raise workspace_in_use(task)
     if workspace_of(project, task_id) is None:
-        raise AllstopError(f"{task_id} has no workspace", "it gets one when it is started")
-    return await throw_away(project, task_id)
+        hint = "it gets one when it is started"
+        raise AllstopError(f"{task_id} has no workspace", hint, code="workspace_missing")
+    return await discard_work(project, task_id)
 
 
 def workspace_of(project: Project, task_id: str) -> Path | None:
-    """The folder with the files that its agent works on, where there is one."""
+    """The folder with the files that the task's agent works on, if it exists."""
     tree = WorkspaceFolders(project.folder / "workspaces" / folder_name(task_id))
     return tree.work if tree.folder.is_dir() else None
 
 
 async def raise_limits(project: Project, task_id: str, times: float) -> str:
-    """So many times what it had; what it has now, in words.
+    """Multiply a task's limits; returns the new ones in words.
 
     Raises:
-        AllstopError: it can't be changed as it stands.
+        AllstopError: the task can't be changed in its current status.
     """
     made = Changes()
 
@@ -68,12 +66,12 @@ async def raise_limits(project: Project, task_id: str, times: float) -> str:
         made = raised(state.spec, task, times) if task else made
         return [commands.EditTask(task=task_id, changes=made)]
 
-    await boards.tell(project, decide)
+    await boards.send_commands(project, decide)
     return f"at most {made.iterations} iterations and {made.minutes:g} minutes from its next attempt on"
 
 
 def raised(spec: BoardSpec, task: Task, times: float) -> Changes:
-    """Both limits: which of them was too low can't always be told."""
+    """Both limits, since it isn't always known which one was too low."""
     own_s = spec.attempt_s_of(spec.agents_for(task.agent))
     minutes = own_s / 60 if task.minutes is None else task.minutes
     iterations = math.ceil((task.iterations or spec.iterations) * times)

@@ -1,4 +1,4 @@
-"""Remarks on lines of an agent's work: sent as one message, and read again later."""
+"""Review comments on lines of an agent's work: sending them as one message, and listing them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from allstop.app.board import commands as boards
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.core import commands
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Path = Annotated[str, Meta(min_length=1, max_length=4096)]
 Line = Annotated[int, Meta(ge=1)]
-Words = Annotated[str, Meta(min_length=1, max_length=10_000)]
+Text = Annotated[str, Meta(min_length=1, max_length=10_000)]
 Quote = Annotated[str, Meta(max_length=10_000)]
 
 
 class OnLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Said of one line of the changes."""
+    """A comment on one line of the changes."""
 
-    id: Name  # made up by whoever writes it
+    id: Name  # chosen by the sender
     file: Path
     line: Line
-    text: Words
-    removed: bool = False  # the number is that of before
+    text: Text
+    removed: bool = False  # the line number is that before the change
     quoted: Quote = ""
 
 
@@ -45,10 +45,10 @@ class Comment(
     tag_field="command",
     tag="comment",
 ):
-    """Say something of lines of an agent's work, all of it as one message.
+    """Comment on lines of an agent's work; the agent gets all comments in one message.
 
-    It is read at the next turn; work that waits for review goes back with it, and a task that
-    ended without success is tried again.
+    It reads them at its next turn. Work in review goes back to the agent, and a failed task is
+    tried again.
     """
 
     remarks: Annotated[tuple[OnLine, ...], Meta(min_length=1, max_length=200)]
@@ -57,38 +57,41 @@ class Comment(
 
 class Sent(NamedTuple):
     driven: bool
-    of_board: bool  # the board acts on it
+    of_board: bool  # the board must be driven for it to take effect
     note: str
 
 
 async def comment(project: Project, run: str, action: Comment, by: str) -> Sent:
-    """Send it by the way that reaches the agent as things are.
+    """Send the comments by the command that reaches the agent in the task's current status.
 
     Raises:
-        AllstopError: nobody would read it now; the message says why.
+        AllstopError: no agent would read them.
     """
-    remarks = tuple(_kept(each) for each in action.remarks)
+    remarks = tuple(_remark(each) for each in action.remarks)
     task = (await boards.read(project)).state.board.get(run)
     if task is None or task.open:
-        spoken = await speak(project, run, commands.Say(text=action.text, remarks=remarks), by)
-        return Sent(spoken.driven, of_board=False, note="it is read at the next turn")
+        say = commands.Say(text=action.text, remarks=remarks)
+        effect = await deliver_command(project, run, say, by)
+        return Sent(effect.driven, of_board=False, note="the agent reads it at its next turn")
     order, note = _order(task, action.text, remarks)
-    await boards.tell(project, lambda state: [order])
+    await boards.send_commands(project, lambda state: [order])
     return Sent(driven=True, of_board=True, note=note)
 
 
 def _order(task: Task, text: str, remarks: tuple[Remark, ...]) -> tuple[commands.TaskCommand, str]:
     if task.status is Status.REVIEW:
-        return commands.Redo(task=task.id, text=text, remarks=remarks), "it goes back to the agent"
+        redo = commands.Redo(task=task.id, text=text, remarks=remarks)
+        return redo, "the task goes back to the agent"
     if task.status in STALLED:
-        return commands.Retry(task=task.id, text=text, remarks=remarks), "it is tried again"
+        return commands.Retry(task=task.id, text=text, remarks=remarks), "the task is tried again"
     raise AllstopError(
         f"{task.id} is {task.status}: no agent would read it",
-        "a task that is merged can be rolled back; one that is pending has its own words",
+        "roll a merged task back; edit the text of a pending one",
+        code="comment_not_readable",
     )
 
 
-def _kept(each: OnLine) -> Remark:
+def _remark(each: OnLine) -> Remark:
     return Remark(
         id=each.id,
         file=each.file,
@@ -100,7 +103,7 @@ def _kept(each: OnLine) -> Remark:
 
 
 async def reviews_in(project: Project, runs: Iterable[RunId]) -> list[Review]:
-    """What was said of lines while these runs were at work."""
+    """The comments that were sent while these runs were open."""
     found: list[Review] = []
     for run in runs:
         for record in await project.journal.read(run):
@@ -113,7 +116,7 @@ async def reviews_in(project: Project, runs: Iterable[RunId]) -> list[Review]:
 
 
 async def reviews_of(project: Project, task: Task) -> list[Review]:
-    """All that was said of lines of a task's work, the oldest first."""
+    """All comments on a task's work, oldest first."""
     runs = dict.fromkeys(attempt.run for attempt in task.attempts)
-    said = [*task.reviews, *await reviews_in(project, runs)]
-    return sorted(said, key=lambda review: review.at)
+    found = [*task.reviews, *await reviews_in(project, runs)]
+    return sorted(found, key=lambda review: review.at)

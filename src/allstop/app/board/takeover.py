@@ -1,4 +1,4 @@
-"""Taking a task over by hand, and giving it back; its agent waits meanwhile."""
+"""Takeover of a task by a person, and giving it back; its agent waits meanwhile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.workspace import takeover
 from allstop.app.board import commands
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.follow import follow
 from allstop.app.runs.status import record_of
 from allstop.core import run as runs
@@ -23,87 +23,89 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-class Handed(NamedTuple):
+class Handover(NamedTuple):
     at: str
     commit: str
     driven: bool
 
 
-def default_place(project: Project, task_id: str) -> Path:
-    """Next to the repository, under its name and the task's."""
+def default_folder(project: Project, task_id: str) -> Path:
+    """Next to the repository, named after it and the task."""
     root = project.repository
     return root.with_name(f"{root.name}-{task_id}")
 
 
 async def pause(project: Project, task_id: str) -> RunId:
-    """No new turn of its agent; returns once the one under way has ended.
+    """Pause the task's run; returns when its running turn has ended.
 
     Raises:
-        AllstopError: nobody works on that task.
+        AllstopError: no agent works on that task.
     """
     run = await _run_of(project, task_id)
-    await speak(project, run, Pause(), by="allstop take")
+    await deliver_command(project, run, Pause(), by="allstop take")
     if root_of(run) in project.journal.holders():
-        await _at_rest(project, run)
+        await _wait_until_idle(project, run)
     return run
 
 
-async def take(project: Project, task_id: str, at: Path) -> Handed:
-    """A clone of the person's own, with the work as it stands.
+async def take(project: Project, task_id: str, at: Path) -> Handover:
+    """Give the person a clone with the task's work.
 
     Raises:
-        AllstopError: it can't be had.
+        AllstopError: the folder is not empty, or the task has no work to take over.
     """
     takeover.require_empty_folder(at)
-    if _rests(await commands.find(project, task_id)):
-        await commands.tell(project, lambda _: [Take(task=task_id)])
+    if _is_idle(await commands.find_task(project, task_id)):
+        await commands.send_commands(project, lambda _: [Take(task=task_id)])
     else:
         await pause(project, task_id)
     commit = await takeover.lend_clone(Repository(project.repository), task_id, at)
-    return Handed(str(at), commit, BOARD in project.journal.holders())
+    return Handover(str(at), commit, BOARD in project.journal.holders())
 
 
-async def give(project: Project, task_id: str, at: Path) -> Handed:
-    """The agent goes on from what the person has committed.
+async def give(project: Project, task_id: str, at: Path) -> Handover:
+    """Let the agent continue from the person's commits.
 
     Raises:
-        AllstopError: it was not taken over, or there is nothing to give.
+        AllstopError: the task was not taken over, or there is nothing to give.
     """
-    if _rests(await commands.find(project, task_id)):
+    if _is_idle(await commands.find_task(project, task_id)):
         commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
-        await commands.tell(project, lambda _: [Give(task=task_id, commit=commit)])
-        return Handed(str(at), commit, BOARD in project.journal.holders())
+        await commands.send_commands(project, lambda _: [Give(task=task_id, commit=commit)])
+        return Handover(str(at), commit, BOARD in project.journal.holders())
     run = await _run_of(project, task_id)
     recorded = await record_of(project, run)
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
-        raise AllstopError(f"{task_id} was not taken over", f"`allstop take {task_id}` first")
+        hint = f"`allstop take {task_id}` first"
+        raise AllstopError(f"{task_id} was not taken over", hint, code="not_taken_over")
     commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
-    await speak(project, run, Give(commit=commit))
-    spoken = await speak(project, run, Resume())
-    return Handed(str(at), commit, spoken.driven)
+    await deliver_command(project, run, Give(commit=commit))
+    effect = await deliver_command(project, run, Resume())
+    return Handover(str(at), commit, effect.driven)
 
 
-def _rests(task: Task) -> bool:
-    """Whether it was begun, and nobody works on it until a person or the board says so."""
+def _is_idle(task: Task) -> bool:
+    """Whether it was started, and no agent works on it until a person or the board resumes it."""
     is_waiting = task.status in STALLED or task.held or task.has_crashed
     return is_waiting and bool(task.attempts) and not task.open
 
 
 async def _run_of(project: Project, task_id: str) -> RunId:
-    task = await commands.find(project, task_id)
+    task = await commands.find_task(project, task_id)
     run = child_of(BOARD, task.open)
     if not task.open or not any(attempt.run == run for attempt in task.attempts):
-        raise AllstopError(f"{task_id} is {task.status}: no agent works on it", _instead(task))
+        message = f"{task_id} is {task.status}: no agent works on it"
+        raise AllstopError(message, _hint(task), code="task_not_worked_on")
     return run
 
 
-def _instead(task: Task) -> str:
+def _hint(task: Task) -> str:
     if task.status is Status.PENDING:
         return f"`allstop run {task.id}` starts it"
-    return f"`{suggested_command(task)}` goes on with it" if needs_person(task) else ""
+    return f"`{suggested_command(task)}` continues it" if needs_person(task) else ""
 
 
-async def _at_rest(project: Project, run: RunId) -> None:
+async def _wait_until_idle(project: Project, run: RunId) -> None:
     async with follow(project.journal, run) as batches:
         async for _ in batches:
             recorded = await record_of(project, run)

@@ -24,7 +24,7 @@ class AutoRunKind(RunKind):
     request = StartAuto
 
     async def open(self, supervisor: Supervisor, request: StartAuto) -> RunId:
-        begun = await threads.beginning(
+        thread = await threads.prepare_thread(
             supervisor.project,
             request.goal,
             agent=request.agent,
@@ -32,8 +32,8 @@ class AutoRunKind(RunKind):
             approvals=request.approvals,
             attended=True,  # a person can answer on the page
         )
-        supervisor.hire(begun.agents)
-        return await begun.open(supervisor.engine)
+        supervisor.ensure_agents(thread.agents)
+        return await thread.open(supervisor.engine)
 
     def agents(self, opened: Opened) -> Iterable[AgentName]:
         return threads.agents_of(msgspec.convert(opened.spec, AutoSpec))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.app.agents.registry import chosen
+from allstop.app.agents.registry import task_agents
 from allstop.app.board import board_spec, commands
 from allstop.app.start_requests import StartBoard, StartTask
 from allstop.app.supervisor import RunKind, Supervisor
@@ -14,7 +14,7 @@ from allstop.core.commands import AddTasks, Assign, Command
 from allstop.core.ids import BOARD, RunId
 
 if TYPE_CHECKING:
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
 
 
 class BoardRunKind(RunKind):
@@ -22,18 +22,18 @@ class BoardRunKind(RunKind):
 
     async def open(self, supervisor: Supervisor, request: StartBoard) -> RunId:
         project = supervisor.project
-        said = (await commands.read(project)).state.chosen
-        mode = Mode(request.mode) if request.mode else said
+        chosen = (await commands.read(project)).state.chosen
+        mode = Mode(request.mode) if request.mode else chosen
         spec = board_spec.board_spec(
             project, mode=mode, slots=request.parallel, count=request.count, until=request.until
         )
         await supervisor.work_on_board(spec, request.budget_usd)
         return BOARD
 
-    async def drive(self, supervisor: Supervisor, recorded: Recorded) -> None:
-        """Also for a run below the board; the other tasks stay where they are then."""
-        said = (await commands.read(supervisor.project)).state.chosen
-        mode = said if recorded.run == BOARD else Mode.SEMI
+    async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
+        """Drive the board, also to drive a run below it; then no other task starts."""
+        chosen = (await commands.read(supervisor.project)).state.chosen
+        mode = chosen if recorded.run == BOARD else Mode.SEMI
         await supervisor.drive_board(board_spec.board_spec(supervisor.project, mode=mode))
 
 
@@ -42,15 +42,15 @@ class TaskRunKind(RunKind):
 
     async def open(self, supervisor: Supervisor, request: StartTask) -> RunId:
         project = supervisor.project
-        agent = chosen(project, request.agent)[0] if request.agent else None
+        agent = task_agents(project, request.agent)[0] if request.agent else None
         made: list[str] = []
 
         def decide(state: BoardState) -> list[Command]:
             made[:] = commands.free_ids(state.board)
-            new = commands.for_prompt(made[0], request.prompt, agent)
+            new = commands.task_for_prompt(made[0], request.prompt, agent)
             return [AddTasks(tasks=(new,)), Assign(task=new.id)]
 
         if not supervisor.is_driven(BOARD):
             await supervisor.drive_board(board_spec.board_spec(project, mode=Mode.SEMI))
-        await commands.tell(project, decide)
+        await commands.send_commands(project, decide)
         return RunId(made[0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from allstop.app.agents.api_models import load_sdks
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import RoomDriver
-from allstop.app.rooms.session_spec import Wish, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.start_requests import StartRoom
 from allstop.app.supervisor import RunKind, Supervisor
@@ -16,14 +16,14 @@ from allstop.core.room_specs import SessionSpec
 from allstop.ports import HeldError
 
 if TYPE_CHECKING:
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
 
 
 class RoomRunKind(RunKind):
     request = StartRoom
 
     async def open(self, supervisor: Supervisor, request: StartRoom) -> RunId:
-        wish = Wish(
+        session = SessionRequest(
             goal=request.goal,
             mode=request.mode,
             agents=request.agents,
@@ -31,11 +31,11 @@ class RoomRunKind(RunKind):
             max_rounds=request.max_rounds,
             respect_final=request.respect_final,
         )
-        spec = session_spec(supervisor.project, wish)
+        spec = session_spec(supervisor.project, session)
         await self._start(supervisor, request.thread, spec, instead=request.instead)
         return threads.run_of(request.thread)
 
-    async def resume(self, supervisor: Supervisor, recorded: Recorded, by: str) -> None:
+    async def resume(self, supervisor: Supervisor, recorded: RunRecord, by: str) -> None:
         """A thread that no process drives continues its interrupted session."""
         if supervisor.is_driven(recorded.run):
             await super().resume(supervisor, recorded, by)
@@ -44,25 +44,25 @@ class RoomRunKind(RunKind):
         found = await threads.read(supervisor.project, thread)
         if found.room.session is not None:
             await _load(supervisor, found.room.session.spec)
-        await RoomDriver(supervisor.runtime, thread).go_on()
+        await RoomDriver(supervisor.runtime, thread).resume_session()
 
     def has_name(self, run: RunId) -> bool:
         return threads.thread_of(run) is not None
 
     async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str:
-        """Handle text that a person types in the room; some of it starts a session.
+        """Handle text that a person types in the room; it may start a session.
 
         Raises:
-            AllstopError: it can't be done.
+            AllstopError: the text is invalid, or the session can't start.
         """
         thread = threads.thread_of(run)
         assert thread is not None, "a room's run is named by its thread"
-        heard = await threads.typed(supervisor.project, thread, text)
-        if heard.began is not None:
+        result = await threads.handle_input(supervisor.project, thread, text)
+        if result.began is not None:
             await refuse_if_stopped(supervisor.project)
             async with supervisor.lock:
-                await self._start(supervisor, thread, heard.began, instead=False)
-        return heard.note
+                await self._start(supervisor, thread, result.began, instead=False)
+        return result.note
 
     async def _start(
         self, supervisor: Supervisor, thread: str, spec: SessionSpec, *, instead: bool

@@ -1,4 +1,4 @@
-"""The MCP server for clients: which tool does what they ask for."""
+"""The MCP server: answers a client's messages by calling the tools."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ SERVER = Server(
 
 
 async def answer(project: Project, line: bytes) -> Message | None:
-    """What is said to one line; None to what wants no answer."""
+    """The answer to one line; None if it needs none."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return error(None, PARSE, "this is no JSON")
-    said = respond(SERVER, message)
-    return await _called(project, said) if isinstance(said, ToolCall) else said
+    response = respond(SERVER, message)
+    return await _call(project, response) if isinstance(response, ToolCall) else response
 
 
-async def _called(project: Project, call: ToolCall) -> Message:
-    used = TOOLS.get(call.name)
-    if used is None:
+async def _call(project: Project, call: ToolCall) -> Message:
+    called = TOOLS.get(call.name)
+    if called is None:
         known = ", ".join(TOOLS)
         return error(call.id, PARAMETERS, f"there is no tool {call.name!r}; there are: {known}")
     try:
-        given = msgspec.convert(call.arguments, used.takes)
-        done = await used.do(project, given)
+        arguments = msgspec.convert(call.arguments, called.takes)
+        result = await called.do(project, arguments)
     except msgspec.ValidationError as fault:
-        return error(call.id, PARAMETERS, f"{used.name}: {fault}")
+        return error(call.id, PARAMETERS, f"{called.name}: {fault}")
     except AllstopError as fault:
         return content(call.id, f"{fault.message}. {fault.hint}".strip(), is_error=True)
-    return content(call.id, msgspec.json.format(msgspec.json.encode(done)).decode())
+    return content(call.id, msgspec.json.format(msgspec.json.encode(result)).decode())

@@ -1,1 +1,1 @@
-"""Alerts, and the channels that deliver them."""
+"""Notifications: alerts about runs, and the channels that deliver them."""

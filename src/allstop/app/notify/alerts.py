@@ -1,4 +1,4 @@
-"""Telling a person what happens in the runs that this process drives."""
+"""Alerts about the runs that this process drives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from allstop.adapters.notify import Delivery
-from allstop.app.notify.channels import Roster, quiet_hours
+from allstop.app.notify.channels import CurrentChannels, quiet_hours
 from allstop.app.runs.follow import Reader
 from allstop.core.events import Closed, Halted
 from allstop.core.ids import HELM, RunId, root_of
@@ -22,26 +22,30 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def telling(
+async def sending_alerts(
     project: Project, engine: LocalEngine, name: str, show: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """From now on, until the block is left. Whoever drives a run tells of it: nobody else does.
+    """Send alerts until the block ends. Only the process that drives a run alerts about it.
 
-    `name` is what the engine signs its receipts with.
+    `name` is the engine's name in its receipts.
     """
     log = project.folder / "logs" / "notify.log"
     async with Delivery(
-        Roster(project), log, clock=project.clock, show=show, quiet=lambda: quiet_hours(project)
+        CurrentChannels(project),
+        log,
+        clock=project.clock,
+        show=show,
+        quiet=lambda: quiet_hours(project),
     ) as delivery:
         watch = _Watch(project, engine, name, delivery, show)
         await watch.begin()
         engine.view(watch.live)
-        async with watch.reader.listening(watch.ear):
+        async with watch.reader.listening(watch.on_write):
             yield
 
 
 class _Watch:
-    """Looks at each event of the runs that are driven here, and at the run as it is by then."""
+    """Finds the alerts of each event of the runs that this process drives."""
 
     def __init__(
         self,
@@ -56,28 +60,28 @@ class _Watch:
         self._kinds = project.kinds
         self._engine = engine
         self._name = name
-        self._post = delivery
+        self._delivery = delivery
         self.reader = Reader(
             project.journal, self._look, lambda trouble: show(f"notify: {trouble}")
         )
         self._without_secrets = lambda text: project.secrets.redact_all(text)
-        self._where = project.root.name if project.root else ""
+        self._project_name = project.root.name if project.root else ""
         self._sent = SentAlerts()
         self._states: dict[RunId, RunState[Any]] = {}
         self._troubles: set[tuple[RunId, str]] = set()
 
     async def begin(self) -> None:
-        """What is there already is not told."""
+        """Skip all earlier events."""
         self.reader.seqs = {head.run: head.seq for head in await self._journal.heads()}
         helm = await self._journal.read(HELM)
         self.reader.seqs[HELM] = helm[-1].seq if helm else 0
 
-    def ear(self, run: RunId, seq: int) -> None:
-        """A run that ends is forgotten by the engine: what is known of it is kept until it is read.
+    def on_write(self, run: RunId, seq: int) -> None:
+        """Keep the state of a run until its events are read: the engine drops it at the run's end.
 
-        Nothing is read while nobody can be told.
+        Without a channel no event is read.
         """
-        if not self._post.reaches_anybody:
+        if not self._delivery.reaches_anybody:
             self.reader.seqs[run] = max(seq, self.reader.seqs.get(run, 0))
             return
         state = self._engine.state(run)
@@ -113,7 +117,7 @@ class _Watch:
         )
 
     def live(self, run: RunId, live: Live) -> None:
-        """What goes wrong beside the record, or comes near a limit that all share: once."""
+        """Alert about unrecorded trouble (once each), and about a shared limit that is near."""
         if live.kind == "budget":
             self._tell(alerts.near_limit(run, live.text, self._clock.now()))
         if live.kind == "trouble" and (run, live.text) not in self._troubles:
@@ -121,4 +125,4 @@ class _Watch:
             self._tell(alerts.error_alert(run, live.text, self._clock.now()))
 
     def _tell(self, alert: Alert) -> None:
-        self._post.tell(alerts.presentable(alert, self._where, self._without_secrets))
+        self._delivery.tell(alerts.presentable(alert, self._project_name, self._without_secrets))

@@ -1,4 +1,4 @@
-"""Who can be told here, and whether that works."""
+"""Notification channels by the settings, and a test of them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def channels(project: Project) -> list[Channel]:
-    """Everything that can be told here."""
+    """The channels that the settings and this machine allow."""
     notify = project.settings.notify
     found: list[Channel] = []
-    terminal = sys.__stdout__  # a screen that is drawn stands before the other one
+    terminal = sys.__stdout__  # sys.stdout may be a drawn screen
     if notify.sounds and terminal is not None and terminal.isatty():
         found.append(Bell(terminal))
     desktop = find_desktop(project.environment.variables)
@@ -37,8 +37,8 @@ def channels(project: Project) -> list[Channel]:
     return found
 
 
-class Roster:
-    """Everybody who can be told here by the settings in force: the same list until these change."""
+class CurrentChannels:
+    """Returns the channels by the settings in force; the same list until [notify] changes."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -53,7 +53,7 @@ class Roster:
 
 
 def quiet_hours(project: Project) -> QuietHours | None:
-    """As the settings have them now."""
+    """The quiet hours by the settings in force."""
     notify = project.settings.notify
     if notify.quiet is None:
         return None
@@ -61,19 +61,19 @@ def quiet_hours(project: Project) -> QuietHours | None:
 
 
 def notes(project: Project) -> list[str]:
-    """What should be known before anything is to be told."""
+    """A note if a configured channel needs a package that is not installed."""
     if is_installed() or not any(isinstance(each, Service) for each in channels(project)):
         return []
     return [MISSING]
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class ChannelTrial(Struct, frozen=True, kw_only=True):
     name: str
-    why: str  # it could not be told; "" where it was
+    why: str  # the message was not delivered; "" if it was
 
 
-async def try_channels(project: Project) -> list[Tried]:
-    """One message to each, all at once."""
+async def try_channels(project: Project) -> list[ChannelTrial]:
+    """Send a test message to all channels at once."""
     alert = Alert(
         level=Level.DONE,
         title="Allstop can reach you",
@@ -82,12 +82,12 @@ async def try_channels(project: Project) -> list[Tried]:
         at=project.clock.now(),
     )
     found = channels(project)
-    tried: dict[int, Tried] = {}
+    tried: dict[int, ChannelTrial] = {}
 
-    async def attempt(place: int, channel: Channel) -> None:
-        tried[place] = Tried(name=channel.name, why=await deliver(channel, alert))
+    async def attempt(index: int, channel: Channel) -> None:
+        tried[index] = ChannelTrial(name=channel.name, why=await deliver(channel, alert))
 
     async with anyio.create_task_group() as group:
-        for place, channel in enumerate(found):
-            group.start_soon(attempt, place, channel)
-    return [tried[place] for place in sorted(tried)]
+        for index, channel in enumerate(found):
+            group.start_soon(attempt, index, channel)
+    return [tried[index] for index in sorted(tried)]

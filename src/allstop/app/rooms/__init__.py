@@ -1,1 +1,1 @@
-"""Room threads: reading, driving and telling them something."""
+"""Room threads: reading them, driving them, sending them commands."""

@@ -1,4 +1,4 @@
-"""A thread of a room at work in this process."""
+"""Driver of a room's thread in this process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from allstop.app.rooms.threads import read, run_of, start, tell
-from allstop.app.runtime import Runtime, runtime
+from allstop.app.rooms.threads import read, run_of, send_to_thread, start
+from allstop.app.runs.commands import allstop_in_force
+from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.commands import Resume
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
@@ -19,38 +20,38 @@ if TYPE_CHECKING:
 
 
 class RoomDriver:
-    """A thread that is driven by this process."""
+    """Starts and resumes the sessions of one thread."""
 
-    def __init__(self, shop: Runtime, thread: str) -> None:
-        self.project = shop.project
+    def __init__(self, runtime: Runtime, thread: str) -> None:
+        self.project = runtime.project
         self.thread = thread
         self.run = run_of(thread)
-        self.engine = shop.engine
-        self.launcher = shop.launcher
-        self.hire = shop.hire
+        self.engine = runtime.engine
+        self.launcher = runtime.launcher
+        self.ensure_agents = runtime.ensure_agents
 
     async def begin(self, spec: SessionSpec, *, instead: bool = False) -> None:
-        """Everybody who may speak is there before anything is written."""
-        self.hire(spec.agents)
+        """Start a session, once its agents are known to be usable."""
+        self.ensure_agents(spec.agents)
         await start(self.project, self.thread, spec, instead=instead)
         await self._drive()
 
-    async def go_on(self) -> None:
-        """With a session that was interrupted.
+    async def resume_session(self) -> None:
+        """Continue the interrupted session.
 
         Raises:
-            AllstopError: there is none.
+            AllstopError: there is none, or an Allstop is in force.
         """
         found = await read(self.project, self.thread)
         session = found.room.session
         if session is None:
-            hint = "allstop room GOAL begins one"
-            raise AllstopError(f"no session of the thread {self.thread!r} is open", hint)
+            message = f"the thread {self.thread!r} has no open session"
+            raise AllstopError(message, "`allstop room GOAL` starts one", code="no_open_session")
         if found.helm.hold is Hold.STOPPED:
-            raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
-        self.hire(session.spec.agents)
+            raise allstop_in_force()
+        self.ensure_agents(session.spec.agents)
         if found.view.run.hold is not Hold.NONE or session.paused:
-            await tell(self.project, self.thread, Resume())
+            await send_to_thread(self.project, self.thread, Resume())
         await self._drive()
 
     async def _drive(self) -> None:
@@ -60,7 +61,7 @@ class RoomDriver:
 
 @asynccontextmanager
 async def room_driver(project: Project, thread: str) -> AsyncIterator[RoomDriver]:
-    """An engine for one thread, for as long as the block lasts.
+    """Run an engine for one thread until the block ends.
 
     Raises:
         HeldError: another process drives it.
@@ -69,5 +70,5 @@ async def room_driver(project: Project, thread: str) -> AsyncIterator[RoomDriver
     holders = project.journal.holders()
     if run in holders:
         raise HeldError(run, holders[run])
-    async with runtime(project) as shop:
-        yield RoomDriver(shop, thread)
+    async with start_runtime(project) as runtime:
+        yield RoomDriver(runtime, thread)

@@ -1,4 +1,4 @@
-"""Who sits in a room, and under which terms."""
+"""The spec of a room's session, from a person's request and the settings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.agents import registry
-from allstop.app.agents.prompt_cache import memory_of
-from allstop.app.board.board_spec import backoff, endurance, terms
+from allstop.app.agents.prompt_cache import cache_pricing
+from allstop.app.board.board_spec import agent_terms, backoff, limit_patience
 from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from allstop.settings import Settings
 
 
-class Wish(NamedTuple):
-    """What a person asks of a session; None leaves it to the settings."""
+class SessionRequest(NamedTuple):
+    """A person's choices for a session; None uses the settings."""
 
     goal: str
     mode: TalkMode = TalkMode.COLLABORATE
@@ -30,25 +30,23 @@ class Wish(NamedTuple):
     respect_final: bool | None = None
 
 
-def session_spec(project: Project, wish: Wish) -> SessionSpec:
-    """How the settings would have such a session.
-
-    Raises:
-        AllstopError: it can't be had.
-    """
+def session_spec(project: Project, request: SessionRequest) -> SessionSpec:
+    """Raises AllstopError if the goal is empty, or the agents don't fit."""
     settings = project.settings
-    names = tuple(AgentName(name) for name in wish.agents) or usual(settings)
-    _refuse(project, wish, names)
+    names = tuple(AgentName(name) for name in request.agents) or default_agents(settings)
+    _validate(project, request, names)
     room = settings.room
     cost = room.cost_usd
     return SessionSpec(
         id=uuid.uuid4().hex,
-        mode=wish.mode,
-        goal=wish.goal.strip(),
+        mode=request.mode,
+        goal=request.goal.strip(),
         seats=tuple(_seat(project, name) for name in names),
-        first=AgentName(wish.first) if wish.first else names[0],
-        max_rounds=wish.max_rounds or room.max_rounds,
-        respect_final=room.respect_final if wish.respect_final is None else wish.respect_final,
+        first=AgentName(request.first) if request.first else names[0],
+        max_rounds=request.max_rounds or room.max_rounds,
+        respect_final=(
+            room.respect_final if request.respect_final is None else request.respect_final
+        ),
         window=WindowSpec(
             policy=room.window,
             items=room.window_items,
@@ -67,39 +65,42 @@ def session_spec(project: Project, wish: Wish) -> SessionSpec:
             pause_in_circles=room.pause_in_circles,
         ),
         backoff=backoff(project),
-        endurance=endurance(project),
+        endurance=limit_patience(project),
     )
 
 
-def usual(settings: Settings) -> tuple[AgentName, ...]:
-    """Who sits in a room if nobody is named: gpt and claude, or the first two there are."""
+def default_agents(settings: Settings) -> tuple[AgentName, ...]:
+    """The agents of a room if none is named: gpt and claude, or the first two configured."""
     names = tuple(AgentName(name) for name in settings.agents)
     pair = tuple(AgentName(name) for name in ("gpt", "claude") if name in settings.agents)
     return pair if len(pair) == 2 else names[:2]
 
 
-def _refuse(project: Project, wish: Wish, names: tuple[AgentName, ...]) -> None:
-    if not wish.goal.strip():
-        raise AllstopError("there is no goal", "say what the agents are to talk about")
-    for name in (*names, *([wish.first] if wish.first else [])):
-        registry.known(project, name)
+def _validate(project: Project, request: SessionRequest, names: tuple[AgentName, ...]) -> None:
+    if not request.goal.strip():
+        hint = "say what the agents are to talk about"
+        raise AllstopError("there is no goal", hint, code="goal_missing")
+    for name in (*names, *([request.first] if request.first else [])):
+        registry.require_agent(project, name)
+    listed = ", ".join(names)
     if len(set(names)) < len(names):
-        raise AllstopError("an agent is named twice", f"named: {', '.join(names)}")
-    least = 1 if wish.mode is TalkMode.SINGLE else 2
+        raise AllstopError("an agent is named twice", f"named: {listed}", code="agent_twice")
+    least = 1 if request.mode is TalkMode.SINGLE else 2
     if len(names) < least:
-        hint = f"{registry.configured(project)}; add [agents.NAME] to allstop.toml"
-        raise AllstopError(f"a room needs {least} agents", hint)
-    if wish.first and wish.first not in names:
-        raise AllstopError(f"{wish.first!r} is not in the room", f"in it: {', '.join(names)}")
+        hint = f"{registry.configured_names(project)}; add [agents.NAME] to allstop.toml"
+        raise AllstopError(f"a room needs {least} agents", hint, code="too_few_agents")
+    if request.first and request.first not in names:
+        message = f"{request.first!r} is not in the room"
+        raise AllstopError(message, f"in it: {listed}", code="agent_not_in_room")
 
 
 def _seat(project: Project, name: AgentName) -> Seat:
     agent = project.settings.agents[name]
-    how = terms(project, agent)
+    terms = agent_terms(project, agent)
     return Seat(
         agent=name,
-        turn_s=how.turn_s,
-        idle_s=how.idle_s,
-        max_tokens=how.max_tokens,
-        memory=memory_of(agent),
+        turn_s=terms.turn_s,
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
+        memory=cache_pricing(agent),
     )

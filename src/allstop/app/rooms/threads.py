@@ -1,4 +1,4 @@
-"""Rooms: reading a thread, and telling it something."""
+"""Threads of rooms: reading them, starting sessions, handling typed text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.rooms.session_spec import Wish, session_spec, usual
+from allstop.app.rooms.session_spec import SessionRequest, default_agents, session_spec
+from allstop.app.runs.commands import allstop_in_force
 from allstop.core.commands import Allstop, Command, Interrupt, Resume, Say, StartSession
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded, Event, Opened, Stopped
 from allstop.core.helm import Helm, Hold
-from allstop.core.helm import fold as steered
+from allstop.core.helm import fold as fold_helm
 from allstop.core.ids import HELM, AgentName, RunId
 from allstop.core.room_specs import SessionSpec, TalkMode
 from allstop.core.run import must_record_stop
@@ -27,19 +28,15 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 PILOT = RoomPilot()
-THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+THREAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PREFIX = "room:"
 
 
 def run_of(thread: str) -> RunId:
-    """The run of a thread.
-
-    Raises:
-        AllstopError: no thread can be called so.
-    """
-    if not THREAD.fullmatch(thread):
-        hint = "letters, digits, dots, dashes and underscores; at most 64 of them"
-        raise AllstopError(f"{thread!r} is no name for a thread", hint)
+    """Raises AllstopError if that is no valid name for a thread."""
+    if not THREAD_NAME.fullmatch(thread):
+        hint = "use at most 64 letters, digits, dots, dashes and underscores"
+        raise AllstopError(f"{thread!r} is no name for a thread", hint, code="bad_thread_name")
     return RunId(_PREFIX + thread)
 
 
@@ -50,8 +47,8 @@ def thread_of(run: RunId) -> str | None:
 # --- reading ---
 
 
-class Read(NamedTuple):
-    """A thread as it was when it was read."""
+class ThreadSnapshot(NamedTuple):
+    """A thread at the moment it was read."""
 
     view: RoomView
     events: list[RoomEvent]
@@ -64,17 +61,17 @@ class Read(NamedTuple):
         return self.view.room
 
 
-async def read(project: Project, thread: str) -> Read:
+async def read(project: Project, thread: str) -> ThreadSnapshot:
     run = run_of(thread)
     helm = await project.journal.read(HELM) if project.has_store else []
     records = await project.journal.read(run) if project.has_store else []
     opened = records[0].event if records else _opened(project, thread)
     assert isinstance(opened, Opened), "a journal starts with Opened"
     view = RoomView(PILOT, opened)
-    events = [told for record in records[1:] for told in view.take(record.event)]
+    events = [event for record in records[1:] for event in view.take(record.event)]
     cursor = Cursor(run, len(records), helm[-1].seq if helm else 0)
-    held = steered([record.event for record in helm])
-    return Read(view, events, cursor, exists=bool(records), helm=held)
+    folded = fold_helm([record.event for record in helm])
+    return ThreadSnapshot(view, events, cursor, exists=bool(records), helm=folded)
 
 
 def _opened(project: Project, thread: str) -> Opened:
@@ -83,10 +80,10 @@ def _opened(project: Project, thread: str) -> Opened:
 
 
 async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bool = False) -> None:
-    """Begin a session; only one can be active in a thread.
+    """Start a session; a thread has at most one.
 
     Raises:
-        AllstopError: there is one already, or everything is stopped.
+        AllstopError: there is one already, or an Allstop is in force.
     """
     run = run_of(thread)
     while True:
@@ -94,7 +91,7 @@ async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bo
         _refuse_start(project, thread, found, instead=instead)
         commands: list[Command] = [StartSession(session=spec, instead=instead)]
         if found.view.run.hold is not Hold.NONE:
-            commands.insert(0, Resume())  # of a session that is over
+            commands.insert(0, Resume())  # the hold is of an earlier session
         now = project.clock.now()
         events: list[Event] = [] if found.exists else [found.view.run.opened]
         events += [Commanded(at=now, command=command) for command in commands]
@@ -107,40 +104,41 @@ async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bo
         return
 
 
-def _refuse_start(project: Project, thread: str, found: Read, *, instead: bool) -> None:
+def _refuse_start(project: Project, thread: str, found: ThreadSnapshot, *, instead: bool) -> None:
     if found.helm.hold is Hold.STOPPED:
-        raise AllstopError("Allstop is in force", "`allstop resume` lifts it")
+        raise allstop_in_force()
     if found.view.run.closed is not None:
-        raise AllstopError(f"the thread {thread!r} is over", "name another with --thread")
+        hint = "name another with --thread"
+        raise AllstopError(f"the thread {thread!r} is over", hint, code="thread_over")
     session = found.room.session
     if session is None:
         return
     if run_of(thread) in project.journal.holders():
         hint = "say Allstop in it, or name another with --thread"
-        raise AllstopError(f"a session is active in the thread {thread!r}", hint)
+        message = f"a session is active in the thread {thread!r}"
+        raise AllstopError(message, hint, code="session_active")
     if not instead:
-        hint = "--resume goes on with it, --instead ends it and begins this one"
-        raise AllstopError(
-            f"a session in the thread {thread!r} was interrupted at turn {session.round}", hint
-        )
+        hint = "--resume continues it, --instead ends it and starts this one"
+        message = f"a session in the thread {thread!r} was interrupted at turn {session.round}"
+        raise AllstopError(message, hint, code="session_interrupted")
 
 
-# --- what people type ---
+# --- typed text ---
 
 
-class Heard(NamedTuple):
-    """What came of something that was typed."""
+class InputResult(NamedTuple):
+    """The result of text that a person typed."""
 
-    began: SessionSpec | None = None
-    stopped: bool = False  # an active session
-    note: str = ""  # for who typed it
+    began: SessionSpec | None = None  # the session that the caller must start
+    stopped: bool = False  # an active session was stopped
+    note: str = ""  # for the person
 
 
-async def typed(project: Project, thread: str, text: str) -> Heard:
-    """Do what a person means by it.
+async def handle_input(project: Project, thread: str, text: str) -> InputResult:
+    """Handle text that a person typed in the room.
 
     Raises:
-        AllstopError: it can't be done.
+        AllstopError: the text is invalid.
     """
     found = await read(project, thread)
     session = found.room.session
@@ -148,43 +146,45 @@ async def typed(project: Project, thread: str, text: str) -> Heard:
         case StopWord():
             return await stop(project, thread)
         case InvalidInput(problem=problem, hint=hint):
-            raise AllstopError(problem, hint)
+            raise AllstopError(problem, hint, code="bad_room_input")
         case StartRequest(mode=mode, agents=agents, goal=goal):
-            spec = session_spec(project, Wish(goal, mode, agents))
-            return Heard(began=spec)
-        case Message(text=words) if session is not None:
-            await tell(project, thread, Say(text=words))
-            return Heard()
-        case Message(text=words):
-            return Heard(began=_single(project, words))
+            spec = session_spec(project, SessionRequest(goal, mode, agents))
+            return InputResult(began=spec)
+        case Message(text=message) if session is not None:
+            await send_to_thread(project, thread, Say(text=message))
+            return InputResult()
+        case Message(text=message):
+            return InputResult(began=_single_session(project, message))
 
 
-def _single(project: Project, words: str) -> SessionSpec:
-    """Without a session, who is named is asked once; its handoff may go to anybody."""
+def _single_session(project: Project, text: str) -> SessionSpec:
+    """A session that asks the mentioned agent once; it may hand off to any agent in it."""
     names = tuple(AgentName(name) for name in project.settings.agents)
-    to = mentioned_agent(words, names)
+    to = mentioned_agent(text, names)
     if to is None:
-        example = names[0] if names else "gpt"
-        raise AllstopError("nobody is asked", f"name an agent: @{example} {words[:40]}")
-    pair = usual(project.settings)
-    table = pair if to in pair else (to, *pair)
-    return session_spec(project, Wish(words, TalkMode.SINGLE, table, to))
+        hint = f"name an agent: @{names[0] if names else 'gpt'} {text[:40]}"
+        raise AllstopError("the message names no agent", hint, code="no_agent_mentioned")
+    pair = default_agents(project.settings)
+    agents = pair if to in pair else (to, *pair)
+    return session_spec(project, SessionRequest(text, TalkMode.SINGLE, agents, to))
 
 
-async def stop(project: Project, thread: str, by: str = "user") -> Heard:
-    """Allstop for one thread; where nobody speaks it is only noted."""
+async def stop(project: Project, thread: str, by: str = "user") -> InputResult:
+    """Allstop for one thread; it is recorded even if no session is active."""
     while not (found := await read(project, thread)).exists:
         with suppress(StaleError):
             opened = Entry(run_of(thread), found.view.run.opened)
             await project.journal.append(opened, expect=found.cursor)
     if found.view.run.closed is None:
-        await tell(project, thread, Allstop(), by)
+        await send_to_thread(project, thread, Allstop(), by)
     active = found.room.session is not None
-    return Heard(stopped=active, note="" if active else "no session is active: nothing to stop")
+    return InputResult(
+        stopped=active, note="" if active else "no session is active: nothing to stop"
+    )
 
 
-async def end_unheard(project: Project, silent: Collection[int]) -> None:
-    """Sessions that nobody drives but processes which don't answer end with an Allstop too."""
+async def stop_undriven_sessions(project: Project, silent: Collection[int]) -> None:
+    """Record the Allstop in sessions that only `silent` processes, or none, drive."""
     holders = project.journal.holders()
     driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
     for head in await project.journal.heads():
@@ -200,14 +200,14 @@ async def end_unheard(project: Project, silent: Collection[int]) -> None:
                 await project.journal.append(Entry(head.run, stopped), expect=found.cursor)
 
 
-async def cancel(project: Project, thread: str) -> Heard:
-    """The Stop button of Collaborate."""
+async def cancel(project: Project, thread: str) -> InputResult:
+    """End the session: the Stop button of Collaborate."""
     found = await read(project, thread)
     if found.room.session is None:
-        return Heard(note="no session is active: nothing to cancel")
-    await tell(project, thread, Interrupt())
-    return Heard(stopped=True)
+        return InputResult(note="no session is active: nothing to cancel")
+    await send_to_thread(project, thread, Interrupt())
+    return InputResult(stopped=True)
 
 
-async def tell(project: Project, thread: str, command: Command, by: str = "user") -> None:
+async def send_to_thread(project: Project, thread: str, command: Command, by: str = "user") -> None:
     await send_command(project.journal, project.clock, run_of(thread), command, by)

@@ -1,4 +1,4 @@
-"""The limits of [budget]: of each run, of each task, and of a day."""
+"""Limits by [budget]: for each run, each task and each day."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from allstop.settings.model import Allowance
 
 
-def of_run(project: Project) -> Limits:
+def run_limits(project: Project) -> Limits:
     return _limits(project, project.settings.budget)
 
 
-def of_task(project: Project) -> Limits:
-    """Of all attempts at it together; what happens at one of them is said by the run's."""
+def task_limits(project: Project) -> Limits:
+    """For all attempts together. What happens at a limit is decided by the run's limits."""
     return replace(_limits(project, project.settings.budget.task), at_limit=Limits().at_limit)
 
 
-def of_day(project: Project) -> Limits:
-    """Of all runs of the store together."""
+def day_limits(project: Project) -> Limits:
+    """For all runs of the project together."""
     return _limits(project, project.settings.budget.day)
 
 
@@ -38,8 +38,8 @@ def _limits(project: Project, given: Allowance) -> Limits:
     )
 
 
-class Wish(Protocol):
-    """Limits that somebody names; what is None stays as it is."""
+class LimitChanges(Protocol):
+    """Limits that a person sets; None keeps the current one."""
 
     @property
     def turns(self) -> int | None: ...
@@ -51,23 +51,21 @@ class Wish(Protocol):
     def minutes(self) -> float | None: ...
 
 
-MOST = 10**15
-"""More than anybody could use, and little enough to be reckoned with."""
+HIGHEST_LIMIT = 10**15
+"""Keeps arithmetic on limits within range."""
 
 
-def changed(limits: Limits, wish: Wish) -> Limits:
-    """
-    Raises:
-        AllstopError: what is wished for is no amount.
-    """
-    for value in (wish.turns, wish.tokens, wish.cost_usd, wish.minutes):
-        if value is not None and not value <= MOST:  # as what is no number isn't either
-            raise AllstopError(f"a limit is at most {MOST:,}", "leave out what has none")
-    cost = None if wish.cost_usd is None else int(wish.cost_usd * 1_000_000)
+def apply_changes(limits: Limits, changes: LimitChanges) -> Limits:
+    """Raises AllstopError if a limit is too high, or not a number."""
+    for value in (changes.turns, changes.tokens, changes.cost_usd, changes.minutes):
+        if value is not None and not value <= HIGHEST_LIMIT:  # true for NaN, too
+            message = f"a limit is at most {HIGHEST_LIMIT:,}"
+            raise AllstopError(message, "leave it out for no limit", code="limit_too_high")
+    cost = None if changes.cost_usd is None else int(changes.cost_usd * 1_000_000)
     return replace(
         limits,
-        turns=limits.turns if wish.turns is None else wish.turns,
-        tokens=limits.tokens if wish.tokens is None else wish.tokens,
+        turns=limits.turns if changes.turns is None else changes.turns,
+        tokens=limits.tokens if changes.tokens is None else changes.tokens,
         cost_microusd=limits.cost_microusd if cost is None else cost,
-        time_s=limits.time_s if wish.minutes is None else wish.minutes * 60.0,
+        time_s=limits.time_s if changes.minutes is None else changes.minutes * 60.0,
     )

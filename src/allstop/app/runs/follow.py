@@ -1,9 +1,9 @@
-"""Following a run as it happens, whichever process writes it."""
+"""Following runs: their new records, from whichever process writes them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
@@ -12,133 +12,9 @@ from allstop.core.ids import RunId, root_of
 from allstop.ports import Journal, Listener, Record
 
 
-@asynccontextmanager
-async def follow(
-    journal: Journal, run: RunId, after: int = 0
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is there, then what comes, until the run is closed."""
-    news = _News(journal, run, after)
-    async with anyio.create_task_group() as group:
-        with journal.listen(news.ear):
-            group.start_soon(journal.watch_writes)
-            yield news
-        group.cancel_scope.cancel()
+class Follower:
+    """Iterates over batches of new records of the wanted runs; each batch is of one run."""
 
-
-class Reader:
-    """Reads on in runs that were written to, in that order; `look` takes each record once.
-
-    What goes wrong with that is told as `trouble`: the runs must go on, looked at or not.
-    """
-
-    def __init__(
-        self, journal: Journal, look: Callable[[Record], None], trouble: Callable[[str], None]
-    ) -> None:
-        self.seqs: dict[RunId, int] = {}  # how far each run has been read
-        self._journal = journal
-        self._look = look
-        self._trouble = trouble
-        self._waiting: dict[RunId, None] = {}
-        self._bell = anyio.Event()
-        self._reading = anyio.Lock()
-
-    def want(self, run: RunId) -> None:
-        self._waiting[run] = None
-        self._bell.set()
-
-    @asynccontextmanager
-    async def listening(self, ear: Listener) -> AsyncIterator[None]:
-        """`ear` says which runs are wanted; all of them have been read when the block is left."""
-        async with anyio.create_task_group() as group:
-            with self._journal.listen(ear):
-                group.start_soon(self._follow)
-                yield
-                await self._catch_up()
-            group.cancel_scope.cancel()
-
-    async def _follow(self) -> None:
-        while True:
-            self._bell = anyio.Event()
-            await self._catch_up()
-            await self._bell.wait()
-
-    async def _catch_up(self) -> None:
-        async with self._reading:  # who comes second finds nothing half read
-            while self._waiting:
-                run = next(iter(self._waiting))
-                del self._waiting[run]
-                await self._read(run)
-
-    async def _read(self, run: RunId) -> None:
-        before = self.seqs.get(run, 0)
-        try:
-            for record in await self._journal.read(run, after=before):
-                self.seqs[run] = record.seq
-                self._look(record)
-        except Exception as error:  # noqa: BLE001 - see above
-            self._trouble(f"{type(error).__name__}: {error}")
-            if self.seqs.get(run, 0) > before:
-                self.want(run)  # what comes after it can be looked at
-
-
-class _News:
-    def __init__(self, journal: Journal, run: RunId, after: int) -> None:
-        self._journal = journal
-        self._run = run
-        self._seq = after
-        self._bell = anyio.Event()
-        self._closed = False
-
-    def ear(self, run: RunId, seq: int) -> None:
-        if run == self._run and seq > self._seq:
-            self._bell.set()
-
-    def __aiter__(self) -> _News:
-        return self
-
-    async def __anext__(self) -> Sequence[Record]:
-        if self._closed:
-            raise StopAsyncIteration
-        while True:
-            bell = self._bell = anyio.Event()
-            records = await self._journal.read(self._run, after=self._seq)
-            if records:
-                self._seq = records[-1].seq
-                self._closed = isinstance(records[-1].event, Closed)
-                return records
-            await bell.wait()
-
-
-@asynccontextmanager
-async def follow_tree(
-    journal: Journal, root: RunId, after: Mapping[RunId, int]
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is written to a run and to all below it, from where `after` says on, without end."""
-    news = _NewsOfMany(journal, lambda run: root_of(run) == root, after)
-    async with _heard(journal, news):
-        yield news
-
-
-@asynccontextmanager
-async def follow_some(
-    journal: Journal, after: Mapping[RunId, int]
-) -> AsyncIterator[AsyncIterator[Sequence[Record]]]:
-    """What is written to these runs alone, likewise."""
-    news = _NewsOfMany(journal, lambda run: run in after, after)
-    async with _heard(journal, news):
-        yield news
-
-
-@asynccontextmanager
-async def _heard(journal: Journal, news: _NewsOfMany) -> AsyncIterator[None]:
-    async with anyio.create_task_group() as group:
-        with journal.listen(news.ear):
-            group.start_soon(journal.watch_writes)
-            yield
-        group.cancel_scope.cancel()
-
-
-class _NewsOfMany:
     def __init__(
         self, journal: Journal, is_wanted: Callable[[RunId], bool], after: Mapping[RunId, int]
     ) -> None:
@@ -146,14 +22,14 @@ class _NewsOfMany:
         self._is_wanted = is_wanted
         self._seqs = dict(after)
         self._waiting: dict[RunId, None] = dict.fromkeys(after)
-        self._bell = anyio.Event()
+        self._wake = anyio.Event()
 
-    def ear(self, run: RunId, seq: int) -> None:
+    def on_write(self, run: RunId, seq: int) -> None:
         if self._is_wanted(run):
             self._waiting[run] = None
-            self._bell.set()
+            self._wake.set()
 
-    def __aiter__(self) -> _NewsOfMany:
+    def __aiter__(self) -> Follower:
         return self
 
     async def __anext__(self) -> Sequence[Record]:
@@ -165,5 +41,100 @@ class _NewsOfMany:
                 if records:
                     self._seqs[run] = records[-1].seq
                     return records
-            self._bell = anyio.Event()
-            await self._bell.wait()
+            self._wake = anyio.Event()
+            await self._wake.wait()
+
+
+class _UntilClosed(Follower):
+    _closed = False
+
+    async def __anext__(self) -> Sequence[Record]:
+        if self._closed:
+            raise StopAsyncIteration
+        records = await super().__anext__()
+        self._closed = isinstance(records[-1].event, Closed)
+        return records
+
+
+def follow(journal: Journal, run: RunId, after: int = 0) -> AbstractAsyncContextManager[Follower]:
+    """The run's records after `after`, existing and new ones, until it is closed."""
+    return _listening(_UntilClosed(journal, lambda each: each == run, {run: after}), journal)
+
+
+def follow_tree(
+    journal: Journal, root: RunId, after: Mapping[RunId, int]
+) -> AbstractAsyncContextManager[Follower]:
+    """The new records of a run and of all runs below it, after `after`, without end."""
+    return _listening(Follower(journal, lambda run: root_of(run) == root, after), journal)
+
+
+def follow_some(
+    journal: Journal, after: Mapping[RunId, int]
+) -> AbstractAsyncContextManager[Follower]:
+    """The new records of exactly these runs, after `after`, without end."""
+    return _listening(Follower(journal, lambda run: run in after, after), journal)
+
+
+@asynccontextmanager
+async def _listening(follower: Follower, journal: Journal) -> AsyncIterator[Follower]:
+    async with anyio.create_task_group() as group:
+        with journal.listen(follower.on_write):
+            group.start_soon(journal.watch_writes)
+            yield follower
+        group.cancel_scope.cancel()
+
+
+class Reader:
+    """Reads the new records of requested runs and passes each one to `look` once.
+
+    Errors go to `trouble`: a failing `look` must not stop the runs.
+    """
+
+    def __init__(
+        self, journal: Journal, look: Callable[[Record], None], trouble: Callable[[str], None]
+    ) -> None:
+        self.seqs: dict[RunId, int] = {}  # how far each run has been read
+        self._journal = journal
+        self._look = look
+        self._trouble = trouble
+        self._waiting: dict[RunId, None] = {}
+        self._wake = anyio.Event()
+        self._reading = anyio.Lock()
+
+    def want(self, run: RunId) -> None:
+        self._waiting[run] = None
+        self._wake.set()
+
+    @asynccontextmanager
+    async def listening(self, on_write: Listener) -> AsyncIterator[None]:
+        """`on_write` calls `want`; all wanted runs have been read when the block ends."""
+        async with anyio.create_task_group() as group:
+            with self._journal.listen(on_write):
+                group.start_soon(self._follow)
+                yield
+                await self._catch_up()
+            group.cancel_scope.cancel()
+
+    async def _follow(self) -> None:
+        while True:
+            self._wake = anyio.Event()
+            await self._catch_up()
+            await self._wake.wait()
+
+    async def _catch_up(self) -> None:
+        async with self._reading:
+            while self._waiting:
+                run = next(iter(self._waiting))
+                del self._waiting[run]
+                await self._read(run)
+
+    async def _read(self, run: RunId) -> None:
+        before = self.seqs.get(run, 0)
+        try:
+            for record in await self._journal.read(run, after=before):
+                self.seqs[run] = record.seq
+                self._look(record)
+        except Exception as error:  # noqa: BLE001 - a failing `look` must not stop the runs
+            self._trouble(f"{type(error).__name__}: {error}")
+            if self.seqs.get(run, 0) > before:
+                self.want(run)  # continue after the record that failed

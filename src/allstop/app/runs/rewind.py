@@ -1,4 +1,4 @@
-"""A run as it stood at any moment, at a bounded cost: a record is folded once, however often."""
+"""Rewinding a run: its state after any of its events, with snapshots to bound the cost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 import anyio.lowlevel
 
+from allstop.app.runs.status import unknown_kind_error
 from allstop.core import run as runs
-from allstop.core.errors import AllstopError, NotFoundError
+from allstop.core.errors import NotFoundError
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import HELM, RunId
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from allstop.ports import Journal
 
 REMEMBERED = 8
-"""How many runs are kept in mind: who moves a slider asks for the same one again and again."""
+"""How many runs stay in memory: a person who moves the slider asks for the same one often."""
 
 PAGE = 512
 
 
 class Moment(NamedTuple):
-    """A run right after one event, and what had been said to all runs by then."""
+    """A run right after one event, and the helm at that time."""
 
     pilot: Pilot[Any]
     state: RunState[Any]
@@ -45,11 +46,11 @@ class Rewinder:
         self._reading = anyio.Lock()
 
     async def at(self, run: RunId, seq: int) -> Moment:
-        """The run as it stood after event `seq`.
+        """The run after event `seq`.
 
         Raises:
-            NotFoundError: its record is not that long.
-            AllstopError: it is of a kind nobody knows.
+            NotFoundError: there is no such run or event.
+            AllstopError: this version doesn't know the run's kind.
         """
         async with self._reading:
             moments = await self._read(run, seq)
@@ -62,33 +63,32 @@ class Rewinder:
         return Moment(moments.pilot, state, at, await self._helm(at))
 
     async def _read(self, run: RunId, seq: int) -> Snapshots:
-        """As far as is needed, in pages: others get their turn in between."""
-        moments = self._known.pop(run, None) or await self._begun(run)
-        self._known[run] = moments  # at the end: it was asked for just now
+        """Folds up to `seq`, in pages, so that other tasks of the event loop run in between."""
+        moments = self._known.pop(run, None) or await self._begin(run)
+        self._known[run] = moments  # last: most recently used
         while len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
         while moments.seq < seq:
             records = await self._journal.read(run, moments.seq, min(PAGE, seq - moments.seq))
             if not records:
-                hint = f"it has {moments.seq}"
+                hint = f"it has {moments.seq} events"
                 raise NotFoundError(f"{run} has no event {seq}", hint)
             for record in records:
                 moments.take(record.event)
             await anyio.lowlevel.checkpoint()
         return moments
 
-    async def _begun(self, run: RunId) -> Snapshots:
+    async def _begin(self, run: RunId) -> Snapshots:
         records = await self._journal.read(run, 0, 1)
         opened: Event | None = records[0].event if records else None
         if not isinstance(opened, Opened):
             raise NotFoundError(f"there is no run {run!r}")
         if opened.kind not in self._kinds:
-            kind = opened.kind
-            raise AllstopError(f"{run} is a {kind}, which this version does not know")
+            raise unknown_kind_error(run, opened.kind)
         return Snapshots(self._kinds[opened.kind].pilot, opened)
 
     async def _helm(self, at: datetime) -> Helm:
-        """By their times: the helm's record and a run's have no other order."""
+        """The helm at a time: its events and a run's are ordered by time only."""
         helm = Helm()
         for record in await self._journal.read(HELM):
             if record.event.at > at:

@@ -1,4 +1,4 @@
-"""Looking at what is there, without driving anything."""
+"""Status of runs: reading their records without driving them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECENT = 10
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """What `allstop status` shows."""
+    """The output of `allstop status`."""
 
     hold: str
     stopped_since: str | None
@@ -44,38 +44,38 @@ class Status(Struct, frozen=True, kw_only=True):
     runs: list[RunView]
     needs_you: int
     board: BoardStatus | None = None
-    disk_full: bool = False  # what is said here may be old: nothing more can be recorded
+    disk_full: bool = False  # nothing can be recorded, so the status may be out of date
 
 
 class BoardStatus(Struct, frozen=True, kw_only=True):
-    """Where the board stands, in short."""
+    """The board in short."""
 
     phase: str
     mode: str
     counts: dict[str, int]
     needs_you: list[Attention]
-    start: str  # the command after which something pending starts; "" where there is none
-    waits: str  # why nothing starts until a person says so by that command; "" where it does
+    start: str  # the command that starts a pending task; "" if there is none
+    waits: str  # why no task starts without that command; "" if tasks start by themselves
 
 
 class Attention(Struct, frozen=True, kw_only=True):
-    """A task that a person must look at."""
+    """A task that needs a person."""
 
     id: str
     title: str
     status: str
     note: str
     do: str  # the command that helps
-    hint: str = ""  # the same in words, and what else can be done
+    hint: str = ""  # the same in words, with alternatives
 
 
-class Seen(NamedTuple):
+class RunSnapshot(NamedTuple):
     run: RunId
     kind: Kind
     state: RunState[Any]
 
 
-class Recorded(NamedTuple):
+class RunRecord(NamedTuple):
     run: RunId
     kind: Kind
     opened: Opened
@@ -91,7 +91,7 @@ async def helm_of(project: Project) -> Helm:
 
 
 def _with_stop_file(project: Project, helm: Helm) -> Helm:
-    """It counts before anybody has written, and so before it is on the helm."""
+    """A stop file is in force before a process has recorded it on the helm."""
     stop_file = StopFile(project.folder / "STOP")
     if helm.hold is Hold.STOPPED or not stop_file.exists():
         return helm
@@ -100,15 +100,15 @@ def _with_stop_file(project: Project, helm: Helm) -> Helm:
 
 
 async def status(project: Project) -> Status:
-    """Every open run and the latest ended ones."""
+    """All open runs and the last RECENT closed ones."""
     helm = _with_stop_file(project, await helm_of(project) if project.has_store else Helm())
     if not project.has_store:
-        return _nothing_but(helm)
+        return _status_without_store(helm)
     held = project.records.holders()
     heads = await project.records.heads()
     ended = [head for head in heads if head.closed and head.parent is None][-RECENT:]
     shown = [head for head in heads if not head.closed or head in ended]
-    seen = [await _seen(project, head) for head in shown if head.run != BOARD]
+    seen = [await _snapshot(project, head) for head in shown if head.run != BOARD]
     views = [_view(project, each, helm, held) for each in seen]
     mine = [each for each in seen if root_of(each.run) == BOARD]
     board = await _board(project, helm, mine, driven=BOARD in held)
@@ -124,7 +124,7 @@ async def status(project: Project) -> Status:
     )
 
 
-def _nothing_but(helm: Helm) -> Status:
+def _status_without_store(helm: Helm) -> Status:
     since = helm.since.isoformat() if helm.since else None
     return Status(
         hold=helm.hold.value, stopped_since=since, stopped_by=helm.by, runs=[], needs_you=0
@@ -132,7 +132,7 @@ def _nothing_but(helm: Helm) -> Status:
 
 
 async def _board(
-    project: Project, helm: Helm, mine: list[Seen], *, driven: bool
+    project: Project, helm: Helm, mine: list[RunSnapshot], *, driven: bool
 ) -> BoardStatus | None:
     events = [record.event for record in await project.records.read(BOARD)]
     if not events:
@@ -160,16 +160,16 @@ async def _board(
                 for task in stalled
             ),
         ],
-        start=_lifts_brake(driven=driven) if state.is_braked else _start(state.board),
+        start=_resume_command(driven=driven) if state.is_braked else _start_command(state.board),
         waits=state.brake_reason,
     )
 
 
-def _lifts_brake(*, driven: bool) -> str:
+def _resume_command(*, driven: bool) -> str:
     return "allstop resume board" if driven else "allstop run"
 
 
-def _start(board: Board) -> str:
+def _start_command(board: Board) -> str:
     if graph.best(board) is not None:
         return "allstop run"
     tasks = board.tasks()
@@ -183,12 +183,14 @@ def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
     return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
 
 
-async def _seen(project: Project, head: Head) -> Seen:
+async def _snapshot(project: Project, head: Head) -> RunSnapshot:
     recorded = await record_of(project, head.run)
-    return Seen(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
+    return RunSnapshot(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
 
 
-def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | None]) -> RunView:
+def _view(
+    project: Project, seen: RunSnapshot, helm: Helm, held: dict[RunId, Holder | None]
+) -> RunView:
     return view(
         seen.run,
         seen.kind,
@@ -199,11 +201,11 @@ def _view(project: Project, seen: Seen, helm: Helm, held: dict[RunId, Holder | N
     )
 
 
-async def record_of(project: Project, run: str) -> Recorded:
-    """The whole record of a run.
+async def record_of(project: Project, run: str) -> RunRecord:
+    """The whole record of a run, or of a task's open or latest run.
 
     Raises:
-        AllstopError: there is none of that name.
+        AllstopError: there is no such run, or this version doesn't know its kind.
     """
     records = await project.records.read(RunId(run)) if project.has_store else []
     if not records and project.has_store:
@@ -211,28 +213,26 @@ async def record_of(project: Project, run: str) -> Recorded:
         records = await project.records.read(_run_of(task) if task else child_of(BOARD, run))
     if not records or run == HELM:
         heads = await project.records.heads() if project.has_store else []
-        raise no_such_run(run, [head.run for head in heads])
+        raise unknown_run_error(run, [head.run for head in heads])
     opened = records[0].event
     assert isinstance(opened, Opened), "a journal starts with Opened"
     if opened.kind not in project.kinds:
-        raise AllstopError(
-            f"{run} is a {opened.kind}, which this version does not know", "use a newer allstop"
-        )
+        raise unknown_kind_error(run, opened.kind)
     events = [record.event for record in records]
-    return Recorded(records[0].run, project.kinds[opened.kind], opened, events)
+    return RunRecord(records[0].run, project.kinds[opened.kind], opened, events)
 
 
 async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunState[Any]]:
-    """The open runs of a board."""
+    """The open runs of a board's tasks and merges."""
     found = [await record_of(project, child_of(BOARD, ref)) for ref in state.refs]
     return {each.run: runs.fold(each.pilot, each.events) for each in found}
 
 
-async def story_of(project: Project, name: str) -> list[Recorded]:
-    """All that was tried for a task and all its merges, in that order; of others, their run.
+async def task_records(project: Project, name: str) -> list[RunRecord]:
+    """The records of a task's attempts and merges, in order; of another name, that run's.
 
     Raises:
-        AllstopError: there is none of that name.
+        AllstopError: there is no such run or task.
     """
     found = await record_of(project, name)
     if name == found.run or label_of(found.run) != name:
@@ -256,11 +256,11 @@ def _run_of(task: Task) -> RunId:
         return child_of(BOARD, task.open)
     if not task.attempts:
         hint = f"`allstop run {task.id}` starts it"
-        raise AllstopError(f"{task.id} has not been started yet", hint)
+        raise AllstopError(f"{task.id} has not been started yet", hint, code="task_not_started")
     return task.attempts[-1].run
 
 
-def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
+def unknown_run_error(run: str, known: Sequence[RunId]) -> NotFoundError:
     hint = 'no run has been started here yet: allstop run "PROMPT"'
     if known:
         names = list(dict.fromkeys(map(label_of, known)))  # a task has many runs
@@ -268,7 +268,12 @@ def no_such_run(run: str, known: Sequence[RunId]) -> NotFoundError:
     return NotFoundError(f"there is no run {run!r}", hint)
 
 
-def others_at_work(project: Project) -> dict[int, Holder]:
-    """The other processes that drive runs of this store, by their ids."""
+def unknown_kind_error(run: str, kind: str) -> AllstopError:
+    message = f"{run} is a {kind}, which this version does not know"
+    return AllstopError(message, "use a newer allstop", code="kind_unknown")
+
+
+def other_drivers(project: Project) -> dict[int, Holder]:
+    """The other processes that drive runs of this project, by pid."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)
     return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}

@@ -1,1 +1,1 @@
-"""Preparing a repository: init, doctor, demo, single settings."""
+"""Setup of a repository: init, doctor, demo, editing settings."""

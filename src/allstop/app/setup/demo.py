@@ -1,4 +1,4 @@
-"""The sample repository of the demo: small, real, and with a test that has something to say."""
+"""The demo's sample repository: a small calculator with tests, tasks and scripted agents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASKS = (
 _FILES = {
     "README.md": "# Calculator\n\nA sample for `allstop demo`, in shell.\n",
     "run-tests.sh": """\
-# Runs every test; each is silent about what is not there yet.
+# Runs every test; a test passes if the script it tests does not exist yet.
 for test in tests/*.sh; do
     sh "$test" || { echo "FAILED: $test"; exit 1; }
 done
@@ -75,10 +75,10 @@ run = "sh run-tests.sh"
 timeout = 60
 
 [review]
-mode = "skip"   # in a demo nobody is there to look
+mode = "skip"   # the demo runs without a person
 
 [notify]
-desktop = false   # nor to be told
+desktop = false
 urls = []
 """,
     "writer.toml": """\
@@ -110,7 +110,7 @@ steps = [
     "demo.toml": f"""\
 # What the scripted agent does. A real agent would decide for itself.
 
-# whoever comes second at the end of README.md is told that others were there first
+# T3 and T4 both append to README.md, so the second merge has a conflict.
 [[turn]]
 when = "resolve the conflicts"
 steps = [

@@ -1,4 +1,4 @@
-"""Whether everything needed is there, found out by trying."""
+"""Doctor: checks that this machine, the repository and the agents are ready to work."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box
-from allstop.app.agents.token_caps import token_budgets
-from allstop.app.board.cleanup import forget
+from allstop.app.agents.token_caps import describe_agent_budgets
+from allstop.app.board.cleanup import drop_refs
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
 from allstop.app.target_gate import checks
@@ -59,7 +59,7 @@ RUNNABLE = ("100755", "120000")  # a link may lead to a program
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -78,7 +78,7 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
     token_budgets: str = ""
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class AgentTrial(Struct, frozen=True, kw_only=True):
     result: TurnDone | Failed
     seconds: float
 
@@ -92,7 +92,7 @@ def look_at_agents(project: Project) -> list[AgentFinding]:
 
 
 def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) -> AgentFinding:
-    found, hint = _found(project, name, agent)
+    found, hint = _describe(project, name, agent)
     return AgentFinding(
         name=name,
         driver=agent.driver.value,
@@ -100,60 +100,60 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         finding=found,
         hint=hint,
         first=first,
-        token_budgets=token_budgets(agent),
+        token_budgets=describe_agent_budgets(agent),
     )
 
 
-def _found(project: Project, name: str, agent: Agent) -> tuple[str, str]:
+def _describe(project: Project, name: str, agent: Agent) -> tuple[str, str]:
     try:
-        found = registry.where(project, name, agent)
+        found = registry.describe_launch(project, name, agent)
         is_ours = agent.driver is Driver.COMMAND and "/" in found and not found.startswith("/")
-        return found, _lacks(project, found) if is_ours else ""
+        return found, _why_missing(project, found) if is_ours else ""
     except AllstopError as error:
-        return error.message, error.hint or "see docs"
+        return error.message, error.hint or "see the docs"
 
 
-def _lacks(project: Project, path: str) -> str:
-    """Why a program of the repository would not be in a clone; "" where it is, or nobody knows."""
-    name, wishes = posixpath.normpath(path), project.settings.workspace
+def _why_missing(project: Project, path: str) -> str:
+    """Why a clone would lack a program of the repository; "" if it has it, or it is unknown."""
+    name, workspace = posixpath.normpath(path), project.settings.workspace
     folders = [str(each) for each in PurePosixPath(name).parents][:-1]
-    if wishes.setup or name.startswith("..") or {name, *folders} & set(wishes.link):
+    if workspace.setup or name.startswith("..") or {name, *folders} & set(workspace.link):
         return ""
-    if any(PurePosixPath(name).match(pattern) for pattern in wishes.copy):
+    if any(PurePosixPath(name).match(pattern) for pattern in workspace.copy):
         return ""
     branch = runtime.target(project)
     modes = file_modes(project.repository, branch, [name, *folders])
     if SUBMODULE in modes.values() or modes.get(name) in RUNNABLE:
         return ""
     if name in modes:
-        return f"on {branch} it is not executable: chmod +x it, and commit that"
-    return f"it is not on {branch}, and work begins from there: commit it"
+        return f"it is not executable on {branch}: chmod +x it, and commit that"
+    return f"it is not on {branch}, where work starts: commit it"
 
 
-async def try_agent(project: Project, name: str, text: str) -> Tried:
-    """One turn in an empty box.
+async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
+    """Let an agent take one turn in an empty box.
 
     Raises:
-        AllstopError: there is no such agent, its program can't be there, or an Allstop is in force.
+        AllstopError: the agent can't be used, needs the repository, or an Allstop is in force.
     """
-    chosen = registry.known(project, name)
+    chosen = registry.require_agent(project, name)
     _refuse_if_of_repository(name, registry.settings_of(project, chosen))
     await refuse_if_stopped(project)
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    agent = registry.make(project, launcher, chosen)
+    agent = registry.make_agent(project, launcher, chosen)
     began = anyio.current_time()
     result: TurnDone | Failed = Failed(
         kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
     )
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         with anyio.move_on_after(TRY_S):
-            place = _place(project, Path(folder))
+            place = _empty_box(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, NullWatch())
         await agent.close()
     result = project.secrets.redact_all_in(result)
-    return Tried(result=result, seconds=round(anyio.current_time() - began, 2))
+    return AgentTrial(result=result, seconds=round(anyio.current_time() - began, 2))
 
 
 def _refuse_if_of_repository(name: str, agent: Agent) -> None:
@@ -161,19 +161,20 @@ def _refuse_if_of_repository(name: str, agent: Agent) -> None:
     if "/" in program and not Path(program).is_absolute():
         raise AllstopError(
             f"{program} is a file of the repository, and a trial has an empty box",
-            f'a task has the repository: allstop run "Reply with the one word: ready" --agent {name}',
+            f'try it with a task: allstop run "Reply with the one word: ready" --agent {name}',
+            code="program_in_repository",
         )
 
 
-def _place(project: Project, folder: Path) -> Box:
+def _empty_box(project: Project, folder: Path) -> Box:
     (folder / "work").mkdir(mode=0o700)
     return replace(own_box(project, folder / "home"), workspace=str(folder / "work"))
 
 
 async def examine(project: Project, isolation: Isolation | None = None) -> list[Finding]:
-    """Everything but the checks, which may take long. The sandbox is tried, unless it was before."""
+    """All findings except the verification commands. `isolation` saves probing the sandbox."""
     git = await anyio.to_thread.run_sync(_git)
-    if not git.ok:  # without it the rest can't even be looked at
+    if not git.ok:  # the other checks need git
         return [_python(), git]
     disk = _disk(project)
     if disk.needed and not disk.ok:
@@ -184,7 +185,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         _python(),
         git,
         _repository(project),
-        *_uncounted(project),
+        *_uncommitted(project),
         *await _store(project),
         _sandbox(project, isolation),
         _memory(project),
@@ -228,28 +229,28 @@ def _repository(project: Project) -> Finding:
     return Finding(name="repository", ok=True, found=f"work starts from {branch}")
 
 
-def _uncounted(project: Project) -> list[Finding]:
-    """Only where there is something: else the file in sight is the one that is looked at."""
+def _uncommitted(project: Project) -> list[Finding]:
+    """A finding if the checkout's allstop.toml has settings that are not in force."""
     if not (found := project.loaded.ignored_note):
         return []
     try:
-        project.checkout  # noqa: B018 - reading it is what is wanted
+        project.checkout  # noqa: B018 - reads the file
     except SettingsError:
-        hint = "mend it, then commit it"
+        hint = "fix it, then commit it"
     else:
         hint = "commit them"
     return [Finding(name="changes", ok=False, found=found, hint=hint, needed=False)]
 
 
 async def _store(project: Project) -> list[Finding]:
-    """Only where it can't be used, or holds: that there is none yet is nothing to tell."""
+    """A finding if the journal can't be used, or an Allstop is in force."""
     try:
         stopped = await is_stopped(project)
     except AllstopError as error:
         return [Finding(name="store", ok=False, found=error.message, hint=error.hint)]
     if not stopped:
         return []
-    found, hint = "in force: nothing starts, checks neither", "`allstop resume` lifts it"
+    found, hint = "in force: no run and no check starts", "`allstop resume` lifts it"
     return [Finding(name="allstop", ok=False, found=found, hint=hint, needed=False)]
 
 
@@ -266,11 +267,11 @@ def _memory(project: Project) -> Finding:
     most_mb = project.settings.limits.memory_mb
     if most_mb is None:
         return Finding(name="memory", ok=True, found="no limit: [limits] memory_mb sets one")
-    how = "held by the kernel" if own_cgroups() else f"looked at every {POLL_EVERY_S:g} s"
+    how = "enforced by the kernel" if own_cgroups() else f"checked every {POLL_EVERY_S:g} s"
     found = f"{most_mb:,} MB for a task's programs together, {how}"
-    can_be = sys.platform == "linux"
-    hint = "" if can_be else "only each program by itself is limited on this system"
-    return Finding(name="memory", ok=can_be, found=found, hint=hint, needed=False)
+    is_linux = sys.platform == "linux"
+    hint = "" if is_linux else "this system can only limit each program by itself"
+    return Finding(name="memory", ok=is_linux, found=found, hint=hint, needed=False)
 
 
 def _disk(project: Project) -> Finding:
@@ -279,7 +280,7 @@ def _disk(project: Project) -> Finding:
     found = f"{free / 1024**3:.1f} GiB free"
     writable = os.access(folder, os.W_OK)
     hint = "" if free >= LOW_DISK_BYTES else "workspaces may need more"
-    hint = hint if writable else "it has to be on a disk that can be written, and yours"
+    hint = hint if writable else "it must be writable and on a writable disk"
     return Finding(
         name="disk",
         ok=writable and not hint,
@@ -290,39 +291,39 @@ def _disk(project: Project) -> Finding:
 
 
 def _port(project: Project) -> Finding:
-    """Only the control room needs it."""
-    room, wishes = control_room(project.folder), project.settings.server
+    """Whether the control room's port is free."""
+    room, server = control_room(project.folder), project.settings.server
     if room is not None:
         found = f"the control room of this repository is open at {room.url}"
         return Finding(name="port", ok=True, found=found, needed=False)
-    where = f"{wishes.host} port {wishes.port}"
+    where = f"{server.host} port {server.port}"
     try:
-        bound(wishes.host, wishes.port).close()
+        bound(server.host, server.port).close()
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         found = f"another program listens on {where}" if taken else f"{where}: {error.strerror}"
         hint = "the control room needs another: set [server] port, or `allstop up --port 0`"
         return Finding(name="port", ok=False, found=found, hint=hint, needed=False)
-    found = f"{where} is free" if wishes.port else "any that is free"
+    found = f"{where} is free" if server.port else "any free port"
     return Finding(name="port", ok=True, found=f"{found} for the control room", needed=False)
 
 
 def _traces(project: Project) -> list[Finding]:
-    """Only where somebody wants them."""
-    wishes = project.settings.traces
-    if not wishes.on:
+    """A finding if traces are on."""
+    traces = project.settings.traces
+    if not traces.on:
         return []
     if not tracing.is_installed():
         hint = tracing.MISSING.partition(": ")[2]
         return [Finding(name="traces", ok=False, found="no OpenTelemetry", hint=hint, needed=False)]
-    found = "to where OTEL_… says" if wishes.endpoint is None else "to [traces] endpoint"
+    found = "sent as OTEL_… says" if traces.endpoint is None else "sent to [traces] endpoint"
     return [Finding(name="traces", ok=True, found=found, needed=False)]
 
 
 def _agents(project: Project) -> list[Finding]:
     found = look_at_agents(project)
     if not found:
-        hint = registry.how_to_name_one(project)
+        hint = registry.no_agent_hint(project)
         return [Finding(name="agents", ok=False, found="none", hint=hint, needed=False)]
     return [
         Finding(
@@ -337,62 +338,64 @@ def _agents(project: Project) -> list[Finding]:
 
 
 async def try_checks(project: Project) -> list[CheckResult]:
-    """Each verification command on the target branch as it is, in the box.
+    """Run each verification command on the target branch, in a box.
 
     Raises:
-        AllstopError: an Allstop is in force.
+        AllstopError: the workspace can't be made, or an Allstop is in force.
     """
     await refuse_if_stopped(project)
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    places = await runtime.workspaces(project, launcher)
-    name = f"~doctor{os.getpid()}"  # no task's id begins like that, and others may look too
+    workspaces = await runtime.open_workspaces(project, launcher)
+    name = f"~doctor{os.getpid()}"  # never a task's id, and unique to this process
     target = runtime.target(project)
     try:
-        opened = await _within_room(places, name, places.open(name, target, "doctor"))
+        opening = workspaces.open(name, target, "doctor")
+        opened = await _within_disk_limit(workspaces, name, opening)
         if isinstance(opened, str | Failed):
-            raise AllstopError(opened if isinstance(opened, str) else opened.message)
+            message = opened if isinstance(opened, str) else opened.message
+            raise AllstopError(message, code="workspace_not_opened")
         boxed = BoxedChecks(launcher, trusted=project.is_trusted)
         results = [
-            await _try_check(boxed, check, places, name) for check in checks(project.settings)
+            await _try_check(boxed, check, workspaces, name) for check in checks(project.settings)
         ]
         return [project.secrets.redact_all_in(result) for result in results]
     finally:
-        places.discard(name)
+        workspaces.discard(name)
         with anyio.CancelScope(shield=True):
-            await forget(project, places, launcher, name)
+            await drop_refs(project, workspaces, launcher, name)
 
 
 async def _try_check(
-    boxed: BoxedChecks, check: Check, places: Workspaces, name: str
+    boxed: BoxedChecks, check: Check, workspaces: Workspaces, name: str
 ) -> CheckResult:
-    running = boxed.run(check, places.box_of(name), "doctor", lambda live: None)
+    running = boxed.run(check, workspaces.box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
-        result = await _within_room(places, name, running)
+        result = await _within_disk_limit(workspaces, name, running)
         return replace(not_done, output=result) if isinstance(result, str) else result
     return replace(not_done, timed_out=True)
 
 
-async def _within_room(places: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
-    """What comes of it; why it was ended, where it took more room than it may."""
+async def _within_disk_limit(workspaces: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
+    """The result, or why it was ended: it used more disk space than allowed."""
     done: list[T] = []
-    space = DiskWatch(places)
+    space = DiskWatch(workspaces)
     async with anyio.create_task_group() as group:
         group.start_soon(space.keep)
         with (
             DeadlineTimer().deadlines(math.inf) as deadlines,
             deadlines.scope,
-            space.watched(RunId("doctor"), name, deadlines, places.over_limit),
+            space.watched(RunId("doctor"), name, deadlines, workspaces.over_limit),
         ):
             done.append(await doing)
         group.cancel_scope.cancel()
     return done[0] if done else deadlines.why
 
 
-def what_is_missing(result: CheckResult) -> str:
-    """The line of a failed check that most likely says what the box lacks."""
+def missing_line(result: CheckResult) -> str:
+    """The output line of a failed check that most likely names what the box lacks."""
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
-    telling = [line for line in lines if any(mark in line for mark in marks)]
-    return last_chars((telling or lines or ["no output"])[-1], 200)
+    marked = [line for line in lines if any(mark in line for mark in marks)]
+    return last_chars((marked or lines or ["no output"])[-1], 200)

@@ -1,4 +1,4 @@
-"""Changing one setting in the checkout's allstop.toml."""
+"""Editing one setting in the checkout's allstop.toml."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _BOM = "\ufeff"
 
 
 class BadSettingError(AllstopError):
-    """The value can't be used; the file is as it was."""
+    """The value is invalid; the file is unchanged."""
 
     default_code = "bad_setting"
 
 
 class ChangedMeanwhileError(AllstopError):
-    """The file is not what the person was shown."""
+    """The file changed after it was shown to the person."""
 
     default_code = "changed_meanwhile"
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One setting as it shall be; UNSET goes back to the default."""
+    """The new value of one setting; UNSET restores the default."""
 
     key: str
     value: object = UNSET
@@ -46,50 +46,47 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def digest_of(project: Project) -> str:
-    """What tells one state of the file from another; "" where there is none."""
+    """A hash of the file's content; "" if there is no file."""
     content = content_of(project.repository / FILE_NAME)
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def change(project: Project, wish: Change) -> None:
-    """Write it; the rest of the file keeps every byte.
+def write_setting(project: Project, change: Change) -> None:
+    """Write the setting; the rest of the file keeps every byte.
 
     Raises:
-        BadSettingError: no such setting, or it can't have this value.
-        ChangedMeanwhileError: somebody else changed the file first.
-        NotEditableError: it is written in a way that only a person should change.
+        BadSettingError: there is no such setting, or the value is invalid.
+        ChangedMeanwhileError: the file has changed since it was shown.
+        NotEditableError: the file is written in a way that this can't edit.
     """
     path = project.repository / FILE_NAME
     before = content_of(path)
-    if digest_of(project) != wish.digest:
-        raise ChangedMeanwhileError(
-            f"{FILE_NAME} was changed meanwhile", "look at it again, then change it"
-        )
-    after = _edited((before or b"").decode(), wish).encode()
-    _try(project, wish, after)
+    if digest_of(project) != change.digest:
+        raise ChangedMeanwhileError(f"{FILE_NAME} was changed meanwhile", "reload it and try again")
+    after = _edited((before or b"").decode(), change).encode()
+    _validate(project, change, after)
     if after != before:
         _write(path, after)
 
 
-def _edited(content: str, wish: Change) -> str:
-    names = split_dotted(wish.key)
+def _edited(content: str, change: Change) -> str:
+    names = split_dotted(change.key)
     if names is None or len(names) < 2:
-        raise BadSettingError(f"{wish.key!r} is no setting", "`allstop config` lists them")
-    if _has_hidden(wish.value):
-        raise BadSettingError(
-            "a part of it is hidden, so it can't be written back", "give the whole value"
-        )
+        hint = "`allstop config` lists them"
+        raise BadSettingError(f"{change.key!r} is no setting", hint)
+    if _has_hidden(change.value):
+        message = f"a part of the value of {change.key} is hidden, so it can't be written back"
+        raise BadSettingError(message, "give the whole value")
     bom = _BOM if content.startswith(_BOM) else ""
     text = content.removeprefix(_BOM)
     try:
         written = rename(_document(text)).written.get(names, names)
-        if wish.value is UNSET:
+        if change.value is UNSET:
             return bom + without(text, written)
-        return bom + with_value(text, written, wish.value)
+        return bom + with_value(text, written, change.value)
     except ValueError as error:
-        raise NotEditableError(
-            f"{FILE_NAME} has a mistake: {error}", "put it right in the file first"
-        ) from None
+        message = f"{FILE_NAME} has a mistake: {error}"
+        raise NotEditableError(message, "fix it in the file first") from None
 
 
 def _document(text: str) -> dict[str, object]:
@@ -110,31 +107,33 @@ def _has_hidden(value: object) -> bool:
             return False
 
 
-def _try(project: Project, wish: Change, content: bytes) -> None:
-    """With everything else that has a say, by what reads the settings."""
+def _validate(project: Project, change: Change, content: bytes) -> None:
+    """Load all settings with the edited file."""
     try:
         project.with_file(content)
     except SettingsError as error:
-        told = [each for each in error.problems if (each.key or "").startswith(wish.key)]
-        problem = (told or error.problems)[0]
-        message = problem.message if told else str(problem)
+        own = [each for each in error.problems if (each.key or "").startswith(change.key)]
+        problem = (own or error.problems)[0]
+        message = problem.message if own else str(problem)
         raise BadSettingError(message, problem.hint or "") from None
 
 
 def content_of(path: Path) -> bytes | None:
-    """Raises NotEditableError for what is no plain file: a link leads out of the repository."""
+    """Raises NotEditableError if it is no regular file: a link may lead out of the repository."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise NotEditableError(f"{FILE_NAME} is no plain file", "change it where it is")
+            hint = "edit it where it is"
+            raise NotEditableError(f"{FILE_NAME} is no plain file", hint)
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NotEditableError(f"{FILE_NAME} can't be read: {error.strerror}") from None
+        message = f"{FILE_NAME} can't be read: {error.strerror}"
+        raise NotEditableError(message) from None
 
 
 def _write(path: Path, content: bytes) -> None:
-    """At once or not at all, with the rights it had."""
+    """Replace the file atomically, with the same permissions."""
     fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}.new")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
     try:
@@ -147,4 +146,5 @@ def _write(path: Path, content: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             fresh.unlink()
-        raise NotEditableError(f"{FILE_NAME} can't be written: {error.strerror}") from None
+        message = f"{FILE_NAME} can't be written: {error.strerror}"
+        raise NotEditableError(message) from None

@@ -1,4 +1,4 @@
-"""Making a repository ready for the first time: allstop.toml from what is found here."""
+"""Init: writes a first allstop.toml from the agents and checks that are found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import checked_out_branch
-from allstop.app.setup.edit_setting import Change, change, digest_of
+from allstop.app.setup.edit_setting import Change, digest_of, write_setting
 from allstop.core.errors import AllstopError
 from allstop.settings import FILE_NAME, trust
 from allstop.settings.consistency import RESERVED_NAMES
@@ -49,7 +49,7 @@ steps = [
 """
 
 
-def find(project: Project) -> Detected:
+def detect_setup(project: Project) -> Detected:
     return detect(project.repository, project.environment)
 
 
@@ -58,20 +58,23 @@ def first_file(project: Project, detected: Detected) -> str:
     return render(detected, checked_out_branch(project.repository))
 
 
-def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
-    """Write allstop.toml, and accept what it asks for.
+def write_settings(project: Project, first: str = "", *, own: str = "") -> Detected:
+    """Write allstop.toml, and trust its sensitive settings.
 
-    `first` works on tasks that name nobody; or `own` does, which may also be the command line of a
-    program that nobody has heard of.
+    The default agent is `first`, or `own`: a detected agent, or the command line of any program.
 
     Raises:
-        AllstopError: there is one already, or there is no such agent.
+        AllstopError: the file exists already, or there is no such agent.
     """
     path = project.repository / FILE_NAME
-    there = AllstopError(f"{FILE_NAME} is there already", "edit it, or look: allstop config")
+    exists = AllstopError(
+        f"{FILE_NAME} is there already",
+        "edit it; `allstop config` shows the settings",
+        code="settings_exist",
+    )
     if os.path.lexists(path):
-        raise there
-    detected = find(project)
+        raise exists
+    detected = detect_setup(project)
     if own and own not in {SCRIPTED.name, *(agent.name for agent in detected.agents)}:
         detected, first = with_program(detected, own)
     detected = _with_first(detected, first or own)
@@ -81,7 +84,7 @@ def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
     try:
         file = path.open("x", encoding="utf-8")
     except FileExistsError:
-        raise there from None  # somebody was quicker
+        raise exists from None  # made by another process meanwhile
     with file:
         file.write(text)
     accept_file(project)
@@ -89,20 +92,20 @@ def begin(project: Project, first: str = "", *, own: str = "") -> Detected:
 
 
 def add_scripted(project: Project) -> None:
-    """To a file that is there already. What it asks for is not accepted by that.
+    """Add the scripted agent to an existing file, without trusting the file.
 
     Raises:
-        AllstopError: the file can't be changed from here.
+        AllstopError: the file can't be edited.
     """
     agent = {"driver": SCRIPTED.driver.value, "script": SCRIPTED.script}
     key = f"agents.{SCRIPTED.name}"
-    change(project, Change(key=key, value=agent, digest=digest_of(project)))
+    write_setting(project, Change(key=key, value=agent, digest=digest_of(project)))
     _write_script(project)
     project.forget_settings()
 
 
 def accept_file(project: Project) -> None:
-    """Whoever writes the file here accepts what it asks for."""
+    """Trust the sensitive settings of the checkout's file, which this process has written."""
     project.forget_settings()
     accept(project, project.checkout.sensitive)
 
@@ -115,12 +118,13 @@ def accept(project: Project, *asked: Document) -> None:
 def _with_first(detected: Detected, first: str) -> Detected:
     known = (*detected.agents, SCRIPTED) if first == SCRIPTED.name else detected.agents
     if first and first not in {agent.name for agent in known if agent.can_edit}:
-        raise AllstopError(f"no agent {first!r} was found here", "look again, or take scripted")
+        hint = "name one that was found, or scripted"
+        raise AllstopError(f"no agent {first!r} was found here", hint, code="agent_not_detected")
     return replace(detected, agents=tuple(sorted(known, key=lambda agent: agent.name != first)))
 
 
 def with_program(detected: Detected, line: str) -> tuple[Detected, str]:
-    """The same with a program of the person's own, and its name.
+    """Add the person's own program as an agent; returns its name, too.
 
     Raises:
         AllstopError: that is no command line.
@@ -128,10 +132,11 @@ def with_program(detected: Detected, line: str) -> tuple[Detected, str]:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        said = f"{line!r} is no command line: {error}"
-        raise AllstopError(said, "quote it as a shell would") from error
+        message = f"{line!r} is no command line: {error}"
+        raise AllstopError(message, "quote it as in a shell", code="bad_command_line") from error
     if not words or not words[0]:
-        raise AllstopError("the command line names no program", 'such as "my-agent --flag"')
+        hint = 'for example "my-agent --flag"'
+        raise AllstopError("the command line names no program", hint, code="bad_command_line")
     taken = {agent.name for agent in detected.agents}
     name = _name_for(PurePath(words[0]).name, taken)
     agent = ProposedAgent(
@@ -149,5 +154,5 @@ def _name_for(program: str, taken: Set[str]) -> str:
 
 def _write_script(project: Project) -> None:
     project.make_folder()
-    assert SCRIPTED.script is not None, "it is what it does"
+    assert SCRIPTED.script is not None
     (project.repository / SCRIPTED.script).write_text(_SCRIPT, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How the settings of the checkout's allstop.toml stand: which are written there, which count."""
+"""Status of the settings in the checkout's allstop.toml: which are set there, and in force."""
 
 from __future__ import annotations
 
@@ -16,56 +16,60 @@ if TYPE_CHECKING:
     from allstop.settings.key_path import Document
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class SettingStatus(Struct, frozen=True, kw_only=True):
     """One setting."""
 
     value: object = UNSET
-    """As the checkout's file has it; UNSET where it doesn't."""
+    """The value in the checkout's file, or UNSET."""
     waits_for: str = ""
-    """What must happen before that counts; "" where it does."""
+    """What must happen before that value is in force; "" if it is."""
 
 
-class _Sides(NamedTuple):
+class _Sources(NamedTuple):
     document: Document
-    counts: Loaded
+    in_force: Loaded
     checkout: Loaded
-    counting: object
-    coming: object
+    values_in_force: object
+    checkout_values: object
 
 
-def standings(content: bytes, counts: Loaded, checkout: Loaded) -> dict[str, Standing]:
-    """By key. `counts` is what work stands on, `checkout` what would count after a commit."""
+def setting_statuses(
+    content: bytes, in_force: Loaded, checkout: Loaded
+) -> dict[str, SettingStatus]:
+    """By key. `checkout` are the settings that a commit of the file would put in force."""
     found = parse(content)
-    sides = _Sides(
+    sources = _Sources(
         document=rename(found.document).document if isinstance(found, Text) else {},
-        counts=counts,
+        in_force=in_force,
         checkout=checkout,
-        counting=to_builtins(counts.settings),
-        coming=to_builtins(checkout.settings),
+        values_in_force=to_builtins(in_force.settings),
+        checkout_values=to_builtins(checkout.settings),
     )
-    return {key: _standing(key, sides) for key in {**counts.origins, **checkout.origins}}
+    return {key: _status(key, sources) for key in {**in_force.origins, **checkout.origins}}
 
 
-def _standing(key: str, sides: _Sides) -> Standing:
+def _status(key: str, sources: _Sources) -> SettingStatus:
     path = split_dotted(key) or ()
-    written = value_at(sides.document, path, UNSET)
-    obstacles = [] if written is UNSET else list(_obstacles(key, sides))
-    return Standing(value=written, waits_for=next(iter([*obstacles, *_commit(path, sides)]), ""))
+    written = value_at(sources.document, path, UNSET)
+    obstacles = [] if written is UNSET else list(_obstacles(key, sources))
+    waits_for = next(iter([*obstacles, *_commit(path, sources)]), "")
+    return SettingStatus(value=written, waits_for=waits_for)
 
 
-def _obstacles(key: str, sides: _Sides) -> Iterator[str]:
-    for each in (*sides.checkout.untrusted, *sides.counts.untrusted):
+def _obstacles(key: str, sources: _Sources) -> Iterator[str]:
+    for each in (*sources.checkout.untrusted, *sources.in_force.untrusted):
         if each.key == key:
             yield f"`allstop trust`, since it {each.why}"
-    match sides.checkout.origins.get(key):
+    match sources.checkout.origins.get(key):
         case Variable(name=name):
-            yield f"{name} in the environment to be gone"
+            yield f"{name} to be removed from the environment"
         case Flag():
             yield "a start without this option on the command line"
         case _:
             pass
 
 
-def _commit(path: tuple[str, ...], sides: _Sides) -> Iterator[str]:
-    if value_at(sides.counting, path, UNSET) != value_at(sides.coming, path, UNSET):
-        yield "a commit: the target branch has an allstop.toml of its own"
+def _commit(path: tuple[str, ...], sources: _Sources) -> Iterator[str]:
+    in_force = value_at(sources.values_in_force, path, UNSET)
+    if in_force != value_at(sources.checkout_values, path, UNSET):
+        yield "a commit: the target branch has its own allstop.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.runs.commands import speak
+from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of
 from allstop.core.commands import Abort
 from allstop.core.errors import AllstopError
@@ -41,22 +41,22 @@ async def abort(
             "abort its tasks by name; `allstop stop board` ends their agents",
             code="board_never_ends",
         )
-    spoken = await speak(project, name, Abort(), by)
-    is_left = not spoken.driven and recorded.opened.parent is None
+    effect = await deliver_command(project, name, Abort(), by)
+    is_left = not effect.driven and recorded.opened.parent is None
     over = is_left and await _carried_out(project, recorded.run, engine)
     kept = recorded.kind.kept_after_abort(name)
     goes_on = recorded.kind.resume_command(recorded.run, recorded.opened)
-    return Aborted(recorded.run, kept, spoken.driven, over, goes_on)
+    return Aborted(recorded.run, kept, effect.driven, over, goes_on)
 
 
 async def _carried_out(project: Project, run: RunId, engine: LocalEngine | None) -> bool:
     """False if an Allstop holds the run, another process drives it, or there is no sandbox."""
     if engine is not None:
         return await _end_here(engine, run)
-    from allstop.app.runtime import runtime
+    from allstop.app.runtime import start_runtime
 
     with suppress(AllstopError):
-        async with runtime(project) as made:
+        async with start_runtime(project) as made:
             return await _end_here(made.engine, run)
     return False
 

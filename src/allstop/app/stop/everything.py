@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded
-from allstop.app.rooms.threads import end_unheard
-from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
+from allstop.app.rooms.threads import stop_undriven_sessions
+from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.runtime import engine_name
 from allstop.app.stop.receipts import (
     ANSWER_S,
@@ -48,7 +48,7 @@ async def stop(project: Project, by: str) -> Stopped:
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
     try:
-        driving = others_at_work(project)
+        driving = other_drivers(project)
         with anyio.move_on_after(ANSWER_S):
             await _tell_and_wait(project, command, set(driving), answers)
     except* StoreBrokenError:
@@ -64,7 +64,7 @@ async def stop(project: Project, by: str) -> Stopped:
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
     """The driving processes and the agents that a stop would end."""
     driving = [
-        f"process {pid} ({holder.command})" for pid, holder in others_at_work(project).items()
+        f"process {pid} ({holder.command})" for pid, holder in other_drivers(project).items()
     ]
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
 
@@ -76,7 +76,7 @@ def create_stop_file(project: Project, why: str) -> None:
         StopFile(project.folder / "STOP").create(why)
 
 
-async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, Recorded]:
+async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, RunRecord]:
     """The open runs of processes that did not answer."""
     try:
         held = {run for run, who in project.records.holders().items() if who and who.pid in silent}
@@ -119,7 +119,7 @@ async def _write(journal: SqliteJournal, command: Commanded) -> None:
 
 def _kill(project: Project, pid: int) -> None:
     """End a process that hangs; the journal has everything that it knew."""
-    holder = others_at_work(project).get(pid)
+    holder = other_drivers(project).get(pid)
     if holder is not None and holder.host == socket.gethostname():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
@@ -131,7 +131,7 @@ async def _record(
     answers: dict[str, Halted],
     silent: tuple[int, ...],
     killed: tuple[Killed, ...],
-    cut: dict[RunId, Recorded],
+    cut: dict[RunId, RunRecord],
 ) -> Stopped:
     """Write a receipt for this process, and return one for all processes that ended agents."""
     states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
@@ -156,7 +156,7 @@ async def _record(
             await _write(project.journal, command)
         if killed or silent:
             await project.journal.append(Entry(HELM, mine))
-        await end_unheard(project, silent)
+        await stop_undriven_sessions(project, silent)
     except STORE_FAILS:
         is_recorded = False  # the STOP file holds
     parts = (*answers.values(), mine)

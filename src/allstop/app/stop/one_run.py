@@ -12,8 +12,8 @@ import anyio
 from allstop.adapters.processes.identity import is_alive
 from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import open_run
-from allstop.app.runs.status import Recorded, helm_of, others_at_work, record_of
+from allstop.app.runs.commands import find_open_run
+from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.stop.receipts import (
     ANSWER_S,
     Stopped,
@@ -66,7 +66,7 @@ async def stop(project: Project, name: str, by: str) -> Stopped:
 async def _named(project: Project, name: str) -> RunId:
     """A room may be stopped before anything was said in it."""
     is_room = threads.thread_of(RunId(name)) is not None
-    return RunId(name) if is_room else await open_run(project, name)
+    return RunId(name) if is_room else await find_open_run(project, name)
 
 
 async def _stop(
@@ -157,7 +157,7 @@ async def _tell_and_wait(
 def _driver(project: Project, run: RunId) -> int | None:
     """The other process that drives the run."""
     holder = project.journal.holders().get(root_of(run))
-    return holder.pid if holder is not None and holder.pid in others_at_work(project) else None
+    return holder.pid if holder is not None and holder.pid in other_drivers(project) else None
 
 
 class _OpenMoves:
@@ -180,7 +180,7 @@ class _OpenMoves:
         return any(root_of(run) in holders for run in self._open)
 
 
-def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]:
+def _lost(found: RunRecord, since: datetime, silent: int | None) -> Iterator[str]:
     moves = {event.id: event.move for event in found.events if isinstance(event, MoveStarted)}
     open_move = runs.fold(found.pilot, found.events).open_move
     if silent is not None and open_move is not None:
@@ -195,7 +195,7 @@ def _lost(found: Recorded, since: datetime, silent: int | None) -> Iterator[str]
                 pass
 
 
-async def _where(project: Project, run: RunId, found: Recorded, silent: int | None) -> str:
+async def _where(project: Project, run: RunId, found: RunRecord, silent: int | None) -> str:
     """The status of a run after the stop, in a few words."""
     state = runs.fold(found.pilot, found.events)
     driven = root_of(run) in project.journal.holders()

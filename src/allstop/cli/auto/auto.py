@@ -54,7 +54,7 @@ async def _auto(project: Project, asked: Asked, *, as_json: bool) -> int:
     from allstop.cli.run_terminal import drive
     from allstop.settings.model import Approvals
 
-    begun = await threads.beginning(
+    begun = await threads.prepare_thread(
         project,
         asked.goal,
         agent=asked.agent,

@@ -49,22 +49,22 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
 
     from allstop.app.auto import threads
     from allstop.app.board.board_spec import thread_limits
-    from allstop.app.runtime import runtime
+    from allstop.app.runtime import start_runtime
     from allstop.auto.turn_summaries import read_summary
     from allstop.views.auto import AutoLog
 
     given = read_summary(text, goal or "")
     spec = threads.rehearsal(project, goal=given.goal, summary=given.summary)
-    async with runtime(project, threads.agents_of(spec)) as shop:
+    async with start_runtime(project, threads.agents_of(spec)) as runtime:
         title = given.goal.splitlines()[0][:80]
         told = msgspec.to_builtins(spec)
         limits = thread_limits(project)
-        name = await threads.open_free(
+        name = await threads.open_under_free_name(
             project,
             "guidance",
-            lambda name: shop.engine.open(name, "auto", told, title=title, limits=limits),
+            lambda name: runtime.engine.open(name, "auto", told, title=title, limits=limits),
         )
-        await shop.engine.idle()
+        await runtime.engine.idle()
     story = AutoLog(threads.PILOT)
     for record in await project.journal.read(name):
         story.take(record.event)

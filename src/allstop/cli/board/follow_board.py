@@ -13,7 +13,7 @@ import anyio
 from allstop.adapters.live_text import LiveTextReceiver, receive_live_text
 from allstop.app.board import commands, driver, overview
 from allstop.app.live_runs import LiveRuns
-from allstop.app.live_text import EARS
+from allstop.app.live_text import LISTENERS_FOLDER
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.board.board_pilot import BoardState
 from allstop.cli.board.run_board import exit_code, left, limit_of, take_over
@@ -26,7 +26,7 @@ from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import Status, Task
-from allstop.ports import Clock, HeldError, Holder, Live, Placed
+from allstop.ports import Clock, HeldError, Holder, Live, PositionedRecord
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -47,7 +47,7 @@ async def start_tasks(
     """Have tasks worked on, whatever else the board does; the exit code is about these."""
     await refuse_if_stopped(project)
     joined = await _beginning(project, only)
-    await commands.tell(project, decide)
+    await commands.send_commands(project, decide)
     return await _seen_to_its_end(project, joined, holder, as_json=as_json)
 
 
@@ -110,7 +110,7 @@ class Joined:
     def child(self, run: RunId) -> RunState[Any] | None:
         return self._states.get(run)
 
-    def hear(self, placed: Sequence[Placed]) -> None:
+    def hear(self, placed: Sequence[PositionedRecord]) -> None:
         self._stir.set()
 
     async def renew(self) -> None:
@@ -188,11 +188,11 @@ async def _watch(
     await joined.renew()
     with (
         make_board_screen(as_json=as_json) as screen,
-        receive_live_text(project.folder / EARS) as receiver,
+        receive_live_text(project.folder / LISTENERS_FOLDER) as receiver,
     ):
         screen.begin(joined, HOW_TO_LEAVE)
         screen.note(f"The board is driven by {who}, which does this. {HOW_TO_LEAVE}.")
-        joined.live_runs.tell(lambda placed: _show(placed, screen, joined))
+        joined.live_runs.subscribe(lambda placed: _show(placed, screen, joined))
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_at_signal, group.cancel_scope)
             group.start_soon(_overhear, receiver, screen)
@@ -211,7 +211,7 @@ async def _watch(
         return STOPPED
 
 
-def _show(placed: Sequence[Placed], screen: BoardScreen, joined: Joined) -> None:
+def _show(placed: Sequence[PositionedRecord], screen: BoardScreen, joined: Joined) -> None:
     screen.records([each.record for each in placed if root_of(each.record.run) == BOARD])
     joined.hear(placed)
 

@@ -32,7 +32,7 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
         source = _piped() if str(file) == "-" else file
         found = read_tasks(source, format_)
         try:
-            done = run(lambda: commands.bring_in(project, found))
+            done = run(lambda: commands.import_tasks(project, found))
         except AllstopError as refused:
             raise with_location(source, found, refused) from refused
     if as_json:

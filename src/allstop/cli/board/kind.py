@@ -8,13 +8,13 @@ from allstop.cli.terminal_kind import TerminalKind
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.app.supervisor import RunKind
 
 
 class BoardTerminal(TerminalKind):
     async def resume(
-        self, project: Project, recorded: Recorded, kind: RunKind, *, as_json: bool
+        self, project: Project, recorded: RunRecord, kind: RunKind, *, as_json: bool
     ) -> int:
         """Of one task: the others stay where they are."""
         from allstop.app.board.board_spec import board_spec

@@ -48,7 +48,7 @@ async def _tell(project: Project, *commands: Command) -> Told:
     from allstop.app.board import commands as board
     from allstop.core.ids import BOARD
 
-    told = await board.tell(project, lambda state: commands)
+    told = await board.send_commands(project, lambda state: commands)
     return Told(BOARD in project.journal.holders(), told.state.brake_reason)
 
 
@@ -130,7 +130,7 @@ def reject(context: Context, task_id: str, as_json: bool) -> None:
     )
     if not as_json:
         with context.project() as project:
-            waiting = look(lambda: board.waiting_for(project, task_id))
+            waiting = look(lambda: board.tasks_waiting_for(project, task_id))
         say_who_waits(task_id, waiting)
 
 
@@ -159,7 +159,7 @@ async def _behind(project: Project, task_id: str) -> int:
     from allstop.app.board import commands as board
     from allstop.app.runtime import commits_behind
 
-    task = await board.find(project, task_id)
+    task = await board.find_task(project, task_id)
     return 0 if task.held else commits_behind(project, task)
 
 
@@ -185,10 +185,10 @@ def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> 
     from allstop.core.ids import AgentName
 
     if agent is not None:
-        from allstop.app.agents.registry import chosen
+        from allstop.app.agents.registry import task_agents
 
         with context.project() as project:
-            chosen(project, agent)
+            task_agents(project, agent)
     command = Assign(task=task_id, agent=AgentName(agent) if agent else None)
     say_of_task(context, task_id, command, "is assigned", as_json=as_json)
 
@@ -228,19 +228,19 @@ def rollback(context: Context, task_id: str, as_json: bool) -> int:
 
 
 async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
-    from allstop.app.board.cleanup import take_back, to_roll_back
-    from allstop.app.board.commands import find
+    from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
+    from allstop.app.board.commands import find_task
     from allstop.board.task_commands import is_merged
     from allstop.cli.output import FAILED, WAITS
     from allstop.core.commands import RollBack
     from allstop.core.tasks import Status
 
-    task = await to_roll_back(project, task_id)
+    task = await check_rollback(project, task_id)
     command = RollBack(task=task_id)
     if is_merged(task):
         done = "the process that drives the board reverts it"
         code = await _drive(project, [command], done, as_json=as_json)
-        task = await find(project, task_id)
+        task = await find_task(project, task_id)
         if task.status is Status.DONE:
             click.echo(f"{task_id}: {task.note}", err=True)
             by_hand = f"git revert -m 1 {task.merged[:10]}"
@@ -248,7 +248,7 @@ async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
     driven = (await _tell(project, command)).driven
-    kept = await take_back(project, task_id)
+    kept = await discard_work_and_branch(project, task_id)
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
     else:
@@ -346,19 +346,23 @@ async def _clean(
     project: Project, names: list[str], *, yes: bool, force: bool, as_json: bool
 ) -> int:
     from allstop.app.board import cleanup
-    from allstop.app.board.commands import find
+    from allstop.app.board.commands import find_task
     from allstop.core.errors import AllstopError
 
     found = [each for each in await cleanup.leftovers(project) if not names or each.name in names]
-    gone = [each for each in await cleanup.of_checkouts(project) if not names or each.name in names]
+    gone = [each for each in await cleanup.orphan_refs(project) if not names or each.name in names]
     both: list[Leftover | OrphanRefs] = [*found, *gone]
     for name in set(names) - {each.name for each in both}:
         if name.startswith("@"):
             hint = "`allstop clean` shows what there is"
             raise AllstopError(f"no checkout {name[1:]!r} that is gone has left anything", hint)
-        await find(project, name)  # a workspace may be left of what is no task, but not the reverse
+        await find_task(
+            project, name
+        )  # a workspace may be left of what is no task, but not the reverse
     if not yes:
-        stalled = [name for name in await cleanup.kept(project) if not names or name in names]
+        stalled = [
+            name for name in await cleanup.kept_for_people(project) if not names or name in names
+        ]
         _show_leftovers(found, gone, stalled, as_json=as_json)
         return 0
     chosen = names if force else [each.name for each in both if each.is_safe or names]

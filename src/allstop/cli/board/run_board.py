@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
-from allstop.app.agents.registry import refuse_absent
-from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.agents.registry import require_usable
+from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.board import board_spec, commands, driver, overview
-from allstop.app.board.cleanup import sweep
+from allstop.app.board.cleanup import remove_due
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
@@ -49,7 +49,7 @@ async def work(
     *,
     only: Collection[str] = (),
     budget_usd: float | None = None,
-    known: commands.Read | None = None,
+    known: commands.BoardSnapshot | None = None,
     as_json: bool = False,
 ) -> int:
     """Until nothing goes on unless a person does something; the exit code.
@@ -62,8 +62,8 @@ async def work(
     await refuse_if_stopped(project)
     raise_limit()
     known = known or await commands.read(project)
-    refuse_absent(project, driver.needed(spec, known.state))
-    await sweep(project, known.state.board)
+    require_usable(project, driver.needed_agents(spec, known.state))
+    await remove_due(project, known.state.board)
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
         limits = Limits(at_limit=AtLimit.PAUSE)
@@ -85,16 +85,16 @@ async def take_over(
     raise_limit()
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
-        known = await driver.renew(project, await commands.read(project))
+        known = await driver.apply_settings(project, await commands.read(project))
         spec = known.state.spec
-        refuse_absent(project, driver.needed(spec, known.state))
+        require_usable(project, driver.needed_agents(spec, known.state))
         return await _driven(project, spec, known, claim, only, since=since, as_json=as_json)
 
 
 def _tell_notes(project: Project, budget_usd: float | None) -> None:
-    said = [*map(str, project.loaded.untrusted), *board_spec.notes(project)]
+    said = [*map(str, project.loaded.untrusted), *board_spec.start_note_texts(project)]
     if budget_usd is not None:
-        said.append(f"Budgets of tokens and cost {budgets_hold(project)}.")
+        said.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
     for note in dict.fromkeys(said):
         click.echo(f"note: {note}", err=True)
 
@@ -102,7 +102,7 @@ def _tell_notes(project: Project, budget_usd: float | None) -> None:
 async def _driven(
     project: Project,
     spec: BoardSpec,
-    known: commands.Read,
+    known: commands.BoardSnapshot,
     claim: ExitStack,
     only: Collection[str],
     *,
@@ -110,19 +110,19 @@ async def _driven(
     since: datetime | None = None,
 ) -> int:
     with make_board_screen(as_json=as_json) as screen:
-        async with driver.at_work(project, spec, known, claim, screen.note, since) as session:
-            isolation = session.shop.launcher.isolation
+        async with driver.drive_board(project, spec, known, claim, screen.note, since) as session:
+            isolation = session.runtime.launcher.isolation
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)
-            session.shop.engine.view(screen.live)
+            session.runtime.engine.view(screen.live)
             async with anyio.create_task_group() as group:
                 group.start_soon(_heed_signals, session, screen)
                 group.start_soon(_show, project, screen)
-                await session.shop.engine.idle()
+                await session.runtime.engine.idle()
                 await _caught_up(project, screen)
-                stopped = session.shop.engine.was_stopped
+                stopped = session.runtime.engine.was_stopped
                 if stopped:
-                    screen.note(receipt(await session.shop.engine.halted()))
+                    screen.note(receipt(await session.runtime.engine.halted()))
                 group.cancel_scope.cancel()
         return _say_goodbye(project, session, screen, only, stopped=stopped)
 
@@ -140,13 +140,13 @@ async def _caught_up(project: Project, screen: BoardScreen) -> None:
             screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _heed_signals(session: driver.Session, screen: BoardScreen) -> None:
+async def _heed_signals(session: driver.BoardSession, screen: BoardScreen) -> None:
     async def pause() -> None:
-        await session.shop.engine.command(BOARD, Pause(), by="Ctrl-C")
+        await session.runtime.engine.command(BOARD, Pause(), by="Ctrl-C")
 
     async def stop(by: str) -> None:
         screen.note("■ ALLSTOP")
-        await stop_all(session.shop, by)
+        await stop_all(session.runtime, by)
 
     pausing = "pausing: running agents end their iteration; Ctrl-C again is Allstop"
     await heed_signals(pause, stop, screen.note, pausing=pausing)
@@ -157,7 +157,7 @@ async def _heed_signals(session: driver.Session, screen: BoardScreen) -> None:
 
 def _say_goodbye(
     project: Project,
-    session: driver.Session,
+    session: driver.BoardSession,
     screen: BoardScreen,
     only: Collection[str],
     *,
@@ -179,7 +179,7 @@ def _say_goodbye(
     screen.end(stats)
     for line in left(tasks, touched):
         screen.note(line)
-    everything = session.shop.engine.helm.hold
+    everything = session.runtime.engine.helm.hold
     held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
     if stopped:
         screen.note("Stopped. Go on: allstop resume && allstop run")
@@ -228,7 +228,7 @@ def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: b
     return FINISHED
 
 
-def _held(session: driver.Session) -> list[str]:
+def _held(session: driver.BoardSession) -> list[str]:
     """The tasks that were stopped or paused by themselves."""
     return [
         f"■ {task_id} is {child.hold}: allstop resume {task_id}"

@@ -10,7 +10,7 @@ import click
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
-    from allstop.app.board.takeover import Handed
+    from allstop.app.board.takeover import Handover
 
 _at = click.option(
     "--at", type=click.Path(path_type=Path), help="The clone's folder, else next to the repository."
@@ -30,7 +30,7 @@ def take(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     from allstop.app.board import takeover
 
     with context.project() as project:
-        place = (at or takeover.default_place(project, task_id)).absolute()
+        place = (at or takeover.default_folder(project, task_id)).absolute()
         taken = run(lambda: takeover.take(project, task_id, place))
     if as_json:
         print_json(_shown(task_id, taken))
@@ -52,7 +52,7 @@ def give(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     from allstop.app.board import takeover
 
     with context.project() as project:
-        place = (at or takeover.default_place(project, task_id)).absolute()
+        place = (at or takeover.default_folder(project, task_id)).absolute()
         given = run(lambda: takeover.give(project, task_id, place))
     if as_json:
         print_json(_shown(task_id, given))
@@ -62,5 +62,5 @@ def give(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
         click.echo(f"Nobody drives it now; `allstop run {task_id}` does.")
 
 
-def _shown(task_id: str, handed: Handed) -> dict[str, object]:
+def _shown(task_id: str, handed: Handover) -> dict[str, object]:
     return {"task": task_id, "at": handed.at, "commit": handed.commit, "driven": handed.driven}

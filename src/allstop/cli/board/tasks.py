@@ -93,9 +93,9 @@ def add(
 
 def _check_agent(project: Project, name: str | None) -> None:
     if name is not None:
-        from allstop.app.agents.registry import chosen
+        from allstop.app.agents.registry import task_agents
 
-        chosen(project, name)
+        task_agents(project, name)
 
 
 async def _view(project: Project, task_id: str) -> TaskView:
@@ -269,7 +269,7 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
     with context.project() as project:
         _check_agent(project, given["agent"])
         command = EditTask(task=task_id, changes=Changes(**values))
-        run(lambda: board.tell(project, lambda state: [command]))
+        run(lambda: board.send_commands(project, lambda state: [command]))
         shown = look(lambda: _view(project, task_id))
     if as_json:
         print_json(shown)
@@ -286,8 +286,8 @@ def rm(context: Context, task_id: str) -> None:
     from allstop.core.commands import RemoveTask
 
     with context.project() as project:
-        run(lambda: board.tell(project, lambda state: [RemoveTask(task=task_id)]))
-        waiting = look(lambda: board.waiting_for(project, task_id))
+        run(lambda: board.send_commands(project, lambda state: [RemoveTask(task=task_id)]))
+        waiting = look(lambda: board.tasks_waiting_for(project, task_id))
     click.echo(f"{task_id} is cancelled.")
     say_who_waits(task_id, waiting)
 

@@ -12,7 +12,7 @@ from allstop.views.rooms import RoomView
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.app.runs.status import Recorded
+    from allstop.app.runs.status import RunRecord
     from allstop.views.kind import Kind
 
 
@@ -28,7 +28,7 @@ class RoomTerminal(TerminalKind):
 
         return show
 
-    async def check_resume(self, project: Project, recorded: Recorded) -> None:
+    async def check_resume(self, project: Project, recorded: RunRecord) -> None:
         command = recorded.kind.resume_command(recorded.run, recorded.opened)
         raise AllstopError(
             f"{recorded.run} is a room",

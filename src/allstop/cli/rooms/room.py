@@ -16,7 +16,7 @@ from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context,
 if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.app.rooms.driver import RoomDriver
-    from allstop.app.rooms.threads import Read
+    from allstop.app.rooms.threads import ThreadSnapshot
     from allstop.cli.rooms.screen import RoomScreen
     from allstop.core.ids import RunId
     from allstop.core.room_specs import Ending, SessionSpec
@@ -94,7 +94,7 @@ async def talk(project: Project, asked: Asked, *, as_json: bool = False) -> int:
         sitting = _Sitting(project, place, found)
         spec = _spec(project, asked)
         if spec is not None:  # this takes its time, and Ctrl-C still ends everything
-            place.hire(spec.agents)
+            place.ensure_agents(spec.agents)
         with _screen(as_json=as_json) as screen, _signals() as signals:
             sitting.screen = screen
             place.engine.view(sitting.live)
@@ -122,12 +122,12 @@ def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
 
 
 def _spec(project: Project, asked: Asked) -> SessionSpec | None:
-    from allstop.app.rooms.session_spec import Wish, session_spec
+    from allstop.app.rooms.session_spec import SessionRequest, session_spec
     from allstop.core.room_specs import TalkMode
 
     if asked.goal is None:
         return None
-    wish = Wish(
+    wish = SessionRequest(
         asked.goal,
         TalkMode(asked.mode),
         asked.agents,
@@ -149,7 +149,7 @@ class _Sitting:
 
     screen: RoomScreen
 
-    def __init__(self, project: Project, place: RoomDriver, found: Read) -> None:
+    def __init__(self, project: Project, place: RoomDriver, found: ThreadSnapshot) -> None:
         import anyio
 
         self._project = project
@@ -163,7 +163,7 @@ class _Sitting:
 
     async def begin(self, asked: Asked, spec: SessionSpec | None) -> None:
         if asked.resume:
-            await self._place.go_on()
+            await self._place.resume_session()
             self._began = True
         elif spec is not None:
             await self._place.begin(spec, instead=asked.instead)
@@ -262,9 +262,9 @@ class _Sitting:
             self._leave()
 
     async def _heed_line(self, line: str) -> None:
-        from allstop.app.rooms.threads import typed
+        from allstop.app.rooms.threads import handle_input
 
-        heard = await typed(self._project, self._place.thread, line)
+        heard = await handle_input(self._project, self._place.thread, line)
         if heard.began is not None:
             await self._place.begin(heard.began)
             self._began = True

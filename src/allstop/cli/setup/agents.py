@@ -19,12 +19,12 @@ def agents(context: click.Context, as_json: bool) -> None:
     """The configured agents; `agents test NAME` tries one."""
     if context.invoked_subcommand is not None:
         return
-    from allstop.app.agents.registry import how_to_name_one
+    from allstop.app.agents.registry import no_agent_hint
     from allstop.app.setup.doctor import look_at_agents
 
     with context.obj.project() as project:
         found = look_at_agents(project)
-        hint = project.loaded.ignored_note if found else how_to_name_one(project)
+        hint = project.loaded.ignored_note if found else no_agent_hint(project)
     if as_json:
         print_json({"agents": found})
         return
@@ -52,12 +52,12 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
     --device-auth, or --with-api-key to read a key from standard input.
     """
     from allstop.app.agents import registry
-    from allstop.app.agents.logins import can_log_in, log_in
+    from allstop.app.agents.logins import log_in, require_login
 
     with context.project() as project:
-        settings = project.settings.agents[registry.known(project, name)]
-        can_log_in(name, settings)
-        home = log_in(project, name, registry.own_program(project, name, settings), words)
+        settings = project.settings.agents[registry.require_agent(project, name)]
+        require_login(name, settings)
+        home = log_in(project, name, registry.vendor_program(project, name, settings), words)
     click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
     click.echo("To log out, remove that folder.")
 

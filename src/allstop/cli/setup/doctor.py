@@ -82,13 +82,13 @@ def _print(finding: Finding, width: int) -> None:
 
 
 def _print_check(result: CheckResult, width: int) -> None:
-    from allstop.app.setup.doctor import what_is_missing
+    from allstop.app.setup.doctor import missing_line
 
     if result.passed:
         took = f"{result.seconds:.1f} s"
         click.echo(f"✓ {'check':<{width}} {result.name} passes in the box ({took})")
         return
-    click.echo(f"○ {'check':<{width}} {result.name} fails in the box: {what_is_missing(result)}")
+    click.echo(f"○ {'check':<{width}} {result.name} fails in the box: {missing_line(result)}")
     click.echo(
         "  → if it passes outside, the box lacks something: see [workspace] link, [sandbox] read"
     )

@@ -18,12 +18,12 @@ from allstop.cli.output import Context, json_option, print_json
 @click.pass_obj
 def init(context: Context, agent: str, as_json: bool) -> int:
     """Write allstop.toml from what this repository and machine have. It never overwrites."""
-    from allstop.app.setup.init import begin
+    from allstop.app.setup.init import write_settings
     from allstop.settings import FILE_NAME
     from allstop.settings.detection.missing_checks import CODE, warning
 
     with context.project() as project:
-        detected = begin(project, own=agent)
+        detected = write_settings(project, own=agent)
         path = project.repository / FILE_NAME
     warnings = [] if detected.checks else [{"code": CODE, "text": warning()}]
     if as_json:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.app.actions import Done, action_in, do
-from allstop.app.runs.day import More, Today, allow_more
+from allstop.app.runs.daily_budget import More, Today, allow_more
 from allstop.app.setup import init
-from allstop.app.setup.edit_setting import Change, change
+from allstop.app.setup.edit_setting import Change, write_setting
 from allstop.app.start_requests import StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.core.errors import AllstopError
@@ -65,7 +65,7 @@ class SetupOrder(NoOrder, frozen=True):
 async def change_setting(
     app: AppState, _: NoParameters, order: SettingOrder
 ) -> wire_types.SettingList:
-    change(app.project, Change(key=order.key, value=order.value, digest=order.digest))
+    write_setting(app.project, Change(key=order.key, value=order.value, digest=order.digest))
     app.settings.reload_if_changed()
     return app.settings.listed
 
@@ -74,7 +74,7 @@ async def set_up(app: AppState, _: NoParameters, order: SetupOrder) -> wire_type
     """Write allstop.toml. If it exists, only the scripted agent can be added to it."""
     project = app.project
     if not (project.repository / FILE_NAME).exists():
-        init.begin(project, order.agent)
+        init.write_settings(project, order.agent)
     elif order.agent == init.SCRIPTED.name:
         init.add_scripted(project)
     else:

@@ -15,10 +15,10 @@ import msgspec
 from allstop import __version__
 from allstop.app.board import board_spec
 from allstop.app.rooms.threads import run_of
-from allstop.app.runs.day import Today, today
+from allstop.app.runs.daily_budget import Today, today
 from allstop.app.setup import init
 from allstop.app.setup.doctor import examine, look_at_agents
-from allstop.app.usage import UsageReport, used_since
+from allstop.app.usage import UsageReport, usage_since
 from allstop.core import replay
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, HELM, RunId, child_of
@@ -53,12 +53,12 @@ async def day(app: AppState, _: path_parameters.NoParameters) -> Today:
 
 async def usage(app: AppState, params: path_parameters.Usage) -> UsageReport:
     since = app.project.clock.now() - timedelta(days=params.days)
-    return await used_since(app.project, since, params.by, params.agent, app.turns)
+    return await usage_since(app.project, since, params.by, params.agent, app.turns)
 
 
 async def notes(app: AppState, _: path_parameters.NoParameters) -> wire_types.NoteList:
     project = app.project
-    found = board_spec.noted(project) if project.root is not None else []
+    found = board_spec.start_notes(project) if project.root is not None else []
     return wire_types.NoteList(notes=found)
 
 
@@ -190,7 +190,7 @@ async def checkup(app: AppState, _: path_parameters.NoParameters) -> wire_types.
         return wire_types.Checkup(
             findings=findings, has_file=False, has_agents=False, agents=(), checks=()
         )
-    detected = await anyio.to_thread.run_sync(init.find, project)
+    detected = await anyio.to_thread.run_sync(init.detect_setup, project)
     return wire_types.Checkup(
         findings=findings,
         has_file=(project.root / FILE_NAME).exists(),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Union
 
 from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
-from allstop.app.runs.day import More, Today
+from allstop.app.runs.daily_budget import More, Today
 from allstop.app.start_requests import StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds

@@ -10,7 +10,7 @@ import anyio.lowlevel
 
 from allstop.core.events import Closed, MoveEnded
 from allstop.core.ids import RunId
-from allstop.ports import Live, Placed
+from allstop.ports import Live, PositionedRecord
 from allstop.server.stream.frames import (
     Frame,
     Position,
@@ -41,7 +41,7 @@ class Broadcast:
         self._live_runs = live_runs
         self._changes = changes
         self.recent = recent
-        self._placed: list[Placed] = []
+        self._placed: list[PositionedRecord] = []
         self._live: dict[Source, str] = {}
         self.live_texts = LiveTexts(lambda: int(live_runs.now.timestamp() * 1_000_000))
         self._has_news = anyio.Event()
@@ -51,7 +51,7 @@ class Broadcast:
         self.is_closed = False
         self.listeners = 0
 
-    def add_records(self, placed: Sequence[Placed]) -> None:
+    def add_records(self, placed: Sequence[PositionedRecord]) -> None:
         self._placed += placed
         self._has_news.set()
 
@@ -121,7 +121,7 @@ class Broadcast:
             for number, (kind, run, value) in enumerate(views, start=1)
         )
 
-    async def frames(self, placed: Placed) -> list[Frame]:
+    async def frames(self, placed: PositionedRecord) -> list[Frame]:
         """Return the frames of one record; they are the same each time."""
         run, seq, _ = placed.record
         if not self._live_runs.has_messages(run):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from allstop.core.ids import RunId
-from allstop.ports import Placed
+from allstop.ports import PositionedRecord
 from allstop.server.wire_types import LogEvent
 from allstop.views.log import lines
 
@@ -54,7 +54,7 @@ def transient_frame(kind: str, run: str, value: object, position: Position) -> F
     return Frame(position, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
 
-def record_frames(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]:
+def record_frames(placed: PositionedRecord, messages: Sequence[Struct]) -> Iterator[Frame]:
     """Yield the frames of one record: its log lines, then its room messages."""
     run, part = placed.record.run, 0
     for log in _log(placed):
@@ -65,7 +65,7 @@ def record_frames(placed: Placed, messages: Sequence[Struct]) -> Iterator[Frame]
         part += 1
 
 
-def _log(placed: Placed) -> Iterator[LogEvent]:
+def _log(placed: PositionedRecord) -> Iterator[LogEvent]:
     run, seq, event = placed.record
     kind = str(type(event).__struct_config__.tag)
     for line in lines(event):

@@ -12,7 +12,7 @@ from allstop.adapters.agents.turn_socket import TurnSockets
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
-from allstop.app.agents.acp import HABITS
+from allstop.app.agents.acp import DEFAULT_ENV
 from allstop.ports import Box
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ModelServer, model_server
@@ -56,7 +56,7 @@ class Bench:
     async def agent(self, answers, **more):
         """The real agent with a model that gives these answers."""
         self.server = await self._open.enter_async_context(model_server(answers))
-        env = {**HABITS["claude-agent-acp"], **variables(self.server.anthropic_url)}
+        env = {**DEFAULT_ENV["claude-agent-acp"], **variables(self.server.anthropic_url)}
         argv = (str(install(self._tmp / "bin")),)
         return self._made(argv=argv, key=KEY, key_name="ANTHROPIC_API_KEY", env=env, **more)
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.project import Project
 from allstop.settings import Environment
 from support.api_agents import KEY
@@ -108,7 +108,7 @@ def test_k9_no_key_no_agent(person, text, variables, missing):
     at_home_ = project(person, f"[agents.it]\n{text}\n", **variables)
 
     with pytest.raises(AgentSetupError, match=missing):
-        registry.make(at_home_, None, "it")
+        registry.make_agent(at_home_, None, "it")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_k9_no_key_no_agent(person, text, variables, missing):
 )
 def test_k9_with_a_key_or_without_need_of_one(person, text, variables):
     """K9: any compatible address, with its own key or none."""
-    agent = registry.make(project(person, f"[agents.it]\n{text}\n", **variables), None, "it")
+    agent = registry.make_agent(project(person, f"[agents.it]\n{text}\n", **variables), None, "it")
 
     assert agent.abilities.usage
     assert not agent.abilities.needs_box

@@ -5,7 +5,7 @@ import pytest
 
 from adapters.agents.claude_code.launch_claude import KEY, came_back, write
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.project import Project
 from allstop.app.setup import doctor
 from allstop.settings import Environment
@@ -85,7 +85,7 @@ def test_r17_a_program_that_is_missing_is_named_with_how_to_get_it(person):
     at_home_ = project(person, ANTHROPIC_API_KEY=KEY)
 
     with pytest.raises(AgentSetupError) as raised:
-        registry.make(at_home_, None, "it")
+        registry.make_agent(at_home_, None, "it")
 
     assert "'claude' is not on PATH" in raised.value.message
     assert "npm install -g @anthropic-ai/claude-code" in raised.value.hint
@@ -96,7 +96,7 @@ def test_r17_a_key_that_is_missing_is_named(person):
     person.installs_claude()
 
     with pytest.raises(AgentSetupError, match="ANTHROPIC_API_KEY"):
-        registry.make(project(person), None, "it")
+        registry.make_agent(project(person), None, "it")
 
 
 def test_k9_doctor_says_where_it_is(person):

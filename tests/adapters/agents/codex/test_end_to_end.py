@@ -8,7 +8,7 @@ import pytest
 
 from adapters.agents.codex.launch_codex import KEY, outputs, run
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import AgentSetupError
+from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.project import Project
 from allstop.app.setup import doctor
 from allstop.settings import Environment
@@ -98,7 +98,7 @@ def test_k9_without_the_program_it_says_how_to_get_it(person):
     (person.home / "bin" / "codex").unlink()
 
     with pytest.raises(AgentSetupError) as error:
-        registry.make(project(person, OPENAI_API_KEY=KEY), None, "it")
+        registry.make_agent(project(person, OPENAI_API_KEY=KEY), None, "it")
 
     assert error.value.message == "agent 'it': the program 'codex' is not on PATH"
     assert "npm install -g @openai/codex" in error.value.hint
@@ -107,7 +107,7 @@ def test_k9_without_the_program_it_says_how_to_get_it(person):
 def test_k9_without_a_key_it_names_the_variable(person):
     """K9: before anything starts."""
     with pytest.raises(AgentSetupError, match="OPENAI_API_KEY"):
-        registry.make(project(person), None, "it")
+        registry.make_agent(project(person), None, "it")
 
 
 @pytest.mark.parametrize(

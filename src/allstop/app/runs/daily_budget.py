@@ -1,4 +1,4 @@
-"""What all runs of a house have used today, what they may use, and giving them more."""
+"""The daily budget of a project: today's usage, its limits, and raising them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from allstop.app.agents.token_caps import budgets_hold
+from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import helm_of
 from allstop.core.commands import Raise
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Today(Struct, frozen=True, kw_only=True):
-    """A turn counts for the day on which it began; minutes count from the first turn on."""
+    """A turn counts for the day on which it started; minutes count from the first turn on."""
 
     begins_at: datetime
     ends_at: datetime
@@ -32,19 +32,19 @@ class Today(Struct, frozen=True, kw_only=True):
     tokens: int
     cost_usd: float
     minutes: float
-    reserved_tokens: int  # by turns that are under way
+    reserved_tokens: int  # by running turns
     reserved_usd: float
     max_turns: int | None
     max_tokens: int | None
     max_usd: float | None
     max_minutes: float | None
-    near: str  # the limit that is nearly reached or reached, in words
+    near: str  # the limit that is reached or nearly so, in words
     at_limit: str  # pause or stop
-    holds: str  # how exactly budgets of tokens and cost hold, in words
+    holds: str  # how exactly the token and cost budgets hold, in words
 
 
 class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits for the rest of the day; what is not given stays as it is."""
+    """Limits for the rest of the day; a missing one stays as it is."""
 
     turns: Annotated[int, Meta(ge=1)] | None = None
     tokens: Annotated[int, Meta(ge=1)] | None = None
@@ -53,8 +53,8 @@ class More(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 async def today(project: Project, days: DailyBudget | None = None) -> Today:
-    """`days` saves who has one from reading the day again."""
-    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
+    """A caller that has read the day already passes it as `days`."""
+    days = days or DailyBudget(project.journal, budget_limits.day_limits(project))
     now = project.clock.now()
     helm = await helm_of(project)
     day = await days.catch_up(now)
@@ -74,24 +74,27 @@ async def today(project: Project, days: DailyBudget | None = None) -> Today:
         max_minutes=None if most.time_s is None else most.time_s / 60,
         near=near_limit(most, used, now),
         at_limit=most.at_limit.value,
-        holds=budgets_hold(project) if is_limited(most) else "",
+        holds=describe_budgets(project) if is_limited(most) else "",
     )
 
 
 async def allow_more(
     project: Project, more: More, by: str, days: DailyBudget | None = None
 ) -> Today:
-    """What waits for it goes on at once, whichever process drives it.
+    """Raise today's limits. Runs that wait for it continue at once, in every process.
 
     Raises:
-        AllstopError: no limit is named.
+        AllstopError: no limit is given.
     """
     if more == More():
-        raise AllstopError("no limit is named", "one of turns, tokens, cost, minutes")
-    days = days or DailyBudget(project.journal, budget_limits.of_day(project))
-    most = budget_limits.changed(days.limits_at(project.clock.now(), await helm_of(project)), more)
-    said = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
-    await project.journal.append(Entry(HELM, said))
+        hint = "give one of turns, tokens, cost, minutes"
+        raise AllstopError("no limit is given", hint, code="limit_missing")
+    days = days or DailyBudget(project.journal, budget_limits.day_limits(project))
+    most = budget_limits.apply_changes(
+        days.limits_at(project.clock.now(), await helm_of(project)), more
+    )
+    commanded = Commanded(at=project.clock.now(), command=Raise(limits=most), by=by)
+    await project.journal.append(Entry(HELM, commanded))
     return await today(project, days)
 
 
@@ -112,5 +115,5 @@ def day_lines(day: Today) -> list[str]:
     if day.holds:
         lines.append(f"Budgets of tokens and cost {day.holds}. At a limit: {day.at_limit}.")
     else:
-        lines.append("There is no limit for a day: set one in [budget.day].")
+        lines.append("There is no daily limit; [budget.day] sets one.")
     return lines
