@@ -4,8 +4,6 @@ Datagrams in a folder that only its owner can enter. They are no record: text th
 delivered is sent with the next one, and text lost with a process is in the journal soon.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Binds a TCP socket to an address of this machine."""
 
-from __future__ import annotations
-
 import socket
 
 

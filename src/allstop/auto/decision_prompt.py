@@ -1,7 +1,5 @@
 """The prompt of the model that decides after a turn. Records hash it: don't change the words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from allstop.auto.state import AutoState, Decision, ModelDecision, TurnSummary

@@ -4,8 +4,6 @@ Each stage is a signature that a model answers. Without a model, or if it fails,
 The docstrings of the signatures are part of the prompts.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Annotated, TypeAlias

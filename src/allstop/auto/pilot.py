@@ -1,7 +1,5 @@
 """The Full Auto pilot: runs an agent's thread turn by turn until a decision ends it."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec

@@ -1,7 +1,5 @@
 """Prompts of the agent in Full Auto. Records hash them: don't change the words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from allstop.auto import guidance_prompts

@@ -1,7 +1,5 @@
 """Tool advice: the prompt and the answer format for questions of an agent's tools."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

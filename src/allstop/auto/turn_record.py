@@ -1,7 +1,5 @@
 """The record of a Full Auto turn: folds its events and builds its summary."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from allstop.auto.state import AutoState, OpenTurn, TurnSummary

@@ -1,7 +1,5 @@
 """Reads turn summaries from JSON: alone, with a goal, or as a line of receipts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

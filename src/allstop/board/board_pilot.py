@@ -1,7 +1,5 @@
 """The pilot of a board: starts the best ready tasks in its slots, and merges one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

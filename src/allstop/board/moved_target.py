@@ -1,7 +1,5 @@
 """Checks work whose target branch has moved: the merge with the branch's tip is checked."""
 
-from __future__ import annotations
-
 import math
 
 from msgspec.structs import replace

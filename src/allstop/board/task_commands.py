@@ -1,7 +1,5 @@
 """Commands on the tasks of a board: why one is refused, and how it changes the board."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,5 @@
 """The pilot of one attempt at a task: turns until the agent says COMPLETE and the checks pass."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec

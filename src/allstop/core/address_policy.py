@@ -3,8 +3,6 @@
 A webhook names a host, and the owner of that name chooses the address behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import (
     IPv4Address,

@@ -1,7 +1,5 @@
 """The daily budget: a local day, what all runs used on it, and which limit is near."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Replays a journal: makes each decision again and compares it with the recorded one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar

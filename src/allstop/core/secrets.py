@@ -1,7 +1,5 @@
 """Removes secrets from text: known values, and text that looks like a key, token or password."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Activity watch: forwards an agent's messages and resets the idle deadline with each of them."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from allstop.core.asks import Answer, Ask

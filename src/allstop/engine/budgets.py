@@ -1,7 +1,5 @@
 """Budgets of all runs: each turn is reserved in every account above it before it starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from allstop.core.budget import (

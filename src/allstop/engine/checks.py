@@ -1,7 +1,5 @@
 """Runs the checks of a gate: inspects the changes, then runs the commands in a clean clone."""
 
-from __future__ import annotations
-
 import math
 import signal
 from collections.abc import Callable, Sequence

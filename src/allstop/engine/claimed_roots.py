@@ -1,7 +1,5 @@
 """Claimed roots: the root runs that this process may drive, with all runs below them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import AbstractContextManager
 

@@ -1,7 +1,5 @@
 """The engine context: the objects that all drives of a process share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The drive of one run: chooses a move, records it, performs it and records its result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import datetime

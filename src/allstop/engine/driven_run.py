@@ -1,7 +1,5 @@
 """A driven run: its drive, the event that wakes it, and the state it waits in."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

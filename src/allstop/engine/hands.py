@@ -1,7 +1,5 @@
 """The hands: perform one move. They know neither pilots nor journals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """The helm reader: folds the commands to all runs, once per process."""
 
-from __future__ import annotations
-
 from allstop.core.helm import Helm, steer
 from allstop.core.ids import HELM
 from allstop.ports import Journal

@@ -1,7 +1,5 @@
 """Move watch: passes an agent's messages during one move to the drive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Null watch: ignores all messages of a turn and answers no questions."""
 
-from __future__ import annotations
-
 import anyio
 
 from allstop.core.asks import NOBODY, Answer, Ask

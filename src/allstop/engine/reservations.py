@@ -1,7 +1,5 @@
 """Reservations of a run's turns in its own, its parents' and the daily budget."""
 
-from __future__ import annotations
-
 from typing import Any, Generic, TypeVar
 
 from allstop.core import brakes

@@ -1,7 +1,5 @@
 """Folds a run's state from all its records, or from newer records and a known state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

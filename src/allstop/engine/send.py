@@ -1,7 +1,5 @@
 """Sends a command to a run by writing it to the journal."""
 
-from __future__ import annotations
-
 from allstop.core.commands import Abort, Allstop, Command, Freeze, Pause, Resume, Thaw
 from allstop.core.events import Commanded
 from allstop.core.ids import RunId

@@ -1,7 +1,5 @@
 """Slots: limit the number of concurrent turns, first come, first served."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import anyio

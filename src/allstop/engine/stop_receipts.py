@@ -1,7 +1,5 @@
 """Stop receipts of this process, and waiting for them."""
 
-from __future__ import annotations
-
 import anyio
 
 from allstop.core.events import Halted

@@ -1,7 +1,5 @@
 """Viewers of live messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Git commands allowed unasked: none that writes, fetches or runs a configured program."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from allstop.policy.grep import looks_for_secrets, search_risk

@@ -1,7 +1,5 @@
 """Checks of programs whose arguments need code rather than a table: test, tar, ps, find …"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -5,8 +5,6 @@ take one, and `-NUM` stands for -1, -20 and so on. Operands are kinds, too; a st
 one allows any number of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from enum import Enum, auto

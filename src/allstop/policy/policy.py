@@ -1,7 +1,5 @@
 """The policy's verdict on a command or an edit: allow, ask or deny, and the rule that decided."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

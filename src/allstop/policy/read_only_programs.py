@@ -6,8 +6,6 @@ Most omissions are deliberate: `sort -o`, `tree -o` and `xxd`'s second operand w
 to print their version; `lsof` may resolve names over the network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from allstop.policy.options import ArgumentSpec, ShortOptions

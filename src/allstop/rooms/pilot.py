@@ -1,7 +1,5 @@
 """The room pilot: lets agents discuss a goal until it is reached or a person stops them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec

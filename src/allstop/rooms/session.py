@@ -1,7 +1,5 @@
 """A session of a room: next speaker, caps, endings and notices."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

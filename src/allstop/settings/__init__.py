@@ -3,8 +3,6 @@
 The names below are imported on first use, because most commands need few of them.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING
 

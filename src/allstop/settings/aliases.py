@@ -1,7 +1,5 @@
 """Aliases: alternative names of settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Approval rules: conversion of [approvals] into core's rules, and a check of their examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Consistency checks across settings, run after all sources are merged."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator

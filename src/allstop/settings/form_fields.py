@@ -1,7 +1,5 @@
 """Form fields: the input control of each setting on the page."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from msgspec.inspect import (

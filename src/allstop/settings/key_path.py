@@ -1,7 +1,5 @@
 """Key paths: the location of a value in a document, and its dotted notation."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec import DecodeError, json

@@ -1,7 +1,5 @@
 """Problems of the settings, with file, line, key and hint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The schema of the settings: keys, types, defaults and descriptions, read from the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache, lru_cache
 

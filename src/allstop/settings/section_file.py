@@ -1,7 +1,5 @@
 """A section file: one section of the settings in a separate file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Settings of the target branch: its allstop.toml applies to runs as soon as it has one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol

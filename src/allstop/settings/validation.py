@@ -1,7 +1,5 @@
 """Validation of one source against the model: its faults, and the document without them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

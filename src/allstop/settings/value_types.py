@@ -1,7 +1,5 @@
 """Value types: checks a value against a setting's type and describes the type in errors."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """An agent that is any program: it gets the prompt, and its standard output is its reply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Literal

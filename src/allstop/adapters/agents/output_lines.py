@@ -1,7 +1,5 @@
 """Splits a program's output into lines of limited length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Reports the PROGRESS lines of a program's output while it works."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import anyio

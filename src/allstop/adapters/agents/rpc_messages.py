@@ -1,7 +1,5 @@
 """Decodes JSON-RPC messages, one per line, from agents' programs."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """A JSON-RPC connection to a program: sends requests and matches the answers to them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Reads the script of a scripted agent: its steps, turn by turn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """An agent that follows a script, without a key or network; for the demo and for tests."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack
 from datetime import timedelta
 

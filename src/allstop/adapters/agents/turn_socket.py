@@ -5,8 +5,6 @@ For agents whose own connection has no tools. The program `allstop` in the box c
 first client that presents one of them.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets

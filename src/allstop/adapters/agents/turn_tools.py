@@ -4,8 +4,6 @@ Calls arrive over the agent's own connection or the socket in its box, so they b
 Like the agent's message, a call is only a claim.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec

@@ -5,8 +5,6 @@ and rejects unknown keys. Finished tasks are imported as done. A task without a 
 `allstop:` and its id as its source.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ unless it is `task`, becomes a tag. Skipped: deleted issues (tombstones), templa
 messages and memories.
 """
 
-from __future__ import annotations
-
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Entry, sections
 from allstop.adapters.exchange.task_items import DEFERRED, Item, to_tasks

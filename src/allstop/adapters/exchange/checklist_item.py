@@ -10,8 +10,6 @@ title is never a mark. `Close #12` has none, because a tag begins with a letter.
 a sign.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

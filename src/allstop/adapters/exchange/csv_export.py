@@ -1,7 +1,5 @@
 """Writes tasks as CSV for spreadsheets, one row per task."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Loads an imported file and tells whether it is a database, JSON or other text."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The table of exchange formats, and the detection of a file's format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

@@ -12,8 +12,6 @@ is added to theirs.
 **Finished items** (done, closed or cancelled elsewhere) are imported as done and never started.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """A journal in one SQLite file that several processes may share."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence

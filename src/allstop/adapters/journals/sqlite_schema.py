@@ -1,7 +1,5 @@
 """The tables of the SQLite journal, and its migrations."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The STOP file: creating it in the journal's folder stops everything."""
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -1,7 +1,5 @@
 """Resolves a host name once, and checks that notifications may be sent to its addresses."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Starts programs, and ends their process trees whatever they do."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes one record file per live process tree, and reuses the files."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Reads the records of live process trees, so that another process can kill the trees."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator

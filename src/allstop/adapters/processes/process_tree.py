@@ -1,7 +1,5 @@
 """Freezes and thaws all processes below a root process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import anyio

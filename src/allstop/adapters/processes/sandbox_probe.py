@@ -1,7 +1,5 @@
 """Finds out by trying whether programs can be sandboxed on this machine."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

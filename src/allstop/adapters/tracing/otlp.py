@@ -1,7 +1,5 @@
 """Sends spans to a collector by OTLP over HTTP, from a background thread."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Detects checks, agents and workspace folders for `allstop init`, without running anything."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from os import pathsep

@@ -1,7 +1,5 @@
 """Reads a settings file: from bytes to a document with line numbers."""
 
-from __future__ import annotations
-
 import os.path
 import re
 import stat

@@ -1,7 +1,5 @@
 """TOML editor: changes one setting in a file's text and keeps every other byte."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re

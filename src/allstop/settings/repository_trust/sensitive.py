@@ -5,8 +5,6 @@ or loosen a limit of the person. An agent can edit allstop.toml and could otherw
 more rights. Commands inside the sandbox (setup, checks) aren't sensitive.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache

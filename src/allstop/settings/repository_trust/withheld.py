@@ -1,7 +1,5 @@
 """Withheld settings: the parts of a repository's file that need trust and aren't in force."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The environment of the settings: home folder and environment variables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Layers: the settings of each source, merged from the weakest to the strongest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A layer of single values, from environment variables or flags."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Parses text values of environment variables and flags by the type of their key."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec.inspect import (

@@ -1,7 +1,5 @@
 """The layer of environment variables, for example ALLSTOP_LOOP_MAX_PARALLEL=4."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

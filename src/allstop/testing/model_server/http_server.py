@@ -1,7 +1,5 @@
 """An HTTP server on localhost that answers as model providers do, correctly or with faults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress

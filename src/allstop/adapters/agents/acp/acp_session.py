@@ -1,7 +1,5 @@
 """Opens an ACP session: starts, resumes, loads or forks it, by the agent's capabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Translates ACP permission requests into asks, and the answers back."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """A connection to one ACP agent's process: sends requests and reads its messages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Maps an ACP agent's errors to failures, by the type some agents add or else by the text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

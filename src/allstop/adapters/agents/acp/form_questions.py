@@ -1,7 +1,5 @@
 """Translates an agent's form into questions for a person, and the answers back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeAlias
 

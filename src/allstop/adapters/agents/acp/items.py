@@ -1,7 +1,5 @@
 """Converts an ACP agent's tool calls and plans to items of the journal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from difflib import unified_diff

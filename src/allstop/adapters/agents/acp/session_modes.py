@@ -1,7 +1,5 @@
 """Chooses an ACP agent's session mode by the mode names of known agents. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 ALWAYS = "ask"

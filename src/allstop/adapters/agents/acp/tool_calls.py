@@ -1,7 +1,5 @@
 """Merges the updates of an agent's tool calls, within memory limits. Pure."""
 
-from __future__ import annotations
-
 import msgspec
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Runs one turn in an ACP agent's process."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Folds an ACP agent's updates into the items of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """An agent that calls a model's API: one call per turn, without tools or a workspace."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

@@ -1,7 +1,5 @@
 """Calls models over Anthropic's Messages API."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Maps a provider's errors to failures of the turn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import datetime

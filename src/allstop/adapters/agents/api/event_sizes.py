@@ -4,8 +4,6 @@ The SDKs accept events of any size, and one of them copies the whole event again
 chunk of it: an event of a few megabytes would block the program for minutes.
 """
 
-from __future__ import annotations
-
 EVENT_BYTES = 8 * 1024 * 1024
 EVENT_LINES = 400
 

@@ -1,7 +1,5 @@
 """The HTTP client of model calls: limits the size of responses and translates the SDKs' errors."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Calls models over OpenAI's Responses API, or chat completions if the server has only those."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Collects a streamed reply: shows it live and keeps the end of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from allstop.adapters.agents.api.call_usage import ReportedUsage

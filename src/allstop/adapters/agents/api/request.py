@@ -1,7 +1,5 @@
 """Builds the request to a model from a turn, within the turn's token limit."""
 
-from __future__ import annotations
-
 import hashlib
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The Claude Code agent: runs one process per turn, in the turn's box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Converts Claude Code's messages and tool calls to items of the journal."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Builds the launch of Claude Code: its arguments and its whole environment."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from enum import StrEnum

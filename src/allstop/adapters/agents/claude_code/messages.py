@@ -1,7 +1,5 @@
 """The messages that Claude Code writes; unknown types and fields are ignored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Runs one turn in a Claude Code process: sends messages, reads events, answers requests."""
 
-from __future__ import annotations
-
 import itertools
 from uuid import uuid4
 

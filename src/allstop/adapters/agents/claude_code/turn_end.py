@@ -1,7 +1,5 @@
 """Reads the end of a turn: its reply or failure, and its usage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Folds Claude Code's messages into the events of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """The codex agent: takes turns through codex's app-server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 

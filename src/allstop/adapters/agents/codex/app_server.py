@@ -1,7 +1,5 @@
 """A running codex app-server: sends requests and passes notifications to conversations."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 

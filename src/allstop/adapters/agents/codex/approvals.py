@@ -1,7 +1,5 @@
 """Translates codex's approval requests into asks, and the answers back."""
 
-from __future__ import annotations
-
 import shlex
 
 import msgspec

@@ -1,7 +1,5 @@
 """Converts codex's finished items to items of the journal."""
 
-from __future__ import annotations
-
 from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.codex.tools import PREFIX

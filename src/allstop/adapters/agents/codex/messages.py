@@ -1,7 +1,5 @@
 """The messages of codex's app-server; only the fields that this driver reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

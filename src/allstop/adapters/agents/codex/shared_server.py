@@ -1,7 +1,5 @@
 """The codex app-server that all conversations without a workspace share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 

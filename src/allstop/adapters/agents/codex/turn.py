@@ -1,7 +1,5 @@
 """Runs one turn of a conversation in codex's app-server."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager

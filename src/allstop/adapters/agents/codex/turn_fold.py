@@ -1,7 +1,5 @@
 """Folds codex's notifications into the steps of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias

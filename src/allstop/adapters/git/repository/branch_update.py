@@ -1,7 +1,5 @@
 """Moves a branch to a commit made for it, and updates the user's clean checkout of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

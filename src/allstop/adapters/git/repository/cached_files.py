@@ -1,7 +1,5 @@
 """Reads small files that are read often, with as few system calls as possible."""
 
-from __future__ import annotations
-
 import errno
 import os
 

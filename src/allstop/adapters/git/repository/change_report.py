@@ -1,7 +1,5 @@
 """The changes of a piece of work, read from the user's repository without running anything."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """The diff between two commits of the user's repository, for people to read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

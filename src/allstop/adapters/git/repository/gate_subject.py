@@ -1,7 +1,5 @@
 """The commit that the gate checks, and the base commit that its changes are compared with."""
 
-from __future__ import annotations
-
 from allstop.adapters.git.repository.merge_commits import SEARCHED_ANCESTORS
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref

@@ -4,8 +4,6 @@ Input and output are files in memory, not pipes. So nothing has to be fed or rea
 and programs that git started can't keep a pipe open.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

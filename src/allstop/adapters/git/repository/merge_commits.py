@@ -1,7 +1,5 @@
 """Makes merge and revert commits from git objects, without touching a tree or a branch."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import NamedTuple

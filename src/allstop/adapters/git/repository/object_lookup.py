@@ -1,7 +1,5 @@
 """Looks up git objects through one long-lived `git cat-file` process."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

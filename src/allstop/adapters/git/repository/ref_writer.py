@@ -4,8 +4,6 @@ The user's branches are written by a separate git each time: a long-lived proces
 time of its first write into every reflog entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Git commands in the user's own repository, never in a tree that an agent can write."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Folder and ref names that are safe for git and the file system, whatever a task is called."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from functools import lru_cache

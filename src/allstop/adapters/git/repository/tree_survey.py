@@ -3,8 +3,6 @@
 Everything is read from git's object store with fixed limits, and nothing is run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

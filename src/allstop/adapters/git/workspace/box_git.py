@@ -1,7 +1,5 @@
 """Runs git scripts in a workspace's box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from allstop.adapters.git.repository.repository import GitError

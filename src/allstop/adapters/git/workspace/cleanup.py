@@ -1,7 +1,5 @@
 """Lists leftover workspaces and removes them without losing work."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime

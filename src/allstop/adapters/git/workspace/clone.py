@@ -1,7 +1,5 @@
 """Makes a clone: the host prepares its files, and a script in the box checks out the commit."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Prepares the files of a clone on the host, in a folder that no agent has touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Refs of removed linked checkouts: their boards are gone, and no other board owns them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

@@ -1,7 +1,5 @@
 """Fetches every branch, every stash and the tree of a workspace before it is removed."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Refs left by a deleted `.allstop` folder; a task of the same name must not continue from them."""
 
-from __future__ import annotations
-
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import KEPT_REFS, split_ref, workspace_name
 from allstop.adapters.git.workspace.salvage import heads_of, next_backup

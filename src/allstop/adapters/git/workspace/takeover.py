@@ -1,7 +1,5 @@
 """Lets a person work on a task by hand, in a separate clone and never in the agent's tree."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

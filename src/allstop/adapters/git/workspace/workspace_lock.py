@@ -1,7 +1,5 @@
 """One lock per workspace, so that it isn't opened while it is being removed."""
 
-from __future__ import annotations
-
 from weakref import WeakValueDictionary
 
 import anyio

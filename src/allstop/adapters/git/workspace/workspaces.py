@@ -1,7 +1,5 @@
 """Git workspaces: a shared clone per piece of work. The host only reads packs from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -5,8 +5,6 @@ children and move processes into them. Root has that, and programs started by a 
 over SSH may not.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The bubblewrap command line that runs a program in a box."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, groupby

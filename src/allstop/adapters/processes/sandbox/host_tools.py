@@ -1,7 +1,5 @@
 """The host's tools, limits and system folders that boxes are made of, looked up once."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Refuses launches with malformed arguments, environment variables or paths."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The plan of a launch on this machine: mounts, PATH, program and environment."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator

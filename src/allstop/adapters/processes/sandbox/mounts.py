@@ -1,7 +1,5 @@
 """Mounts of a box, and the order in which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TypeAlias

@@ -4,8 +4,6 @@ Reading the tables in /proc/net walks the whole hash table of sockets, which tak
 few sockets. This is one request and one answer.
 """
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import socket

@@ -3,8 +3,6 @@
 The kernel has no index for this, so the files of all processes are searched.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
