@@ -21,18 +21,9 @@ from allstop.auto.state import (
     TurnSummary,
     read_decision,
 )
+from allstop.core import events
 from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.decisions import Decided
-from allstop.core.events import (
-    ChildClosed,
-    ChildRested,
-    ChildWaited,
-    ChildWentOn,
-    Commanded,
-    Event,
-    MoveEnded,
-    MoveStarted,
-)
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
@@ -69,21 +60,21 @@ class AutoPilot:
     def begin(self, spec: dict[str, object]) -> AutoState:
         return _initial_state(AutoState(spec=msgspec.convert(spec, AutoSpec)))
 
-    def evolve(self, state: AutoState, event: Event) -> AutoState:
+    def evolve(self, state: AutoState, event: events.Event) -> AutoState:
         match event:
-            case MoveStarted(move=TakeTurn() | Survey(), id=move):
+            case events.MoveStarted(move=TakeTurn() | Survey(), id=move):
                 return replace(state, doing=_open_turn(state, move), wait_until=None)
-            case MoveStarted():
+            case events.MoveStarted():
                 return replace(state, doing=None, wait_until=None)
-            case MoveEnded(result=result, at=at):
+            case events.MoveEnded(result=result, at=at):
                 return _move_ended(state, result, at)
-            case ChildClosed(outcome=outcome, note=note):
+            case events.ChildClosed(outcome=outcome, note=note):
                 return _merge_closed(replace(state, merge_waits=""), outcome, note)
-            case ChildWaited(reason=reason):
+            case events.ChildWaited(reason=reason):
                 return replace(state, merge_waits=reason)
-            case ChildWentOn() | ChildRested():
+            case events.ChildWentOn() | events.ChildRested():
                 return replace(state, merge_waits="")
-            case Commanded(command=command, by=by):
+            case events.Commanded(command=command, by=by):
                 return _commanded(state, command, by)
             case _ if state.doing is not None:
                 return turn_record.observe(state, state.doing, event)

@@ -6,17 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from allstop.settings.model.bases import (
-    Count,
-    Minutes,
-    Name,
-    OptionalVariableName,
-    Seconds,
-    Table,
-    Text,
-    VariableName,
-    WebAddress,
-)
+from allstop.settings.model import bases
 
 
 class Driver(StrEnum):
@@ -57,38 +47,38 @@ STANDARD_KEY: Mapping[Driver, str] = {
 """The variable that holds a driver's key if `api_key_env` is unset."""
 
 
-class Agent(Table, frozen=True, kw_only=True):
+class Agent(bases.Table, frozen=True, kw_only=True):
     driver: Annotated[Driver, Meta(description="How Allstop talks to the agent.")]
     model: Annotated[
-        Text | None,
+        bases.Text | None,
         Meta(
             description="The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
             "llama3.2 (ollama), otherwise the program's own default."
         ),
     ] = None
     base_url: Annotated[
-        WebAddress | None,
+        bases.WebAddress | None,
         Meta(
             description="A compatible endpoint to use instead of the vendor's. "
             "Default for ollama: http://127.0.0.1:11434/v1."
         ),
     ] = None
     api_key_env: Annotated[
-        OptionalVariableName | None,
+        bases.OptionalVariableName | None,
         Meta(
             description="The environment variable that holds the API key; empty for an endpoint without a key."
         ),
     ] = None
     account: Annotated[
-        Name | None,
+        bases.Name | None,
         Meta(description="Agents of one account share its rate limit and its login."),
     ] = None
     command: Annotated[
-        tuple[Text, ...],
+        tuple[bases.Text, ...],
         Meta(description="The program and its arguments. It runs in the workspace."),
     ] = ()
     mode: Annotated[
-        Text | None,
+        bases.Text | None,
         Meta(
             description="acp only: the name of the session mode to start in. Default: the agent's own."
         ),
@@ -97,7 +87,7 @@ class Agent(Table, frozen=True, kw_only=True):
         PromptBy.STDIN
     )
     script: Annotated[
-        Text | None,
+        bases.Text | None,
         Meta(description="scripted only: the script file, relative to the repository."),
     ] = None
     done: Annotated[
@@ -105,31 +95,31 @@ class Agent(Table, frozen=True, kw_only=True):
         Meta(description='"exit": a clean exit with a change counts as COMPLETE without a signal.'),
     ] = DoneBy.SIGNAL
     env: Annotated[
-        Mapping[VariableName, str],
+        Mapping[bases.VariableName, str],
         Meta(description="Environment variables and values set for this agent only."),
     ] = field(default_factory=dict)
     pass_env: Annotated[
-        tuple[VariableName, ...],
+        tuple[bases.VariableName, ...],
         Meta(
             description="Names of this machine's environment variables passed to this agent only."
         ),
     ] = ()
     idle_seconds: Annotated[
-        Seconds | None,
+        bases.Seconds | None,
         Meta(
             description="Seconds without output after which a turn counts as stalled. "
             "Default: loop.idle_seconds."
         ),
     ] = None
     timeout_minutes: Annotated[
-        Minutes | None,
+        bases.Minutes | None,
         Meta(
             description="Minutes for one attempt at a task; in rooms and threads, for one turn. "
             "Default: loop.timeout_minutes."
         ),
     ] = None
     max_tokens_per_call: Annotated[
-        Count | None,
+        bases.Count | None,
         Meta(
             description="Maximum tokens of a turn. Exact where a turn is one model call; "
             "coding agents are stopped after they exceed it."

@@ -9,17 +9,11 @@ import anyio
 
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import is_commit_name
+from allstop.adapters.git.workspace import fetch_work
 from allstop.adapters.git.workspace.box_git import BoxGit
 from allstop.adapters.git.workspace.box_scripts import GATHER, exclude_paths
 from allstop.adapters.git.workspace.change_summary import shorten_names
 from allstop.adapters.git.workspace.clone_layout import loose_links
-from allstop.adapters.git.workspace.fetch_work import (
-    IN_MEMORY,
-    LINK,
-    MAX_BYTES,
-    changed_files,
-    unpack,
-)
 from allstop.adapters.git.workspace.folders import Meta
 from allstop.ports import Box
 
@@ -44,14 +38,14 @@ async def salvage(
     message = f"What was in the workspace {meta.name}"
     with (
         anyio.fail_after(WITHIN_S),
-        tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(folder)) as spool,
+        tempfile.SpooledTemporaryFile(fetch_work.IN_MEMORY, "w+b", 0, dir=str(folder)) as spool,
     ):
         await box_git.receive(
             box, label, GATHER, meta.base, message, *exclude_paths(meta.excluded),
-            write=spool.write, most_bytes=MAX_BYTES,
+            write=spool.write, most_bytes=fetch_work.MAX_BYTES,
         )  # fmt: skip
         header = _parse_header(spool)
-        await unpack(repository, spool, header.pack_at)
+        await fetch_work.unpack(repository, spool, header.pack_at)
     await _refuse_missing_objects(repository, header.commits, meta.base)
     await _refuse_nested_repositories(repository, meta.base, header.commits[0])
     return header.commits
@@ -98,8 +92,8 @@ async def _refuse_nested_repositories(repository: Repository, base: str, commit:
     Raises:
         GitError: the tree contains other repositories, of which git would keep only a link.
     """
-    changed = await changed_files(repository, base, commit)
-    links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
+    changed = await fetch_work.changed_files(repository, base, commit)
+    links = {raw.path: raw.new for raw in changed if raw.new_mode == fetch_work.LINK}
     loose = await loose_links(repository, commit, links) if links else []
     if loose:
         names = ", ".join(shorten_names(loose))

@@ -12,20 +12,12 @@ from allstop.adapters.git.repository import branch_update, gate_subject, merge_c
 from allstop.adapters.git.repository.change_report import file_changes, with_restored
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref
-from allstop.adapters.git.workspace import free_space
+from allstop.adapters.git.workspace import clone, free_space
 from allstop.adapters.git.workspace.box_git import (
     EXPECTED_ERRORS,
     BoxFailedError,
     BoxGit,
     SetUpFailedError,
-)
-from allstop.adapters.git.workspace.clone import (
-    NO_SETUP,
-    CloneBuilder,
-    CloneSetup,
-    FindCloneSetup,
-    make_folders,
-    no_clone_setup,
 )
 from allstop.adapters.git.workspace.clone_layout import Extras, extras_of
 from allstop.adapters.git.workspace.fetch_work import WorkFetcher
@@ -63,8 +55,8 @@ class GitWorkspaces:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...] = (),
-        clone_setup: CloneSetup = NO_SETUP,
-        find_clone_setup: FindCloneSetup = no_clone_setup,
+        clone_setup: clone.CloneSetup = clone.NO_SETUP,
+        find_clone_setup: clone.FindCloneSetup = clone.no_clone_setup,
         disk_mb: int | None = None,
         low_bytes: int = free_space.LOW_BYTES,
         check_every_s: float = 2.0,
@@ -83,7 +75,7 @@ class GitWorkspaces:
         self._box_git = BoxGit(launcher)
         self._ports = PortRanges(folder)
         self._trees = FolderCache(folder)
-        self._builder = CloneBuilder(
+        self._builder = clone.CloneBuilder(
             repository,
             self._box_git,
             box=box,
@@ -211,7 +203,7 @@ class GitWorkspaces:
                     self._repository, found.base, shown, restore, self._folder
                 )
             extras = await self._repository.resolve(*extras_of(shown))
-            await make_folders(clean)
+            await clone.make_folders(clean)
             lfs = meta.lfs if meta else None
             made = await self._builder.make(
                 clean,
@@ -319,7 +311,7 @@ class GitWorkspaces:
     ) -> tuple[Meta, WorkspaceOpen]:
         start, own = await self._find_start(workspace, target), self._repository.own
         with self._ports.reserve() as port:
-            await make_folders(folders)
+            await clone.make_folders(folders)
             made, _ = await both(
                 self._builder.make(
                     folders,

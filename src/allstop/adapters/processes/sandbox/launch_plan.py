@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from allstop.adapters.processes.sandbox import program_needs
 from allstop.adapters.processes.sandbox.box_paths import HOME, OBJECTS, on_host
 from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
 from allstop.adapters.processes.sandbox.launch_checks import refuse_malformed
@@ -20,17 +21,6 @@ from allstop.adapters.processes.sandbox.mounts import (
     arrange,
     enclosing_mount,
     is_within,
-)
-from allstop.adapters.processes.sandbox.program_needs import (
-    Needs,
-    base_of,
-    contains_home,
-    find_program,
-    follow_links,
-    is_always_visible,
-    is_executable,
-    is_program,
-    needs_of,
 )
 from allstop.ports import DESK, Box, Launch, LaunchError
 
@@ -93,25 +83,25 @@ def _read_mounts(box: Box, host: Host) -> list[Mount]:
     mounts: list[Mount] = []
     for read in box.read:
         host_path = Path(_existing(read, "readable path"))
-        if contains_home(host_path, host.home):
+        if program_needs.contains_home(host_path, host.home):
             raise LaunchError(
                 f"{read} contains your home, which is never shown to a program",
                 "name the folders in it that the program needs",
                 code="home_not_shown",
             )
-        if is_always_visible(read) or (box.workspace and read == box.at):
+        if program_needs.is_always_visible(read) or (box.workspace and read == box.at):
             continue
         mounts += _mounts_for(host_path, box)
         if (host_path / "pyvenv.cfg").is_file():
-            for base in base_of(host_path):
-                mounts += needs_of(base, home=host.home, path=()).mounts
+            for base in program_needs.base_of(host_path):
+                mounts += program_needs.needs_of(base, home=host.home, path=()).mounts
     return mounts
 
 
 def _mounts_for(host_path: Path, box: Box) -> list[Mount]:
     if box.workspace and is_within(str(host_path), box.at):
         return [_mount(host_path, str(host_path))]
-    links, real = follow_links(str(host_path))
+    links, real = program_needs.follow_links(str(host_path))
     return [*links, _mount(real, str(real))]
 
 
@@ -123,7 +113,7 @@ def read_path(box: Box) -> tuple[str, ...]:
     """Return the program folders among the readable paths."""
     found: list[Path] = []
     for read in map(Path, box.read):
-        if read.is_file() and is_program(read):
+        if read.is_file() and program_needs.is_program(read):
             found.append(read.parent)
         elif read.name in ("bin", ".bin"):
             found.append(read)
@@ -139,7 +129,7 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
         LaunchError: it doesn't exist, or isn't executable.
     """
     if "/" not in name:
-        found = find_program(name, path)
+        found = program_needs.find_program(name, path)
         if not found:
             raise LaunchError(
                 f"program {name} was not found",
@@ -154,7 +144,7 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
         raise LaunchError(
             f"program {name} was not found", _missing_hint(name), code="program_missing"
         )
-    if not is_executable(host_path):
+    if not program_needs.is_executable(host_path):
         hint = "make it executable, and commit that if it is a file of the repository"
         raise LaunchError(f"{name} isn't an executable file", hint, code="not_executable")
     return name
@@ -166,26 +156,28 @@ def _missing_hint(name: str) -> str:
     return "commit it first: a relative path names a file of the repository"
 
 
-def _needs(program: str, box: Box, host: Host) -> Needs:
+def _needs(program: str, box: Box, host: Host) -> program_needs.Needs:
     """Return nothing for a program in the workspace.
 
     The agent controls its links and first line.
     """
     if not program.startswith("/") or _belongs_to_box(on_host(program, box), box):
-        return Needs((), ())
-    needs = needs_of(program, home=host.home, path=host.path)
+        return program_needs.Needs((), ())
+    needs = program_needs.needs_of(program, home=host.home, path=host.path)
     own = (HOME, box.at) if box.workspace else (HOME,)
     outside = tuple(
         mount
         for mount in needs.mounts
         if not any(is_within(mount.dest, host_path) for host_path in own)
     )
-    return Needs(outside, needs.path)
+    return program_needs.Needs(outside, needs.path)
 
 
-def _combine(all_needs: Iterable[Needs]) -> Needs:
+def _combine(all_needs: Iterable[program_needs.Needs]) -> program_needs.Needs:
     mounts, folders = zip(*all_needs, strict=True)
-    return Needs(tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders)))
+    return program_needs.Needs(
+        tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders))
+    )
 
 
 def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:
