@@ -22,7 +22,7 @@ from allstop.server.access.credentials import OneTimeKeys
 from allstop.server.process import _desk
 from allstop.server.routes.table import BASE, CHANGING, READING
 from allstop.server.site import Site
-from allstop.settings import this_environment
+from allstop.settings.sources.environment import this_environment
 from allstop.views.kind import Kind
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from allstop.app.project import Project
 from allstop.app.runs.inbox import inbox
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.views.inbox import Kind
 from support.person import wait_for
 

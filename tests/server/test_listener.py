@@ -14,7 +14,7 @@ from allstop.server.stream.frames import Frame, Place, Wish, read_place
 from allstop.server.stream.listener import Listener
 from allstop.server.stream.recent_events import Ring
 from allstop.server.stream.view_changes import Changes
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 
 LOGS = Wish(kinds=frozenset({"log", "room", "live", "reset"}))
 RUN = RunId("room:main")

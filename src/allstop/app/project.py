@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite_reader import SqliteRecords
     from allstop.core.events import Event
     from allstop.core.secrets import Secrets
-    from allstop.settings import Environment, Loaded, Settings
+    from allstop.settings.loader import Loaded
+    from allstop.settings.model import Settings
+    from allstop.settings.sources.environment import Environment
     from allstop.views.kind import Kind
 
 FOLDER = ".allstop"
@@ -79,7 +81,8 @@ class Project:
     def loaded(self) -> Loaded:
         """What counts: the target branch's allstop.toml, once it has one."""
         from allstop.app.branch_settings import Branches
-        from allstop.settings import load, load_for_work
+        from allstop.settings.loader import load
+        from allstop.settings.target_branch import load_for_work
 
         if self.root is None:
             return load(self.environment, flags=self._flags)
@@ -93,13 +96,13 @@ class Project:
     @cached_property
     def checkout(self) -> Loaded:
         """The same with the checkout's allstop.toml: what would count once it is committed."""
-        from allstop.settings import load
+        from allstop.settings.loader import load
 
         return load(self.environment, repository=self.repository, flags=self._flags)
 
     def with_file(self, content: bytes | None) -> Loaded:
         """As if the checkout's allstop.toml had this in it; None is what it has."""
-        from allstop.settings import load
+        from allstop.settings.loader import load
 
         return load(
             self.environment, repository=self.repository, committed=content, flags=self._flags
@@ -112,7 +115,7 @@ class Project:
 
     def renew_settings(self) -> str:
         """Read them again; if they are wrong the last good ones stay, and it says why."""
-        from allstop.settings import SettingsError
+        from allstop.settings.problems import SettingsError
 
         before = self.__dict__.pop("loaded", None)
         for name in ("checkout", "secrets"):
@@ -183,7 +186,7 @@ class Project:
     @property
     def is_trusted(self) -> bool:
         """Whether the person who runs this has accepted what this repository's file asks for."""
-        from allstop.settings import is_trusted
+        from allstop.settings.repository_trust.accepted import is_trusted
 
         if self.root is None:
             return False

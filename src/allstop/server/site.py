@@ -18,7 +18,7 @@ from allstop.server.routes import path_matcher, path_parameters
 from allstop.server.routes.table import BASE, Change, Route, body_of
 from allstop.server.stream.frames import Wish, read_place
 from allstop.server.stream.listener import Listener
-from allstop.settings import SettingsError
+from allstop.settings.problems import SettingsError
 
 MOST_LISTENERS = 1000
 

@@ -16,7 +16,7 @@ from allstop.core.errors import AllstopError
 from allstop.server import wire_types
 from allstop.server.app_state import Desk
 from allstop.server.routes import path_parameters, runs
-from allstop.settings import FILE_NAME
+from allstop.settings.loader import FILE_NAME
 
 BY = "the control room"
 """Who says what is said here, in records and receipts."""
