@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
 from allstop.settings.model import bases
+from allstop.settings.model.bases import doc
 
 
 class Driver(StrEnum):
@@ -48,83 +49,73 @@ STANDARD_KEY: Mapping[Driver, str] = {
 
 
 class Agent(bases.Table, frozen=True, kw_only=True):
-    driver: Annotated[Driver, Meta(description="How Allstop talks to the agent.")]
+    driver: Annotated[Driver, doc("How Allstop talks to the agent.")]
     model: Annotated[
         bases.Text | None,
-        Meta(
-            description="The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
+        doc(
+            "The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
             "llama3.2 (ollama), otherwise the program's own default."
         ),
     ] = None
     base_url: Annotated[
         bases.WebAddress | None,
-        Meta(
-            description="A compatible endpoint to use instead of the vendor's. "
+        doc(
+            "A compatible endpoint to use instead of the vendor's. "
             "Default for ollama: http://127.0.0.1:11434/v1."
         ),
     ] = None
     api_key_env: Annotated[
         bases.OptionalVariableName | None,
-        Meta(
-            description="The environment variable that holds the API key; empty for an endpoint without a key."
+        doc(
+            "The environment variable that holds the API key; empty for an endpoint without a key."
         ),
     ] = None
     account: Annotated[
-        bases.Name | None,
-        Meta(description="Agents of one account share its rate limit and its login."),
+        bases.Name | None, doc("Agents of one account share its rate limit and its login.")
     ] = None
     command: Annotated[
-        tuple[bases.Text, ...],
-        Meta(description="The program and its arguments. It runs in the workspace."),
+        tuple[bases.Text, ...], doc("The program and its arguments. It runs in the workspace.")
     ] = ()
     mode: Annotated[
         bases.Text | None,
-        Meta(
-            description="acp only: the name of the session mode to start in. Default: the agent's own."
-        ),
+        doc("acp only: the name of the session mode to start in. Default: the agent's own."),
     ] = None
-    prompt: Annotated[PromptBy, Meta(description="How the program receives its prompt.")] = (
-        PromptBy.STDIN
-    )
+    prompt: Annotated[PromptBy, doc("How the program receives its prompt.")] = PromptBy.STDIN
     script: Annotated[
-        bases.Text | None,
-        Meta(description="scripted only: the script file, relative to the repository."),
+        bases.Text | None, doc("scripted only: the script file, relative to the repository.")
     ] = None
     done: Annotated[
-        DoneBy,
-        Meta(description='"exit": a clean exit with a change counts as COMPLETE without a signal.'),
+        DoneBy, doc('"exit": a clean exit with a change counts as COMPLETE without a signal.')
     ] = DoneBy.SIGNAL
     env: Annotated[
         Mapping[bases.VariableName, str],
-        Meta(description="Environment variables and values set for this agent only."),
+        doc("Environment variables and values set for this agent only."),
     ] = field(default_factory=dict)
     pass_env: Annotated[
         tuple[bases.VariableName, ...],
-        Meta(
-            description="Names of this machine's environment variables passed to this agent only."
-        ),
+        doc("Names of this machine's environment variables passed to this agent only."),
     ] = ()
     idle_seconds: Annotated[
         bases.Seconds | None,
-        Meta(
-            description="Seconds without output after which a turn counts as stalled. "
+        doc(
+            "Seconds without output after which a turn counts as stalled. "
             "Default: loop.idle_seconds."
         ),
     ] = None
     timeout_minutes: Annotated[
         bases.Minutes | None,
-        Meta(
-            description="Minutes for one attempt at a task; in rooms and threads, for one turn. "
+        doc(
+            "Minutes for one attempt at a task; in rooms and threads, for one turn. "
             "Default: loop.timeout_minutes."
         ),
     ] = None
     max_tokens_per_call: Annotated[
         bases.Count | None,
-        Meta(
-            description="Maximum tokens of a turn. Exact where a turn is one model call; "
+        doc(
+            "Maximum tokens of a turn. Exact where a turn is one model call; "
             "coding agents are stopped after they exceed it."
         ),
     ] = None
-    flat_rate: Annotated[
-        bool, Meta(description="The agent uses a subscription: count tokens but no costs.")
-    ] = False
+    flat_rate: Annotated[bool, doc("The agent uses a subscription: count tokens but no costs.")] = (
+        False
+    )
