@@ -30,7 +30,7 @@ class ShortOptions(Enum):
     """As the first letter, like xxd: `-ps` is `-p`, and the next word is not a value."""
 
 
-class ArgumentSpec(Struct, frozen=True, gc=False, kw_only=True):
+class ArgumentSpec(Struct, frozen=True, gc=False):
     options: str = ""
     letters: ShortOptions = ShortOptions.BUNDLED
     operands: str = "path*"
