@@ -11,7 +11,9 @@ from itertools import count
 import anyio
 from msgspec import Struct
 
-from allstop.core.moves import FailureKind
+from allstop.core.asks import Answer, Ask
+from allstop.core.moves import FailureKind, Item
+from allstop.ports import Live, Watch
 
 MAX_STALE = 1000
 """Number of stale queue entries after which they are removed."""
@@ -213,3 +215,32 @@ class DeadlineTimer:
             deadlines.scope.cancel()
         else:
             self.schedule(deadlines)
+
+
+class ActivityWatch(Struct):
+    _watch: Watch
+    deadlines: Deadlines
+
+    def live(self, live: Live) -> None:
+        self.deadlines.touch()
+        self._watch.live(live)
+
+    async def opened(self, thread: str) -> None:
+        await self._watch.opened(thread)
+
+    async def saw(self, item: Item) -> None:
+        self.deadlines.touch()
+        await self._watch.saw(item)
+
+    async def words(self) -> str:
+        return await self._watch.words()
+
+    async def reached(self) -> None:
+        await self._watch.reached()
+
+    async def ask(self, ask: Ask) -> Answer:
+        self.deadlines.hold()  # the agent isn't idle while a person decides
+        try:
+            return await self._watch.ask(ask)
+        finally:
+            self.deadlines.release()

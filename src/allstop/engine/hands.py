@@ -28,10 +28,9 @@ from allstop.core.moves import (
     Work,
     WorkspaceOpen,
 )
-from allstop.engine.activity_watch import ActivityWatch
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import CheckRunner
-from allstop.engine.deadlines import Deadlines, DeadlineTimer
+from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
 from allstop.engine.tool_adviser import ToolAdviser

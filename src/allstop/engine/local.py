@@ -22,20 +22,34 @@ from allstop.core.moves import Outcome
 from allstop.core.run import FoldedRun, OpenMove, Pilot, RunState
 from allstop.engine.budgets import Budgets
 from allstop.engine.claimed_roots import Claims
-from allstop.engine.context import EngineContext
+from allstop.engine.context import EngineContext, HelmReader, Show, Viewers
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.drive import Drive, SupersededError
-from allstop.engine.driven_run import DrivenRun
+from allstop.engine.driven_run import DrivenRun, fold
 from allstop.engine.hands import Hands
-from allstop.engine.helm_reader import HelmReader
 from allstop.engine.retry_write import retry_write
-from allstop.engine.run_state import fold
 from allstop.engine.send import send_command
 from allstop.engine.slots import Slots
 from allstop.engine.steps import Waiting, used_so_far
-from allstop.engine.stop_receipts import StopReceipts
-from allstop.engine.viewers import Show, Viewers
 from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, StaleError
+
+
+class StopReceipts:
+    def __init__(self) -> None:
+        self._written: dict[int, Halted] = {}  # by number of stops
+        self._more = anyio.Event()
+
+    def add(self, stops: int, halted: Halted) -> None:
+        self._written[stops] = halted
+        self._more.set()
+        self._more = anyio.Event()
+
+    async def after(self, stops: int) -> Halted:
+        """Wait for the receipt of this stop or a later one."""
+        while not (done := [number for number in self._written if number >= stops]):
+            await self._more.wait()
+        return self._written[min(done)]
+
 
 HALT_S = 10.0  # how long a stop waits for the runs before it writes its receipt
 

@@ -42,7 +42,7 @@ from allstop.core.prompt import prompt
 from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
-from allstop.engine.null_watch import NullWatch
+from allstop.engine.tool_adviser import NullWatch
 from allstop.ports import Box, Isolation, Turn, Workspaces
 from allstop.settings.agent_order import roster
 from allstop.settings.model import Agent, Driver

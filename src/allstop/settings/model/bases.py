@@ -20,11 +20,9 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shorthand: ClassVar[str | None] = None
 
 
-def doc(
-    description: str, *, ge: float | None = None, gt: float | None = None, le: float | None = None
-) -> Meta:
+def doc(description: str, *, ge: float | None = None, le: float | None = None) -> Meta:
     """The description of a setting, which people are shown, and the bounds of its value."""
-    return Meta(description=description, ge=ge, gt=gt, le=le)
+    return Meta(description=description, ge=ge, le=le)
 
 
 def expecting(description: str, pattern: str) -> Meta:

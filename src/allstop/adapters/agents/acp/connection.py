@@ -14,8 +14,14 @@ from allstop.adapters.agents.output_lines import (
     LineSplitter,
     OversizedLine,
 )
-from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.adapters.agents.rpc_peer import NoAnswerError, Peer, PeerGoneError, RequestFailedError
+from allstop.adapters.agents.rpc_peer import (
+    Message,
+    NoAnswerError,
+    Peer,
+    PeerGoneError,
+    RequestFailedError,
+    read,
+)
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 

@@ -10,7 +10,7 @@ from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_faul
 from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.limit_patterns import is_limited
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.adapters.agents.rpc_messages import RpcError
+from allstop.adapters.agents.rpc_peer import RpcError
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.text import one_line
 

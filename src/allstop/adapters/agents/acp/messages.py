@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
+from allstop.adapters.agents.rpc_peer import Message, RequestId, decoded
 
 
 class _Message(Struct, frozen=True, rename="camel"):

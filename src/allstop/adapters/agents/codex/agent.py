@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from allstop.adapters.agents.api.call_usage import capped_turn
 from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.api.token_prices import TokenPrice
-from allstop.adapters.agents.codex.app_server import AppServer
+from allstop.adapters.agents.codex.app_server import AppServer, SharedServer
 from allstop.adapters.agents.codex.error_kinds import failure_of_turn
 from allstop.adapters.agents.codex.launch import Approvals, Setup, build_launch
-from allstop.adapters.agents.codex.shared_server import SharedServer
 from allstop.adapters.agents.codex.turn import Conversation, Params
 from allstop.adapters.agents.codex.turn_fold import Ended
 from allstop.adapters.agents.launch_failure import failed_launch

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from allstop.adapters.agents.rpc_messages import RequestId
+from allstop.adapters.agents.rpc_peer import RequestId
 
 
 class _Message(Struct, frozen=True, rename="camel"):

@@ -16,8 +16,14 @@ from allstop.adapters.agents.codex.approvals import read_ask, write_answer
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.steer import Steering
 from allstop.adapters.agents.codex.tools import CALL, dynamic_tools, tool_name, write_result
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
-from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
+from allstop.adapters.agents.rpc_peer import (
+    Message,
+    NoAnswerError,
+    PeerGoneError,
+    RequestFailedError,
+    RequestId,
+    decoded,
+)
 from allstop.adapters.agents.turn_tools import TurnTools, has_turn_tools
 from allstop.core.moves import Item
 from allstop.core.prompt import Prompt

@@ -13,8 +13,13 @@ import anyio
 
 from allstop.adapters.git.repository.cached_files import read_small
 from allstop.adapters.git.repository.git_command import GitResult, environment, run_git
-from allstop.adapters.git.repository.object_lookup import ObjectLookup
-from allstop.adapters.git.repository.ref_writer import OWN_PREFIX, UPDATE_REFS, RefWriter, ref_of
+from allstop.adapters.git.repository.git_daemon import (
+    OWN_PREFIX,
+    UPDATE_REFS,
+    ObjectLookup,
+    RefWriter,
+    ref_of,
+)
 from allstop.adapters.git.repository.safe_names import (
     branch_ref,
     git_folders,

@@ -13,7 +13,7 @@ from allstop.adapters.git.repository.safe_names import (
     workspace_name,
 )
 from allstop.adapters.git.workspace.cleanup import Removal
-from allstop.adapters.git.workspace.stale_refs import back_up_and_delete
+from allstop.adapters.git.workspace.salvage import heads_of, next_backup
 from allstop.core.text import counted
 
 ALL_REFS = (*KEPT_REFS, "refs/allstop/backup/")
@@ -93,3 +93,32 @@ async def _describe(repository: Repository, mark: str, refs: dict[str, str]) -> 
     loose = await repository.git("rev-list", "--count", *commits, "--not", "--branches")
     names = sorted({workspace_name(split_ref(ref)[0]) for ref in refs})
     return OrphanRefs(name=f"@{mark}", workspaces=tuple(names), refs=len(refs), commits=int(loose))
+
+
+async def find_stale_refs(repository: Repository) -> dict[str, str]:
+    """Return the refs that keep commits of this checkout's workspaces."""
+    found = await repository.refs(*KEPT_REFS)
+    return {ref: at for ref, at in found.items() if repository.own.folder_of(ref) is not None}
+
+
+async def back_up_and_delete(repository: Repository, refs: dict[str, str]) -> list[str]:
+    """Delete these refs; commits that are on no branch get backup refs, which are returned.
+
+    Raises:
+        GitError: the repository can't be written, or a ref has changed in the meantime.
+    """
+    works: dict[str, list[str]] = {}
+    for ref, commit in refs.items():
+        if await _is_on_no_branch(repository, commit):
+            works.setdefault(split_ref(ref)[0], []).append(commit)
+    backups: list[str] = []
+    for folder, commits in works.items():
+        for commit in await heads_of(repository, commits):
+            backups.append(await next_backup(repository, workspace_name(folder), commit))
+            await repository.set_refs(f"update {backups[-1]} {commit}")
+    await repository.set_refs(*(f"delete {ref} {commit}" for ref, commit in refs.items()))
+    return backups
+
+
+async def _is_on_no_branch(repository: Repository, commit: str) -> bool:
+    return bool(await repository.git("rev-list", "--max-count=1", commit, "--not", "--branches"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import anyio
 from msgspec.structs import replace
@@ -23,7 +24,6 @@ from allstop.adapters.git.workspace.clone_layout import Extras, extras_of
 from allstop.adapters.git.workspace.fetch_work import WorkFetcher
 from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges, WorkspaceFolders
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
-from allstop.adapters.git.workspace.workspace_lock import WorkspaceLocks
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
@@ -36,6 +36,16 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.ports import Box, Candidate, FileChange, Launcher, Subject, Unready
+
+
+class WorkspaceLocks:
+    """`async with lock(name)` waits until no other block for that workspace is active."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    def __call__(self, workspace: str) -> anyio.Lock:
+        return self._locks.setdefault(workspace, anyio.Lock())
 
 
 class _Start(NamedTuple):
