@@ -192,8 +192,7 @@ class LocalEngine:
     async def take(self, run: RunId, known: FoldedRun[Any] | None = None) -> None:
         """Drive an existing run that no process drives, with all runs below it.
 
-        Raises:
-            HeldError: another process drives it.
+        Raises HeldError if another process drives it.
         """
         root = root_of(run)
         self._claims.take(root)

@@ -117,9 +117,8 @@ class Launcher(Protocol):
     def launch(self, launch: Launch) -> AbstractAsyncContextManager[Child]:
         """Start a program. Leaving the block kills its process tree and waits until it has ended.
 
-        Raises:
-            UnsafeError: there is no sandbox, and the settings don't allow that.
-            LaunchError: the program can't be started.
+        Raises UnsafeError if there is no sandbox, and the settings don't allow that, and
+        LaunchError if the program can't be started.
         """
         ...
 

@@ -22,8 +22,7 @@ def read_section(
 ) -> Settings:
     """Settings from a file that has the section's table, or only the table's keys.
 
-    Raises:
-        SettingsError: the file can't be used; with the line of each problem.
+    Raises SettingsError if the file can't be used; with the line of each problem.
     """
     return read_section_keys(path, table, faults=faults).settings
 
@@ -41,8 +40,7 @@ def read_section_keys(
 ) -> Section:
     """Like `read_section`, with the keys that the file sets.
 
-    Raises:
-        SettingsError: the file can't be used; with the line of each problem.
+    Raises SettingsError if the file can't be used; with the line of each problem.
     """
     content = read_file(path)
     if isinstance(content, Missing):

@@ -55,8 +55,7 @@ class LineSplitter:
     def feed_strict(self, data: bytes) -> Iterator[bytes]:
         """Like `feed`, but no line may be lost.
 
-        Raises:
-            LineTooLongError: a line is too long, even if its end hasn't come yet.
+        Raises LineTooLongError if a line is too long, even if its end hasn't come yet.
         """
         for line in self.feed(data):
             if isinstance(line, OversizedLine):

@@ -94,10 +94,8 @@ class Peer:
         self.gone = ""  # why the program can't be used any more
 
     async def request(self, method: str, params: Mapping[str, object]) -> Raw:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the program ended first.
+        """Raises RequestFailedError if the answer is an error, and PeerGoneError if the program
+        ended first.
         """
         number = self._latest = next(self._ids)
         answer = self._waiting[number] = _Answer()

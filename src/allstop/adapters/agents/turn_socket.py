@@ -92,8 +92,7 @@ class TurnSockets:
     ) -> Iterator[SocketAccess]:
         """Serve clients in the task group until the block ends.
 
-        Raises:
-            OSError: the folder or its socket can't be created.
+        Raises OSError if the folder or its socket can't be created.
         """
         folder = self._take_free() or self._create()
         serving = anyio.CancelScope()

@@ -44,17 +44,12 @@ class ProcessTree(Protocol):
     async def ready(self) -> int:
         """Wait until the program may start; returns the root process, whose end is the end of all.
 
-        Raises:
-            LaunchError: the program can't be started.
+        Raises LaunchError if the program can't be started.
         """
         ...
 
     async def start_program(self) -> Child:
-        """Start the program.
-
-        Raises:
-            LaunchError: the program can't be run.
-        """
+        """Start the program. Raises LaunchError if the program can't be run."""
         ...
 
     def has_ended(self) -> bool:

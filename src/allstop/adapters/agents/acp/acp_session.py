@@ -89,8 +89,7 @@ async def open_session(
 ) -> OpenSession:
     """`servers`: one for each try, because each admits only one client.
 
-    Raises:
-        RequestFailedError, PeerGoneError, NoAnswerError: the agent opened none.
+    Raises RequestFailedError, PeerGoneError or NoAnswerError if the agent opened none.
     """
     agent = await connection.request("initialize", messages.AgentInfo, CLIENT)
     if agent.protocol_version != VERSION:

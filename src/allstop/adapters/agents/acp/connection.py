@@ -77,8 +77,7 @@ class Connection:
     async def working_directory(self) -> str:
         """The folder that the agent was started in.
 
-        Raises:
-            PeerGoneError, NoAnswerError: the agent did not start.
+        Raises PeerGoneError or NoAnswerError if the agent did not start.
         """
         with anyio.move_on_after(self._answer_within_s):
             await self._started.wait()
@@ -89,11 +88,8 @@ class Connection:
         return self.cwd
 
     async def request(self, method: str, kind: type[T], params: Mapping[str, object]) -> T:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the agent ended before it answered.
-            NoAnswerError: the agent didn't answer in time.
+        """Raises RequestFailedError if the answer is an error, PeerGoneError if the agent ended
+        before it answered, and NoAnswerError if the agent didn't answer in time.
         """
         with anyio.move_on_after(self._answer_within_s):
             return await self.request_untimed(method, kind, params)

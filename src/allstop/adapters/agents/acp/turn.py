@@ -73,10 +73,7 @@ class TurnProcess:
         self._asks: dict[RequestId, PendingAsk] = {}
 
     async def run(self, settings: SessionSettings) -> messages.Ended:
-        """
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
-        """
+        """Raises RequestFailedError, PeerGoneError or NoAnswerError if the turn didn't end."""
         try:
             return await self._run(settings)
         except anyio.get_cancelled_exc_class():

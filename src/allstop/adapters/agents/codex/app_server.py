@@ -101,11 +101,8 @@ class AppServer:
     async def request(
         self, method: str, params: dict[str, object], within_s: float | None = None
     ) -> Raw:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the server ended before it answered.
-            NoAnswerError: the server didn't answer in time.
+        """Raises RequestFailedError if the answer is an error, PeerGoneError if the server ended
+        before it answered, and NoAnswerError if the server didn't answer in time.
         """
         within_s = within_s or self._answer_within_s
         with anyio.move_on_after(within_s):

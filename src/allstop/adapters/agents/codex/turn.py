@@ -67,8 +67,7 @@ class Conversation:
     async def open(self, policy: Params) -> None:
         """Start, resume or fork the conversation.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: codex opened none.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if codex opened none.
         """
         thread = self._turn.thread
         try:
@@ -104,8 +103,7 @@ class Conversation:
     async def run(self, group: TaskGroup) -> turn_fold.Ended:
         """Run the turn to its end; people's messages are sent from the group.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if the turn didn't end.
         """
         with self._server.listening(self.thread, self._receive):
             try:
@@ -127,8 +125,7 @@ class Conversation:
     async def end_commands(self, within_s: float = END_COMMANDS_WITHIN_S) -> None:
         """End the commands that codex left running: they outlive a turn and an interrupt.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the commands may still run.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if the commands may still run.
         """
         params: Params = {"threadId": self.thread}
         await self._server.request("thread/backgroundTerminals/clean", params, within_s)
@@ -143,10 +140,7 @@ class Conversation:
         self.fold.turn = self.fold.turn or started.turn.id
 
     async def _steer(self, words: str) -> None:
-        """
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: codex may not have got it.
-        """
+        """Raises RequestFailedError, PeerGoneError or NoAnswerError if codex may not have got it."""
         params: Params = {
             "threadId": self.thread,
             "expectedTurnId": self.fold.active or self.fold.turn,

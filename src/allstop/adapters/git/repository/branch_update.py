@@ -33,8 +33,7 @@ class Checkout(NamedTuple):
 async def land(repository: Repository, target: str, tip: str, commit: str) -> Landed | Failed:
     """Move the branch if it is still at `tip`. Safe to repeat after a crash.
 
-    Raises:
-        GitError: the branch or the commit doesn't exist, or git can't write.
+    Raises GitError if the branch or the commit doesn't exist, or git can't write.
     """
     ref = branch_ref(target)
     found = await checkouts(repository, ref) if ref else []

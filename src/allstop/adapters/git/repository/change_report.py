@@ -72,8 +72,7 @@ def parse_raw(fields: Iterator[bytes]) -> Iterator[RawChange]:
 async def file_changes(repository: Repository, base: str, commit: str) -> list[FileChange]:
     """Return the changed files with their added lines.
 
-    Raises:
-        GitError: one of the commits can't be read.
+    Raises GitError if one of the commits can't be read.
     """
     changes = await raw_changes(repository, base, commit, renames="--find-renames")
     texts = await _texts(repository, changes)
@@ -157,8 +156,7 @@ async def with_restored(
 
     The child is built from git objects, so that no symbolic link in the tree can redirect a file.
 
-    Raises:
-        GitError: git can't make it.
+    Raises GitError if git can't make it.
     """
     touched = [
         raw
@@ -189,8 +187,7 @@ async def make_commit(
 ) -> str:
     """Make a commit without a ref. The author is the user, or Allstop if git has no identity set.
 
-    Raises:
-        GitError: git can't write it.
+    Raises GitError if git can't write it.
     """
     words = [word for parent in parents for word in ("-p", parent)]
     text = message.encode(errors="replace")

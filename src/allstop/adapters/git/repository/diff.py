@@ -41,8 +41,7 @@ async def base_and_tip(repository: Repository, workspace: str) -> tuple[str, str
 async def read_diff(repository: Repository, base: str, tip: str) -> Diff:
     """Return the changed files and the patch.
 
-    Raises:
-        GitError: git can't compare the two commits.
+    Raises GitError if git can't compare the two commits.
     """
     assert is_commit_name(base), base
     between = (base, tip, "--")

@@ -57,8 +57,7 @@ async def run_git(
 ) -> GitResult:
     """Run git and return its result, whatever the exit code. When cancelled, kill git and wait.
 
-    Raises:
-        OSError: git is not installed, or the folder doesn't exist.
+    Raises OSError if git is not installed, or the folder doesn't exist.
     """
     with ExitStack() as files:
         out = files.enter_context(_memory_file()) if stdout is None else stdout

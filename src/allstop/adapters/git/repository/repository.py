@@ -78,8 +78,7 @@ class Repository:
     ) -> bytes:
         """Run git and return its standard output.
 
-        Raises:
-            GitError: git failed; the message is its error output.
+        Raises GitError if git failed; the message is its error output.
         """
         done = await self.run(*arguments, stdin=stdin, env=env)
         if done.code != 0:
@@ -89,8 +88,7 @@ class Repository:
     async def git(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its standard output as stripped text.
 
-        Raises:
-            GitError: git failed; the message is its error output.
+        Raises GitError if git failed; the message is its error output.
         """
         return (await self.output(*arguments, stdin=stdin)).decode(errors="replace").strip()
 
@@ -116,8 +114,7 @@ class Repository:
     async def look_up(self, *revisions: str) -> tuple[ObjectInfo | None, ...]:
         """Return name, kind and size of the objects behind these revisions.
 
-        Raises:
-            GitError: the repository can't be read.
+        Raises GitError if the repository can't be read.
         """
         assert not any("\n" in revision for revision in revisions), "revisions are single lines"
         answers = await self._object_lookup.look_up(revisions)
@@ -147,10 +144,7 @@ class Repository:
         return await self.commit(ref) == commit
 
     async def is_ancestor(self, one: str, other: str) -> bool:
-        """
-        Raises:
-            GitError: one of the commits doesn't exist.
-        """
+        """Raises GitError if one of the commits doesn't exist."""
         done = await self.run("merge-base", "--is-ancestor", one, other)
         if done.code not in (0, 1):
             raise git_error("merge-base", done)
@@ -161,8 +155,7 @@ class Repository:
 
         Cancellation waits for git: killed, it would leave a lock file that blocks the ref.
 
-        Raises:
-            GitError: a ref has another value than expected, or is locked.
+        Raises GitError if a ref has another value than expected, or is locked.
         """
         text = "".join(f"{line}\n" for line in lines).encode()
         with anyio.CancelScope(shield=True):
@@ -218,10 +211,7 @@ def git_version() -> tuple[int, ...]:
 
 
 def require_merge_tree(version: Sequence[int]) -> None:
-    """
-    Raises:
-        GitError: this git can't merge without a work tree.
-    """
+    """Raises GitError if this git can't merge without a work tree."""
     if tuple(version) < OLDEST:
         here, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
         raise GitError(

@@ -111,8 +111,7 @@ class CloneBuilder:
 
         `lfs` says whether Git LFS stores files of it; None means that this is to be found out.
 
-        Raises:
-            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
+        Raises GitError, BoxFailedError, LaunchError, UnsafeError or OSError if it can't be made.
         """
         if target:
             self._clone_setup = await self._find_clone_setup(target) or self._clone_setup

@@ -125,10 +125,7 @@ def ignore_line(path: str) -> str:
 async def plan(
     repository: Repository, commit: str, extras: Extras, patterns: Sequence[str]
 ) -> ClonePlan:
-    """
-    Raises:
-        GitError: the commit can't be read.
-    """
+    """Raises GitError if the commit can't be read."""
     notes: list[str] = []
     submodules: list[Submodule] = []
     if extras.modules:

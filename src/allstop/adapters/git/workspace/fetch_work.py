@@ -88,8 +88,7 @@ class WorkFetcher:
         If nothing changed since a fetch without changes, no program is started. If no new commit
         came, the objects aren't checked again: the ref has kept them.
 
-        Raises:
-            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be fetched.
+        Raises GitError, BoxFailedError, LaunchError, UnsafeError or OSError if it can't be fetched.
         """
         meta = folders.meta()
         assert meta is not None, "a workspace is opened before work is fetched"
@@ -200,10 +199,7 @@ class FetchHeader:
     """The lines before the pack."""
 
     def __init__(self, spool: IO[bytes]) -> None:
-        """
-        Raises:
-            GitError: the output doesn't begin as expected.
-        """
+        """Raises GitError if the output doesn't begin as expected."""
         spool.seek(0)
         start = spool.read(MAX_LINES)
         lines, gap, _ = start.partition(b"\n\n")
@@ -222,8 +218,7 @@ async def unpack(repository: Repository, spool: IO[bytes], offset: int) -> None:
 
     `git fetch` from a bundle doesn't check objects before git 2.48, whatever its settings.
 
-    Raises:
-        GitError: an object is malformed, or one that it needs is missing.
+    Raises GitError if an object is malformed, or one that it needs is missing.
     """
     spool.seek(offset)
     start_bytes = spool.read(12)
@@ -240,10 +235,7 @@ async def unpack(repository: Repository, spool: IO[bytes], offset: int) -> None:
 
 
 def refuse_reserved_folder(files: Iterable[str]) -> None:
-    """
-    Raises:
-        GitError: a file is in `.allstop`; case is ignored, as some file systems do.
-    """
+    """Raises GitError if a file is in `.allstop`; case is ignored, as some file systems do."""
     for file in files:
         if file.partition("/")[0].casefold() == ".allstop":
             raise GitError(
@@ -255,8 +247,7 @@ def refuse_reserved_folder(files: Iterable[str]) -> None:
 async def describe_work(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
     """Return the difference to the base, and the changed files. Checks that all new objects exist.
 
-    Raises:
-        GitError: an object is missing, or `head` isn't a commit.
+    Raises GitError if an object is missing, or `head` isn't a commit.
     """
     listed, changed = await both(
         repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),

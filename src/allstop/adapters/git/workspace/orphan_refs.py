@@ -41,8 +41,7 @@ class OrphanRefs(Struct, frozen=True, kw_only=True):
 async def find_orphan_refs(repository: Repository) -> list[OrphanRefs]:
     """Return the refs of removed checkouts, sorted by name.
 
-    Raises:
-        GitError, OSError: the repository can't be read.
+    Raises GitError or OSError if the repository can't be read.
     """
     orphans = await _refs_by_checkout(repository)
     return [await _describe(repository, mark, refs) for mark, refs in sorted(orphans.items())]
@@ -51,8 +50,7 @@ async def find_orphan_refs(repository: Repository) -> list[OrphanRefs]:
 async def remove_orphan_refs(repository: Repository, name: str, *, force: bool = False) -> Removal:
     """Remove them if nothing is lost; with `force` always, keeping their commits in backup refs.
 
-    Raises:
-        GitError, OSError: the repository can't be read or written.
+    Raises GitError or OSError if the repository can't be read or written.
     """
     mark = name.removeprefix("@")
     refs = (await _refs_by_checkout(repository)).get(mark)
@@ -104,8 +102,7 @@ async def find_stale_refs(repository: Repository) -> dict[str, str]:
 async def back_up_and_delete(repository: Repository, refs: dict[str, str]) -> list[str]:
     """Delete these refs; commits that are on no branch get backup refs, which are returned.
 
-    Raises:
-        GitError: the repository can't be written, or a ref has changed in the meantime.
+    Raises GitError if the repository can't be written, or a ref has changed in the meantime.
     """
     works: dict[str, list[str]] = {}
     for ref, commit in refs.items():

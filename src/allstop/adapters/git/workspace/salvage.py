@@ -88,10 +88,7 @@ async def _refuse_missing_objects(
 
 
 async def _refuse_nested_repositories(repository: Repository, base: str, commit: str) -> None:
-    """
-    Raises:
-        GitError: the tree contains other repositories, of which git would keep only a link.
-    """
+    """Raises GitError if the tree contains other repositories, of which git would keep only a link."""
     changed = await fetch_work.changed_files(repository, base, commit)
     links = {raw.path: raw.new for raw in changed if raw.new_mode == fetch_work.LINK}
     loose = await loose_links(repository, commit, links) if links else []

@@ -28,8 +28,7 @@ class Cgroup:
     def add(self, pid: int) -> None:
         """Move a process into it; children that it starts later are in it too.
 
-        Raises:
-            OSError: the process has ended, or the kernel refuses.
+        Raises OSError if the process has ended, or the kernel refuses.
         """
         (self._path / "cgroup.procs").write_text(str(pid))
 
@@ -63,10 +62,7 @@ class Cgroups:
         self._numbers = count(1)
 
     def make(self, max_mb: int) -> Cgroup:
-        """
-        Raises:
-            OSError: the cgroup can't be created.
-        """
+        """Raises OSError if the cgroup can't be created."""
         driver = own_identity()
         home = driver.world.replace("/", "+")
         path = self.parent / f"{TAG}-{driver.pid}-{driver.started}-{home}-{next(self._numbers)}"
@@ -145,11 +141,7 @@ def _delegated_parents() -> Iterator[Path]:
 
 
 def _own_cgroup() -> str:
-    """Return the cgroup of this process.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Return the cgroup of this process. Raises ValueError if there is none."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::"):
             return line.removeprefix("0::")
@@ -159,8 +151,7 @@ def _own_cgroup() -> str:
 def _cgroup_mount() -> tuple[Path, str]:
     """Return the mount point of cgroup2, and the cgroup that is at its top.
 
-    Raises:
-        ValueError: it isn't mounted.
+    Raises ValueError if it isn't mounted.
     """
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")

@@ -30,8 +30,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def refuse_malformed(launch: Launch) -> None:
     """Refuse zero bytes and bad names: a zero byte ends an argument and would begin another one.
 
-    Raises:
-        LaunchError: the launch is malformed.
+    Raises LaunchError if the launch is malformed.
     """
     if not launch.argv or not launch.argv[0]:
         raise LaunchError("the command is empty", code="bad_launch")
@@ -72,8 +71,7 @@ class LaunchPlan(Struct, frozen=True, kw_only=True):
 def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
     """Inspect the host's files and plan the box.
 
-    Raises:
-        LaunchError: a needed path doesn't exist, or must not be shown.
+    Raises LaunchError if a needed path doesn't exist, or must not be shown.
     """
     refuse_malformed(launch)
     box = launch.box
@@ -160,8 +158,7 @@ def read_path(box: Box) -> tuple[str, ...]:
 def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
     """Return the program's path in the box.
 
-    Raises:
-        LaunchError: it doesn't exist, or isn't executable.
+    Raises LaunchError if it doesn't exist, or isn't executable.
     """
     if "/" not in name:
         found = program_needs.find_program(name, path)

@@ -42,8 +42,7 @@ class Socket(NamedTuple):
 def socket_at(here: Endpoint, there: Endpoint) -> Socket | None:
     """Return the socket at `here` that is connected to `there`; None if there is none.
 
-    Raises:
-        OSError: the kernel doesn't tell.
+    Raises OSError if the kernel doesn't tell.
     """
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, "sock_diag")
