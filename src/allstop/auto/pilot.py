@@ -152,12 +152,7 @@ def _initial_state(state: AutoState) -> AutoState:
         return _turn_summarized(state, summary, None)
     if state.guide is None:
         return state
-    state = replace(state, summary=TurnSummary(turn=0, status="not begun"))
-    return (
-        state
-        if guidance_stages.has_stage(state)
-        else _carry_out(state, guidance_stages.decision(state))
-    )
+    return _after_guidance(replace(state, summary=TurnSummary(turn=0, status="not begun")))
 
 
 def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
@@ -213,7 +208,7 @@ def _other_move_ended(state: AutoState, result: object) -> AutoState:
 
 def _gate_failed(state: AutoState, gate: ChecksDone) -> AutoState:
     """Continue after a failed gate, by a decision that the stop conditions check too."""
-    state = replace(state, done=False, news=prompts.gate_failed(gate))
+    state = replace(state, done=False, news=prompts.failed_gate(gate))
     return _carry_out(state, after_gate(state.turns, gate)) if state.summary else state
 
 
@@ -304,11 +299,9 @@ def _decision_made(state: AutoState, decision: Decision) -> AutoState:
 
 
 def _after_guidance(state: AutoState) -> AutoState:
-    return (
-        state
-        if guidance_stages.has_stage(state)
-        else _carry_out(state, guidance_stages.decision(state))
-    )
+    if guidance_stages.has_stage(state):
+        return state
+    return _carry_out(state, guidance_stages.decision(state))
 
 
 def _carry_out(state: AutoState, decision: Decision) -> AutoState:

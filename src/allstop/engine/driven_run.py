@@ -65,13 +65,13 @@ class DrivenRun:
             return False
         return isinstance(at, Outcome) or at.until is None or at.for_person
 
-    def describe(self, pilot: Pilot[Any], now: datetime) -> str:
+    def describe(self, pilots: Mapping[str, Pilot[Any]], now: datetime) -> str:
         """The run's state for a stop receipt."""
         if self.resting is None:
             return "still ending"
         if isinstance(self.resting, Outcome):
             return self.resting.value
         try:
-            return left_as(pilot, self.drive.state, now)
+            return left_as(pilots[self.drive.state.opened.kind], self.drive.state, now)
         except Exception:  # noqa: BLE001 - a broken run must not prevent the receipt
             return self.resting.reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
-from datetime import datetime
 from typing import Any
 
 import anyio
@@ -320,15 +319,12 @@ class LocalEngine:
                 for lost in driven_run.drive.lost()
             ),
             runs={
-                run: self._describe(driven_run, now)
+                run: driven_run.describe(self._pilots, now)
                 for run, driven_run in self._driven_runs.items()
             },
         )
         await retry_write(lambda: self._journal.append(Entry(HELM, halted)), self._viewers.show)
         self._receipts.add(stops, halted)
-
-    def _describe(self, driven_run: DrivenRun, now: datetime) -> str:
-        return driven_run.describe(self._pilots[driven_run.drive.state.opened.kind], now)
 
     # --- driving ---
 

@@ -122,4 +122,5 @@ def read_rules_file(path: Path) -> tuple[Rule, ...]:
     """Rules from a separate file that has [approvals], or only `rules`."""
     from allstop.settings.section_file import read_section
 
-    return rules_of(read_section(path, "approvals", faults=rule_faults).approvals.rules)
+    section = read_section(path, "approvals", faults=rule_faults)
+    return rules_of(section.settings.approvals.rules)

@@ -10,6 +10,7 @@ KeyPath = tuple[str | int, ...]
 Document = dict[str, object]
 """A parsed TOML file, or the values of another source in the same shape."""
 
+_ABSENT = object()
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PART = re.compile(r"""\s*(?:([A-Za-z0-9_-]+)|("(?:[^"\\]|\\.)*")|'([^']*)')\s*(\.|$)""")
 
@@ -51,6 +52,10 @@ def value_at(document: object, path: KeyPath, missing: object = None) -> object:
             case _:
                 return missing
     return document
+
+
+def is_set(document: object, path: KeyPath) -> bool:
+    return value_at(document, path, _ABSENT) is not _ABSENT
 
 
 def table_at(document: object, path: KeyPath) -> Document:

@@ -14,31 +14,18 @@ from allstop.settings.problems import Fault, Problem, SettingsError, locate
 from allstop.settings.sources.layers import file_layer, origin_of
 
 
-def read_section(
-    path: Path,
-    table: str,
-    *,
-    faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
-) -> Settings:
-    """Settings from a file that has the section's table, or only the table's keys.
-
-    Raises SettingsError if the file can't be used; with the line of each problem.
-    """
-    return read_section_keys(path, table, faults=faults).settings
-
-
 class Section(NamedTuple):
     settings: Settings
     keys: frozenset[str]  # the keys that the file sets; the rest are defaults
 
 
-def read_section_keys(
+def read_section(
     path: Path,
     table: str,
     *,
     faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
 ) -> Section:
-    """Like `read_section`, with the keys that the file sets.
+    """Settings from a file that has the section's table, or only the table's keys.
 
     Raises SettingsError if the file can't be used; with the line of each problem.
     """

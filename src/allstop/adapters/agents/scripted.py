@@ -59,7 +59,7 @@ class ScriptedAgent:
         self._trusted = trusted
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
-        number = _turns_taken(turn.thread)
+        number = int(turn.thread.removeprefix("turn-")) if turn.thread else 0
         script_turn = self._script.turn(number, turn.prompt.whole)
         if script_turn is None:
             message = f"the script has no turn {number + 1} for this prompt"
@@ -72,10 +72,6 @@ class ScriptedAgent:
 
     async def close(self) -> None:
         pass
-
-
-def _turns_taken(thread: str | None) -> int:
-    return int(thread.removeprefix("turn-")) if thread else 0
 
 
 class _ScriptedTurn:

@@ -42,12 +42,10 @@ def recorded_trees(directory: Path) -> tuple[Record, ...]:
     return tuple(record for _, record in _read(directory) if record and is_alive(record.root))
 
 
-def _any(label: str) -> bool:
-    return True
-
-
 def kill_recorded(
-    directory: Path, within_s: float = KILL_TIMEOUT_S, wanted: Callable[[str], bool] = _any
+    directory: Path,
+    within_s: float = KILL_TIMEOUT_S,
+    wanted: Callable[[str], bool] = lambda label: True,
 ) -> tuple[Killed, ...]:
     """Kill every recorded tree whose label is wanted, wait for its end, and remove stale records.
 

@@ -24,7 +24,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals, GuardedFiles
-from allstop.settings.section_file import read_section_keys
+from allstop.settings.section_file import read_section
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -239,7 +239,7 @@ def other_rules(file: Path) -> OtherRules:
     Raises:
         SettingsError: it is no such file.
     """
-    settings, said = read_section_keys(file, "auto")
+    settings, said = read_section(file, "auto")
     auto = settings.auto
     given: dict[str, Any] = {name: getattr(auto, name) for name in OTHER_RULES if name in said}
     if "review" in said:

@@ -81,15 +81,9 @@ class Check(Entry, frozen=True, kw_only=True):
 
 
 PROTECTED = (
-    "tests/**",
-    "test/**",
-    "spec/**",
-    "**/__tests__/**",
-    ".github/**",
-    ".gitlab-ci.yml",
-    ".circleci/**",
-    "allstop.toml",
-)
+    "tests/**", "test/**", "spec/**", "**/__tests__/**", ".github/**", ".gitlab-ci.yml",
+    ".circleci/**", "allstop.toml",
+)  # fmt: skip
 
 
 class Verification(Table, frozen=True, kw_only=True):

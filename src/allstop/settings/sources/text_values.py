@@ -25,17 +25,14 @@ def read_text(text: str, kind: inspect.Type) -> object:
         case inspect.FloatType():
             return float(stripped) if _NUMBER.fullmatch(stripped) else text
         case inspect.VarTupleType():
-            return _toml(text) if stripped.startswith("[") else _separated(stripped)
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            return _toml(text) if stripped.startswith("[") else parts
         case inspect.DictType() | inspect.StructType():
             return _toml(text) if stripped.startswith("{") else text
         case inspect.UnionType() if stripped.startswith("["):
             return _toml(text)
         case _:
             return text
-
-
-def _separated(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _toml(text: str) -> object:

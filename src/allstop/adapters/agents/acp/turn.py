@@ -23,7 +23,7 @@ from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.rpc_peer import Message, RequestId
 from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
-from allstop.core.asks import Answer, Ask, Permission, describe_ask
+from allstop.core.asks import Answer, Permission, describe_ask
 from allstop.core.moves import Item
 from allstop.core.text import one_line
 from allstop.ports import Live, Turn, Watch
@@ -195,7 +195,8 @@ class TurnProcess:
             return _ALLOWED
         ask = read_ask(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
-        self.denied = self.denied if answer.allows else _denial(ask, answer)
+        if not answer.allows:
+            self.denied = f"{one_line(describe_ask(ask))} {answer.message}".strip()
         return answer
 
     async def _fill_in(self, form: messages.Form, request: RequestId) -> Mapping[str, object]:
@@ -232,7 +233,3 @@ class TurnProcess:
 def _not_a_command(text: str) -> str:
     """Keep the agent from running a prompt that begins with "/" as one of its own commands."""
     return f"\n{text}" if text.lstrip().startswith("/") else text
-
-
-def _denial(ask: Ask, answer: Answer) -> str:
-    return f"{one_line(describe_ask(ask))} {answer.message}".strip()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 from msgspec.structs import replace
@@ -44,6 +44,10 @@ class ApiVariant(Protocol):
         ...
 
 
+Connected: TypeAlias = tuple[tuple[ApiVariant, ...], Callable[[], Awaitable[None]]]
+"""The variants of an API in the order to try, and a function that closes their client."""
+
+
 class ModelAgent:
     """Tries the variants of the API in order; drops one for good if the server doesn't support it."""
 
@@ -51,22 +55,20 @@ class ModelAgent:
 
     def __init__(
         self,
-        variants: tuple[ApiVariant, ...],
+        connect: Callable[[Endpoint, CallLimits], Connected],
+        endpoint: Endpoint,
         *,
         name: str,
-        endpoint: Endpoint,
         price: TokenPrice,
         clock: Clock,
-        limits: CallLimits,
-        close: Callable[[], Awaitable[None]],
+        limits: CallLimits | None = None,
     ) -> None:
-        self._variants = variants
+        self._limits = limits or CallLimits()
+        self._variants, self._close = connect(endpoint, self._limits)
         self._name = name
         self._endpoint = endpoint
         self._price = price
         self._clock = clock
-        self._limits = limits
-        self._close = close
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         if turn.fork:

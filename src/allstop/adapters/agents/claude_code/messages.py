@@ -121,7 +121,6 @@ class Permission(_Message, frozen=True):
     subtype: str = ""
     tool_name: str = ""
     input: dict[str, Any] = {}
-    server_name: str = ""  # for a message to the turn's tools
     message: Any = None
 
 

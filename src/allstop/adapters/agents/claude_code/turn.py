@@ -1,6 +1,8 @@
 """Runs one turn in a Claude Code process: sends messages, reads events, answers requests."""
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 import anyio
@@ -188,28 +190,28 @@ class TurnProcess:
         return None
 
     async def _ask(self, request: ControlRequest) -> None:
-        with anyio.CancelScope() as scope:
-            self._asks[request.request_id] = scope
-            is_question = request.request.tool_name == QUESTION
-            is_allowed = self._permissions is PermissionMode.ALL and not is_question
+        is_question = request.request.tool_name == QUESTION
+        is_allowed = self._permissions is PermissionMode.ALL and not is_question
+        with self._withdrawable(request.request_id):
             answer = ALLOWED_BY_BOX if is_allowed else await self._watch.ask(read_ask(request))
             await self._send(input_lines.success(request.request_id, write_answer(request, answer)))
-        self._asks.pop(request.request_id, None)
 
     async def _answer_hook(self, request: ControlRequest) -> None:
         """Let the rules decide about a command before Claude Code runs it or asks."""
-        with anyio.CancelScope() as scope:
-            self._asks[request.request_id] = scope
+        with self._withdrawable(request.request_id):
             answer = await self._watch.ask(read_hook(request))
             await self._send(input_lines.success(request.request_id, write_hook_answer(answer)))
-        self._asks.pop(request.request_id, None)
 
     async def _call_tool(self, id_: str, call: ToolCall) -> None:
-        """Run one of the turn's tools; Claude Code may withdraw the call."""
-        with anyio.CancelScope() as scope:
-            self._asks[id_] = scope
+        with self._withdrawable(id_):
             answer = await self.tools.answer(call)
             await self._send(input_lines.success(id_, {"mcp_response": answer}))
+
+    @contextmanager
+    def _withdrawable(self, id_: str) -> Iterator[None]:
+        """Answer in the block, until Claude Code withdraws the request."""
+        with anyio.CancelScope() as self._asks[id_]:
+            yield
         self._asks.pop(id_, None)
 
     async def _reply(self, line: bytes, group: TaskGroup) -> None:

@@ -31,16 +31,10 @@ SEND_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 2.0
 
 UNWANTED = (
-    "account/updated",
-    "mcpServer/startupStatus/updated",
-    "remoteControl/status/changed",
-    "skills/changed",
-    "thread/closed",
-    "thread/name/updated",
-    "thread/readState/changed",
-    "thread/started",
-    "thread/status/changed",
-)
+    "account/updated", "mcpServer/startupStatus/updated", "remoteControl/status/changed",
+    "skills/changed", "thread/closed", "thread/name/updated", "thread/readState/changed",
+    "thread/started", "thread/status/changed",
+)  # fmt: skip
 """Notifications to leave out; servers that don't know the option send them anyway."""
 
 Listener = Callable[[Message | None, messages.Location], bool]

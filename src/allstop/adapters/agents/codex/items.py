@@ -53,13 +53,5 @@ def _tool(item: ThreadItem) -> str:
 
 def _command(item: ThreadItem) -> str:
     how = f"exit {item.exit_code}" if item.exit_code is not None else str(item.status)
-    return "\n".join(
-        filter(
-            None,
-            (
-                f"$ {unwrap(item.command or '')}",
-                (item.aggregated_output or "").rstrip(),
-                f"[{how}]",
-            ),
-        )
-    )
+    output = (item.aggregated_output or "").rstrip()
+    return "\n".join(filter(None, (f"$ {unwrap(item.command or '')}", output, f"[{how}]")))

@@ -40,17 +40,8 @@ async def raw_changes(
     repository: Repository, base: str, commit: str, *, renames: str = "--no-renames"
 ) -> list[RawChange]:
     out = await repository.output(
-        "diff-tree",
-        "-r",
-        "-z",
-        "--raw",
-        "--no-abbrev",
-        renames,
-        "--no-ext-diff",
-        base,
-        commit,
-        "--",
-    )
+        "diff-tree", "-r", "-z", "--raw", "--no-abbrev", renames, "--no-ext-diff", base, commit, "--"
+    )  # fmt: skip
     return list(parse_raw(iter(out.split(b"\0"))))
 
 
@@ -118,7 +109,8 @@ async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[s
     if not wanted:
         return {}
     chosen = await _small(repository, list(dict.fromkeys(wanted)))
-    out = await repository.output("cat-file", "--batch", stdin=_lines(chosen))
+    names = "".join(f"{name}\n" for name in chosen).encode()
+    out = await repository.output("cat-file", "--batch", stdin=names)
     return dict(_contents(out))
 
 
@@ -140,10 +132,6 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
         name, _, size = out[at:end].decode().split()
         at = end + 1 + int(size) + 1
         yield name, out[end + 1 : at - 1]
-
-
-def _lines(names: Sequence[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
 
 
 # --- the base's version of some paths ---

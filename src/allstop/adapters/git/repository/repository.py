@@ -253,39 +253,29 @@ def _alternates(store: Path) -> list[Path]:
     return [Path(os.path.normpath(store / path)) for path in paths]
 
 
+def _run_now(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run git without an event loop."""
+    argv = ["git", *arguments]
+    return subprocess.run(argv, cwd=folder, env=environment(), capture_output=True, check=False)
+
+
 def find_root(start: Path) -> Path | None:
     """Return the top folder of the work tree that contains `start`."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--show-toplevel"],
-        cwd=start,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(start, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(done.stdout.rstrip(b"\n"))) if done.returncode == 0 else None
 
 
 def checked_out_branch(root: Path) -> str | None:
     """Return the current branch; None if HEAD is detached."""
-    done = subprocess.run(
-        ["git", "symbolic-ref", "--quiet", "HEAD"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "symbolic-ref", "--quiet", "HEAD")
     # the short form prints heads/main if a tag is called main too
     return done.stdout.decode().strip().removeprefix("refs/heads/") or None
 
 
 def file_modes(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
     """Return git's mode of each path on the branch: 100755 is executable, 160000 a submodule."""
-    done = subprocess.run(
-        ["git", "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
+    done = _run_now(
+        root, "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths
     )
     entries = (os.fsdecode(each).partition("\t") for each in done.stdout.split(b"\0") if each)
     return {path: what.partition(" ")[0] for what, _, path in entries}
@@ -293,23 +283,11 @@ def file_modes(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
 
 def commits_since(root: Path, ref: str, branch: str) -> int:
     """Count the commits of the branch that `ref` doesn't have; 0 if there is no such ref."""
-    done = subprocess.run(
-        ["git", "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--")
     return int(done.stdout) if done.returncode == 0 else 0
 
 
 def has_commit(root: Path, branch: str) -> bool:
     """Whether a branch has a commit: a branch of an empty repository has none."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
     return done.returncode == 0

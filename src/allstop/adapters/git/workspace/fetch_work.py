@@ -271,15 +271,8 @@ async def describe_work(repository: Repository, base: str, head: str) -> tuple[C
 
 async def changed_files(repository: Repository, base: str, head: str) -> list[RawChange]:
     """Return changes since the work left the base's history; all of them if it was never on it."""
-    words = (
-        "diff",
-        "--raw",
-        "--no-abbrev",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--ignore-submodules=none",
-    )
+    shape = ("--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff")
+    words = ("diff", *shape, "--ignore-submodules=none")
     done = await repository.run(*words, f"{base}...{head}", "--")
     out = done.out if done.code == 0 else await repository.output(*words, base, head, "--")
     return list(parse_raw(iter(out.split(b"\0"))))
