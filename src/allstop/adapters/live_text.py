@@ -100,7 +100,6 @@ class LiveTextReceiver:
 
 @contextmanager
 def receive_live_text(path: Path) -> Iterator[LiveTextReceiver]:
-    """Receive live text for the length of the block."""
     folder = _Folder(path)
     own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

@@ -47,7 +47,6 @@ class Deadlines(Struct, eq=False):
         return self.scope.cancelled_caught
 
     def start(self, now: float) -> None:
-        """Start the clocks."""
         self._since = self._active_at = now
         self.deadline = now + min(self._left_s, self._idle_s)
 

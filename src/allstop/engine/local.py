@@ -364,7 +364,6 @@ class LocalEngine:
             await self._abort_orphan(driven_run.drive.run, parent)
 
     async def _abort_orphan(self, run: RunId, parent: RunId) -> None:
-        """Abort a run whose parent is closed."""
         by = f"the end of {parent}"
         await retry_write(lambda: self.command(run, Abort(), by=by), self._viewers.show)
 

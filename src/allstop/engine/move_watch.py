@@ -31,8 +31,6 @@ class TextStream(Protocol):
 
 
 class MoveWatch(Struct):
-    """The watch of one move."""
-
     _drive: MoveRecorder
     _move_id: MoveId
     _new_stream: Callable[[], TextStream] | None

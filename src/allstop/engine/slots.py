@@ -6,8 +6,6 @@ import anyio
 
 
 class SlotRequest:
-    """A request in the queue for a slot."""
-
     def __init__(self) -> None:
         self.granted = False
         self._woken = anyio.Event()

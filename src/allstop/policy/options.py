@@ -198,7 +198,6 @@ def mismatch(spec: ArgumentSpec, words: tuple[str, ...], where: PathScope) -> st
 def parse_arguments(
     spec: ArgumentSpec, words: tuple[str, ...], where: PathScope
 ) -> ParsedArguments:
-    """Parse arguments that fit the spec."""
     parser = _ArgumentParser(spec, where)
     parser.find_mismatch(words)
     return parser.parsed()

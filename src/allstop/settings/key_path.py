@@ -59,7 +59,6 @@ def is_set(document: object, path: KeyPath) -> bool:
 
 
 def table_at(document: object, path: KeyPath) -> Document:
-    """The table at a path, or an empty one."""
     found = value_at(document, path)
     return found if isinstance(found, dict) else {}
 

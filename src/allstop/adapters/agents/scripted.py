@@ -75,8 +75,6 @@ class ScriptedAgent:
 
 
 class _ScriptedTurn:
-    """One turn of a script."""
-
     def __init__(
         self,
         turn: Turn,

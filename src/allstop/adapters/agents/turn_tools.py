@@ -121,7 +121,6 @@ class TurnTools:
             return ToolResult(f"{name}: {error}", is_error=True)
 
     async def answer(self, call: ToolCall) -> Message:
-        """The answer to an MCP call."""
         result = await self.call(call.name, call.arguments)
         return content(call.id, result.text, is_error=result.is_error)
 

@@ -65,14 +65,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self._error((key,), expected, self.fields.get(key, _MISSING))
 
     def text(self, key: str) -> str:
-        """A required text."""
         value = self.fields.get(key)
         if not isinstance(value, str) or not clean(value).strip():
             raise self.error(key, "a text")
         return self._reject_surrogates((key,), value)
 
     def optional_text(self, key: str) -> str:
-        """An optional text, "" if missing."""
         value = self.fields.get(key)
         if value is None:
             return ""

@@ -129,7 +129,6 @@ class _Tree:
                 raise ImportFileError(self._path, None, problem)
 
     def _reject_cycles(self) -> None:
-        """Reject cycles of parents."""
         tops = [item.key for item in self._items.values() if item.parent not in self._items]
         placed = set()
         while tops:

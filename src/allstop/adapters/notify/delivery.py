@@ -128,7 +128,6 @@ class Delivery:
             queue.close()
 
     def _switch_channels(self, channels: Sequence[Channel]) -> None:
-        """Switch to other channels."""
         self._close_queues()
         self._channels, self._queues = channels, []
         for channel in channels:

@@ -38,7 +38,6 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def recorded_trees(directory: Path) -> tuple[Record, ...]:
-    """Return the records of trees that are alive."""
     return tuple(record for _, record in _read(directory) if record and is_alive(record.root))
 
 

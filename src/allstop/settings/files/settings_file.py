@@ -19,8 +19,6 @@ _REPEATED = re.compile(r"overwrite a value|twice|[Dd]uplicate|immutable namespac
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """A parsed file."""
-
     document: Document
     lines: Mapping[KeyPath, int]
 

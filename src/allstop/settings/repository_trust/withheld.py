@@ -123,7 +123,6 @@ def _untrusted(
 
 
 def _without(document: Document, paths: Iterable[tuple[str, ...]]) -> Document:
-    """A copy without the given paths."""
     gone = set(paths)
 
     def copy(table: Document, path: tuple[str, ...]) -> Document:

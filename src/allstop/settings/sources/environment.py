@@ -27,7 +27,6 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 def this_environment() -> Environment:
-    """The environment of the running process."""
     import os
 
     return Environment(home=Path.home(), variables=dict(os.environ))

@@ -91,7 +91,6 @@ class ModelServer:
     async def _answer_until_closed(
         self, connection: Connection, request: ReceivedRequest, say: Say
     ) -> None:
-        """Answer until the client closes."""
         answered = False
         async with anyio.create_task_group() as group:
             group.start_soon(_until_gone, connection, group.cancel_scope)

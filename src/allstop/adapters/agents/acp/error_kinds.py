@@ -58,7 +58,6 @@ _ERROR_REPLY = re.compile(
 
 
 def failure_of_request(fault: RpcError, at: LocalTime) -> Failed:
-    """The failure for an error response."""
     text = _text_of(fault)
     if fault.code == AUTH_REQUIRED:
         return Failed(kind=FailureKind.AUTH, message=text)

@@ -24,8 +24,6 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class CallError(Exception):
-    """A call failed."""
-
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault

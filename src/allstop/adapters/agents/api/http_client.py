@@ -68,8 +68,6 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call."""
-
     connect_s: float = 15.0
     total_s: float = 600.0
     bytes: int = 32 * 1024 * 1024

@@ -70,7 +70,6 @@ def _plan(arguments: dict[str, Any]) -> str:
 
 
 def content_text(content: Any) -> str:
-    """The text of a tool's result."""
     if isinstance(content, list):
         return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
     return "" if content is None else str(content)

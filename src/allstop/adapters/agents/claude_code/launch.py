@@ -36,8 +36,6 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class TurnThread(Struct, frozen=True, kw_only=True):
-    """The conversation of a turn."""
-
     id: str
     resumed: str | None = None  # the conversation that it resumes or forks
 

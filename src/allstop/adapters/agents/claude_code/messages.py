@@ -64,8 +64,6 @@ class Delta(_Message, frozen=True):
 
 
 class Event(_Message, frozen=True):
-    """An event of the API's stream."""
-
     type: str = ""
     content_block: Block | None = None
     delta: Delta | None = None

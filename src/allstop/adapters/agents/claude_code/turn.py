@@ -44,8 +44,6 @@ ALLOWED_BY_BOX = asks.Answer(leave=asks.Permission.ALLOW, by="its box")
 
 
 class TurnProcess:
-    """The conversation with one process during one turn."""
-
     def __init__(
         self,
         child: Child,

@@ -94,7 +94,6 @@ def failure(
     why: str,
     at: LocalTime,
 ) -> Failed | None:
-    """The failure of the turn, or None."""
     if not result.is_error and result.subtype == "success":
         return None
     text = " ".join(filter(None, (result.result, *(result.errors or ()), why)))

@@ -194,7 +194,6 @@ class Conversation:
             await self._server.peer.answer(request.id, write_answer(request, answer))
 
     async def _call_tool(self, request: turn_fold.ServerRequest) -> None:
-        """Run one of the turn's tools."""
         call = decoded(request.params, messages.ToolCall) or messages.ToolCall()
         name = tool_name(call)
         if name is None:

@@ -183,7 +183,6 @@ async def _submodules(
 
 
 async def _module_names(repository: Repository, gitmodules: str) -> dict[str, str]:
-    """Return the names of submodules by path."""
     if not await _is_small(repository, gitmodules):
         return {}
     done = await repository.run(

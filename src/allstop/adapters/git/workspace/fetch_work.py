@@ -57,8 +57,6 @@ FEW_ENTRIES = 250
 
 
 class _LastFetch(NamedTuple):
-    """The state of a workspace at the last fetch."""
-
     meta: Meta
     change: Change
     snapshot: Snapshot | None = None  # only after a fetch without changes

@@ -20,8 +20,6 @@ TRIAL_MB = 64
 
 
 class Cgroup:
-    """The cgroup of one box."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -41,7 +39,6 @@ class Cgroup:
         return False
 
     def kill(self) -> None:
-        """Kill everything in it at once."""
         with suppress(OSError):  # the file exists since Linux 5.14
             (self._path / "cgroup.kill").write_text("1")
 

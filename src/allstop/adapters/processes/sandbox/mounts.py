@@ -20,8 +20,6 @@ class ReadableFile(Struct, frozen=True):
 
 
 class Writable(Struct, frozen=True):
-    """A writable folder of the host."""
-
     source: str
     dest: str
 

@@ -28,8 +28,6 @@ _CODE = struct.Struct("=i")
 
 
 class Endpoint(NamedTuple):
-    """One side of a connection."""
-
     host: Address
     port: int
 
