@@ -1,7 +1,5 @@
 """The command `allstop`."""
 
-from __future__ import annotations
-
 import gc
 import sys
 

@@ -1,7 +1,5 @@
 """The table of the kinds of runs: one entry per kind, loaded when a run of it is met."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The journal's protocol: an append-only record of each run's events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime

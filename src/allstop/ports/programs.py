@@ -1,7 +1,5 @@
 """Programs, the boxes that they run in, and the launcher's protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
