@@ -315,19 +315,15 @@ def _idle_iterations(state: TaskState, change: moves.Change | None) -> int:
 
 def _signal(terms: AgentTerms, turn: moves.TurnDone) -> SignalClaim:
     claim = turn.claim
-    if terms.done == "exit" and claim.signal is Signal.NONE and _has_work(turn.change):
+    has_work = turn.change is not None and turn.change.files > 0
+    if terms.done == "exit" and claim.signal is Signal.NONE and has_work:
         return SignalClaim(signal=Signal.COMPLETE)
     return claim
 
 
-def _has_work(change: moves.Change | None) -> bool:
-    return change is not None and change.files > 0
-
-
 def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
-    if (
-        failed.kind in moves.RESUMABLE
-    ):  # a killed process may have left lock files: reopen the workspace
+    if failed.kind in moves.RESUMABLE:
+        # a killed process may have left lock files: reopen the workspace
         by_a_stop = failed.kind is not moves.FailureKind.INTERRUPTED
         return replace(moved_target.without_merge(state), base="", stash=state.stash or by_a_stop)
     if failed.kind in moves.BRAKED:

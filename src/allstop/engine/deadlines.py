@@ -42,10 +42,6 @@ class Deadlines(Struct, eq=False):
     _held_s: float = 0.0
     _part: Deadlines | None = None  # held and released together with this one
 
-    @property
-    def ran_out(self) -> bool:
-        return self.scope.cancelled_caught
-
     def start(self, now: float) -> None:
         self._since = self._active_at = now
         self.deadline = now + min(self._left_s, self._idle_s)

@@ -48,9 +48,8 @@ class ProgressTail(Tail):
         self._watch = watch
         self._group = group
         self._unfinished = b""
-        self._queue: MemoryObjectSendStream[str] | None = (
-            None  # created on demand: few programs report progress
-        )
+        # created on demand: few programs report progress
+        self._queue: MemoryObjectSendStream[str] | None = None
 
     def add(self, data: bytes) -> None:
         super().add(data)

@@ -80,9 +80,8 @@ class ClaudeCodeAgent:
             await watch.opened(thread.id)
         try:
             end, is_lost = await self._run(turn, thread, watch)
-            if (
-                is_lost
-            ):  # Claude Code died before the first message, or the conversation was removed
+            if is_lost:
+                # Claude Code died before the first message, or the conversation was removed
                 await watch.saw(items.notice(STARTED_OVER))
                 end, _ = await self._run(turn, TurnThread(id=thread.id), watch)
         except (LaunchError, UnsafeError) as error:

@@ -90,9 +90,8 @@ class TurnFold:
         self._limit: messages.RateLimit | None = None
         self._refusal = ""
         self._unreadable_lines = 0
-        self._provisional_end: TurnDone | None = (
-            None  # an end that counts only if no message is accepted after it
-        )
+        # an end that counts only if no message is accepted after it
+        self._provisional_end: TurnDone | None = None
 
     def feed(self, line: Line, at: ClockReader) -> Iterator[TurnEvent]:
         if isinstance(line, OversizedLine):
