@@ -49,7 +49,7 @@ def duplicates(document: Document) -> Iterator[Fault]:
             continue
         if key in seen:
             message = f"duplicates {dotted(seen[key])}; remove one of them"
-            yield Fault(path=written, message=message)
+            yield Fault(written, message)
         seen.setdefault(key, written)
 
 

@@ -31,7 +31,7 @@ class SettingsError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+class Fault(Struct, frozen=True):
     """A problem by key path, without file and line."""
 
     path: KeyPath

@@ -77,7 +77,7 @@ def _entry(entry: Document, kind: StructType, path: KeyPath, faults: list[Fault]
     """An entry is valid as a whole or not at all, so that later checks see no partial entry."""
     before = len(faults)
     missing = [field.name for field in kind.fields if field.required and field.name not in entry]
-    faults.extend(Fault(path=path, message=f"{name} is missing") for name in missing)
+    faults.extend(Fault(path, f"{name} is missing") for name in missing)
     right = _table(entry, kind, path, faults)
     return right if len(faults) == before else _WRONG
 
@@ -93,7 +93,7 @@ def _shorthand(kind: StructType) -> str | None:
 
 def _bad_name(name: str, kind: Type, path: KeyPath) -> Iterator[Fault]:
     if isinstance(kind, DictType) and not fits(name, kind.key_type):
-        yield Fault(path=(*path, name), message=f"expected {expected(kind.key_type)} here")
+        yield Fault((*path, name), f"expected {expected(kind.key_type)} here")
 
 
 def _unknown(path: KeyPath, kind: Type, value: object) -> Fault:
@@ -102,7 +102,7 @@ def _unknown(path: KeyPath, kind: Type, value: object) -> Fault:
     siblings = list(schema.fields(kind)) if isinstance(kind, StructType) else []
     siblings += [str(alias[-1]) for alias in ALIASES if alias[:-1] == path[:-1]]
     hint = did_you_mean(name, siblings) or _same_key_elsewhere(name)
-    return Fault(path=path, message=what, hint=hint)
+    return Fault(path, what, hint)
 
 
 def _same_key_elsewhere(name: str) -> str | None:
@@ -113,9 +113,7 @@ def _same_key_elsewhere(name: str) -> str | None:
 
 def _type_fault(value: object, kind: Type, path: KeyPath) -> Fault:
     got = redact_patterns(shown(value)) if may_quote(path) else "another value"
-    return Fault(
-        path=path, message=f"expected {expected(kind)}, got {got}", hint=_type_hint(value, kind)
-    )
+    return Fault(path, f"expected {expected(kind)}, got {got}", _type_hint(value, kind))
 
 
 def _type_hint(value: object, kind: Type) -> str | None:
