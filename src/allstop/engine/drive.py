@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 from msgspec.structs import replace
 
+from allstop import ports
 from allstop.core import asks, brakes
 from allstop.core import run as runs
 from allstop.core.budget import NOTHING
@@ -22,14 +23,6 @@ from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
 from allstop.engine.slots import RunSlot, Slots
-from allstop.ports import (
-    Cursor,
-    Entry,
-    Live,
-    StaleError,
-    StoreBusyError,
-    StoreFullError,
-)
 from allstop.views.log import describe
 
 S = TypeVar("S")
@@ -173,7 +166,7 @@ class Drive(Generic[S]):
                     else None
                 )
                 await self._write(step, place)
-            except StaleError:
+            except ports.StaleError:
                 self._reservations.release(NOTHING)
                 await self._catch_up()
                 continue
@@ -187,7 +180,7 @@ class Drive(Generic[S]):
                     pass  # check once more before waiting: there may be room by now
                 case steps.WaitForSlot():
                     if not self.behind:
-                        self.show(Live("queued", self._slot.words))
+                        self.show(ports.Live("queued", self._slot.words))
                         await self._slot.wait()
                     await self._catch_up()
                 case then:
@@ -238,20 +231,20 @@ class Drive(Generic[S]):
         self._stops_seen = stops
         self._notes.clear()
 
-    async def _append(self, entries: tuple[Entry, ...], place: int | None = None) -> None:
-        expect = Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
+    async def _append(self, entries: tuple[ports.Entry, ...], place: int | None = None) -> None:
+        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
         self._writing = True
         try:
             while True:
                 try:
                     return await self._context.journal.append(*entries, expect=expect)
-                except (StoreFullError, StoreBusyError) as trouble:
+                except (ports.StoreFullError, ports.StoreBusyError) as trouble:
                     self._context.show(
-                        self.run, Live("trouble", f"{trouble.message}: {trouble.hint}")
+                        self.run, ports.Live("trouble", f"{trouble.message}: {trouble.hint}")
                     )
                     await anyio.sleep(STORE_RETRY_S)
                     if self._has_news:  # the write would be refused anyway; react to a stop now
-                        raise StaleError(self.run) from trouble
+                        raise ports.StaleError(self.run) from trouble
         finally:
             self._writing = False
 
@@ -264,7 +257,7 @@ class Drive(Generic[S]):
             pending = self._pending(interrupted, self._context.clock.now())
             try:
                 await self._write(pending.step(steps.ChooseAgain()))
-            except StaleError:
+            except ports.StaleError:
                 await self._catch_up()
 
     # --- performing moves ---
@@ -317,7 +310,7 @@ class Drive(Generic[S]):
 
     # --- messages of the agent during a move ---
 
-    def show(self, live: Live) -> None:
+    def show(self, live: ports.Live) -> None:
         self._context.show(self.run, live)
 
     async def record(self, event_at: Callable[[datetime], Event]) -> None:
@@ -337,8 +330,8 @@ class Drive(Generic[S]):
             return True  # the agent may be shielded from the cut, but its messages are dropped
         event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
-            await self._append((Entry(self.run, event),))
-        except StaleError:
+            await self._append((ports.Entry(self.run, event),))
+        except ports.StaleError:
             await self.react()
             return False
         self._seq += 1

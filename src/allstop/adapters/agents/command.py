@@ -9,6 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from allstop import ports
 from allstop.adapters.agents import reset_times
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
@@ -19,17 +20,6 @@ from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
 from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
 from allstop.core.signals import Signal, read_signal
-from allstop.ports import (
-    Abilities,
-    Box,
-    Clock,
-    Launch,
-    Launcher,
-    LaunchError,
-    Turn,
-    UnsafeError,
-    Watch,
-)
 from allstop.programs import Tail, run_to_end
 
 MAX_QUEUED = 100
@@ -42,7 +32,7 @@ class ProgressTail(Tail):
     A line that also stands in the prompt is ignored, because the program may just echo it.
     """
 
-    def __init__(self, prompt: str, watch: Watch, group: TaskGroup) -> None:
+    def __init__(self, prompt: str, watch: ports.Watch, group: TaskGroup) -> None:
         super().__init__()
         self._prompt = prompt
         self._watch = watch
@@ -91,15 +81,15 @@ _FILE = 'f=$(mktemp) && cat >"$f" && exec "$@" "$f" </dev/null'
 
 
 class CommandAgent:
-    abilities = Abilities(needs_box=True)
+    abilities = ports.Abilities(needs_box=True)
 
     def __init__(
         self,
         argv: Sequence[str],
         *,
-        launcher: Launcher,
-        fallback_box: Box,
-        clock: Clock,
+        launcher: ports.Launcher,
+        fallback_box: ports.Box,
+        clock: ports.Clock,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
@@ -114,7 +104,7 @@ class CommandAgent:
         self._limit_patterns = limit_patterns
         self._sockets = sockets
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
         if turn.fork:
             return CANNOT_FORK
         try:
@@ -129,7 +119,7 @@ class CommandAgent:
         return result
 
     async def _run(
-        self, turn: Turn, watch: Watch, group: TaskGroup, out: Tail
+        self, turn: ports.Turn, watch: ports.Watch, group: TaskGroup, out: Tail
     ) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
         tools, err = TurnTools(watch), Tail()
@@ -137,7 +127,7 @@ class CommandAgent:
             with open_turn_socket(tools, self._sockets, turn, group) as access:
                 launch = access.add_to(launch) if access else launch
                 code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         if code == 0:
             return TurnDone(text=out.text(), signals=tools.signals)
@@ -147,7 +137,7 @@ class CommandAgent:
         if self._sockets is not None:
             self._sockets.close()
 
-    def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
+    def _launch(self, turn: ports.Turn) -> tuple[ports.Launch, bytes]:
         text = turn.prompt.whole
         box = turn.place or self._fallback_box
         argv, stdin = self._argv, text.encode(errors="replace")
@@ -155,7 +145,7 @@ class CommandAgent:
             argv, stdin = (*argv, text), b""
         elif self._prompt == "file":
             argv = ("sh", "-c", _FILE, "sh", *argv)
-        launch = Launch(
+        launch = ports.Launch(
             argv=argv,
             box=box,
             label=turn.run,

@@ -7,13 +7,7 @@ from typing import NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from allstop.adapters.agents.acp import form_questions, messages
-from allstop.adapters.agents.acp.acp_session import (
-    OpenMethod,
-    OpenSession,
-    SessionSettings,
-    open_session,
-)
+from allstop.adapters.agents.acp import acp_session, form_questions, messages
 from allstop.adapters.agents.acp.approvals import CANCELLED, read_ask, write_answer
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.tools import is_turn_tool
@@ -72,7 +66,7 @@ class TurnProcess:
         self._message_arrived = anyio.Event()
         self._asks: dict[RequestId, PendingAsk] = {}
 
-    async def run(self, settings: SessionSettings) -> messages.Ended:
+    async def run(self, settings: acp_session.SessionSettings) -> messages.Ended:
         """Raises RequestFailedError, PeerGoneError or NoAnswerError if the turn didn't end."""
         try:
             return await self._run(settings)
@@ -82,7 +76,7 @@ class TurnProcess:
         except ExceptionGroup as group:
             raise first_error(group) from group
 
-    async def _run(self, settings: SessionSettings) -> messages.Ended:
+    async def _run(self, settings: acp_session.SessionSettings) -> messages.Ended:
         async with anyio.create_task_group() as group:
             group.start_soon(self._connection.read_messages, partial(self._receive, group))
             ended = await self._converse(settings)
@@ -94,9 +88,9 @@ class TurnProcess:
         for item in self.fold.end():
             await self._watch.saw(item)
 
-    async def _converse(self, settings: SessionSettings) -> messages.Ended:
+    async def _converse(self, settings: acp_session.SessionSettings) -> messages.Ended:
         turn = self._turn
-        open_ = await open_session(
+        open_ = await acp_session.open_session(
             self._connection,
             turn.thread,
             settings,
@@ -105,14 +99,14 @@ class TurnProcess:
             servers=self._servers,
         )
         await self._report_session(open_)
-        if open_.method is OpenMethod.LOAD and not self._had_history:
+        if open_.method is acp_session.OpenMethod.LOAD and not self._had_history:
             await self._drain()
         text = _not_a_command(turn.prompt.whole.encode(errors="replace").decode())
         self._is_running = True
         prompt = {"sessionId": self.thread, "prompt": [{"type": "text", "text": text}]}
         return await self._connection.request_untimed("session/prompt", messages.Ended, prompt)
 
-    async def _report_session(self, open_: OpenSession) -> None:
+    async def _report_session(self, open_: acp_session.OpenSession) -> None:
         self.thread = open_.thread
         if open_.notice:
             await self._watch.saw(Item(kind="notice", text=open_.notice))

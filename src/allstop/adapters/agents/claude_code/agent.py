@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
+from allstop import ports
 from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.launch import (
@@ -20,17 +21,6 @@ from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, TurnDone
-from allstop.ports import (
-    Abilities,
-    Box,
-    Clock,
-    Launcher,
-    LaunchError,
-    TokenCap,
-    Turn,
-    UnsafeError,
-    Watch,
-)
 
 MAX_PLANS = 100
 STARTED_OVER = "Claude Code did not find the conversation and started a new one"
@@ -43,7 +33,7 @@ def _new_thread() -> str:
 class ClaudeCodeAgent:
     """Keeps only plans between turns, to show them; Claude Code stores conversations in its home."""
 
-    abilities = Abilities(
+    abilities = ports.Abilities(
         resume=True,
         fork=True,
         steer=True,
@@ -52,16 +42,16 @@ class ClaudeCodeAgent:
         usage=True,
         structured=True,
         needs_box=True,
-        token_cap=TokenCap.AFTER,
+        token_cap=ports.TokenCap.AFTER,
     )
 
     def __init__(
         self,
         program: Program,
         *,
-        launcher: Launcher,
-        clock: Clock,
-        fallback_box: Box,
+        launcher: ports.Launcher,
+        clock: ports.Clock,
+        fallback_box: ports.Box,
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
@@ -74,7 +64,7 @@ class ClaudeCodeAgent:
         self._new_thread = new_thread
         self._plans: dict[str, Plan] = {}
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
         thread = self._thread_of(turn)
         if thread.is_new:
             await watch.opened(thread.id)
@@ -84,20 +74,20 @@ class ClaudeCodeAgent:
                 # Claude Code died before the first message, or the conversation was removed
                 await watch.saw(items.notice(STARTED_OVER))
                 end, _ = await self._run(turn, TurnThread(id=thread.id), watch)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         return self._finish(end)
 
     async def close(self) -> None:
         pass
 
-    def _thread_of(self, turn: Turn) -> TurnThread:
+    def _thread_of(self, turn: ports.Turn) -> TurnThread:
         if turn.thread is not None and not turn.fork:
             return TurnThread(id=turn.thread, resumed=turn.thread)
         return TurnThread(id=self._new_thread(), resumed=turn.thread)
 
     async def _run(
-        self, turn: Turn, thread: TurnThread, watch: Watch
+        self, turn: ports.Turn, thread: TurnThread, watch: ports.Watch
     ) -> tuple[TurnDone | Failed, bool]:
         fold = TurnFold(thread.id, turn.max_tokens, self._plan(thread.id))
         box = turn.place or self._fallback_box
