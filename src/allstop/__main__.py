@@ -1,5 +1,7 @@
 """The command `allstop`."""
 
+from __future__ import annotations
+
 import gc
 import sys
 
