@@ -34,7 +34,7 @@ from allstop.core.ids import BOARD, AgentName, MoveId, child_of
 from allstop.core.moves import Outcome, Spawn, Spawned
 from allstop.core.run import RunState
 from allstop.core.tasks import Changes, NewTask
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from common import figure, print_load, repository, sized
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

@@ -26,7 +26,7 @@ from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.events import MoveEnded
 from allstop.core.moves import TurnDone
 from allstop.core.room_specs import TalkMode
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.testing.model_server import Say, model_server
 from common import TINY, figure, sized
 from turns import size, talk, timed

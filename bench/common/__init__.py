@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from allstop.app.project import Project
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 
 TINY = os.environ.get("ALLSTOP_BENCH") == "tiny"
 FIGURE = "figure: "

@@ -39,7 +39,7 @@ def glance() -> None:
     """Print the same as the command `allstop status`."""
     from allstop.app.project import Project
     from allstop.app.runs.status import status
-    from allstop.settings import this_environment
+    from allstop.settings.sources.environment import this_environment
 
     with closing(Project(Path.cwd(), this_environment())) as project:
         lines = status_lines(project, look(lambda: status(project)))

@@ -4,8 +4,6 @@ The usual soft limit of 1,024 is too low for many agents and listeners. It exist
 use `select`, which fails for higher descriptors; so children don't inherit the raised limit.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Runs a program to its end, keeping only the last part of its output."""
 
-from __future__ import annotations
-
 import codecs
 from collections import deque
 

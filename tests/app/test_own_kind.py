@@ -22,7 +22,7 @@ from allstop.server.access.credentials import OneTimeKeys
 from allstop.server.process import _app_state
 from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from allstop.server.site import Site
-from allstop.settings import this_environment
+from allstop.settings.sources.environment import this_environment
 from allstop.views.kind import Kind
 
 

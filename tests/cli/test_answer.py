@@ -7,7 +7,7 @@ import pytest
 
 from allstop.app.project import Project
 from allstop.settings import Environment
-from allstop.views.inbox import Kind
+from allstop.settings.sources.environment import Kind
 from support.inbox import inbox
 from support.person import wait_for
 

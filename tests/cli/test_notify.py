@@ -8,7 +8,7 @@ from allstop.adapters.notify import Service, deliver
 from allstop.app.board import board_spec
 from allstop.app.project import Project
 from allstop.core.ids import HELM
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.views.alerts import Alert, Level
 from support.http_listener import listening
 from support.person import MERGE_AT_ONCE

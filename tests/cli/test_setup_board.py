@@ -18,8 +18,8 @@ from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
-from allstop.settings import Environment
 from allstop.settings.model.tasks import PROTECTED
+from allstop.settings.sources.environment import Environment
 
 AGENT = '[agents.a]\ndriver = "command"\ncommand = ["my-agent"]\n'
 CHECK = '[[verification.commands]]\nname = "Tests"\nrun = "make test"\n'

@@ -17,8 +17,9 @@ import allstop
 from allstop.adapters.agents.script import Step, read_script
 from allstop.core.moves import FailureKind
 from allstop.core.room_specs import Ending
-from allstop.settings import Environment, load
+from allstop.settings.loader import load
 from allstop.settings.model import Settings
+from allstop.settings.sources.environment import Environment
 from project import project_files
 from support import in_process
 from support.cases import for_each

@@ -14,7 +14,7 @@ from allstop.server.stream.frames import EventFilter, Frame, Position, parse_pos
 from allstop.server.stream.listener import Listener
 from allstop.server.stream.recent_events import RecentEvents
 from allstop.server.stream.view_changes import ViewChanges
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 
 LOGS = EventFilter(kinds=frozenset({"log", "room", "live", "reset"}))
 RUN = RunId("room:main")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from allstop.settings import Environment, Loaded, SettingsError, load
+from allstop.settings.loader import Loaded, load
+from allstop.settings.problems import SettingsError
+from allstop.settings.sources.environment import Environment
 
 
 class SettingsWorld:

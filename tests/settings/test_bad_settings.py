@@ -6,7 +6,9 @@ import os
 
 import pytest
 
-from allstop.settings import Default, Problem, SettingsError, load
+from allstop.settings.loader import load
+from allstop.settings.origins import Default
+from allstop.settings.problems import Problem, SettingsError
 from support.cases import for_each
 
 DRIVERS = "openai, anthropic, ollama, codex, claude-code, acp, command, scripted"

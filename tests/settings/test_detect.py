@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from allstop.settings import trust
 from allstop.settings.detection.detect import Detected, ProposedAgent, detect
 from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.detection.template import render
 from allstop.settings.model import Check, DoneBy, Driver, PromptBy
+from allstop.settings.repository_trust.accepted import trust
 
 PYTEST = "[tool.pytest.ini_options]\naddopts = '-q'\n"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from allstop.core.board_specs import ReviewMode
-from allstop.settings import (
+from allstop.settings.loader import load
+from allstop.settings.model import Check, Driver, TargetKind
+from allstop.settings.origins import (
     Default,
     Flag,
     RepositoryFile,
     UserFile,
     Variable,
     describe_origin,
-    load,
 )
-from allstop.settings.model import Check, Driver, TargetKind
 
 LAYERS = ["user", "project", "variable", "flag"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 
-from allstop.settings import load
 from allstop.settings.detection.detect import detect
 from allstop.settings.detection.missing_checks import CODE, INDICATOR, warning
+from allstop.settings.loader import load
 from allstop.settings.model import Check
 
 

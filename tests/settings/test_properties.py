@@ -8,11 +8,14 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allstop.settings import Environment, SettingsError, load, rows
 from allstop.settings.consistency import inconsistencies
 from allstop.settings.key_path import dotted, split_dotted
+from allstop.settings.loader import load
 from allstop.settings.model import Settings
+from allstop.settings.problems import SettingsError
 from allstop.settings.schema import fixed_keys
+from allstop.settings.settings_rows import rows
+from allstop.settings.sources.environment import Environment
 from allstop.settings.validation import check
 
 KEYS = sorted({part for key in fixed_keys() for part in key} | {"claude", "driver", "zzz", "run"})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from allstop.settings import Default, RepositoryFile, Row, UserFile, rows
+from allstop.settings.origins import Default, RepositoryFile, UserFile
 from allstop.settings.redaction import redacted
+from allstop.settings.settings_rows import Row, rows
 
 
 def row_of(loaded, key):

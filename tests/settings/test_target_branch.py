@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from allstop.settings import RepositoryFile, SettingsError, load_for_work, trust
 from allstop.settings.model import Check
+from allstop.settings.origins import RepositoryFile
+from allstop.settings.problems import SettingsError
+from allstop.settings.repository_trust.accepted import trust
+from allstop.settings.target_branch import load_for_work
 
 WEAK = "[[verification.commands]]\nrun = 'true'\n"
 STRICT = "[[verification.commands]]\nrun = 'make test'\n"

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from allstop.settings import Untrusted, distrust, is_trusted, trust
+from allstop.settings.repository_trust.accepted import distrust, is_trusted, trust
 from allstop.settings.repository_trust.sensitive import SENSITIVE, sensitive_part
+from allstop.settings.repository_trust.withheld import Untrusted
 
 AGENT = "[agents.x]\ndriver = 'openai'\n"
 YOURS = "[agents.x]\ndriver = 'openai'\napi_key_env = 'TEAM_KEY'\n"

@@ -8,8 +8,8 @@ import pytest
 
 from allstop.board.hook_events import Facts, Hook, variables
 from allstop.core.board_specs import Mode
-from allstop.settings import Variable
 from allstop.settings.model import Check, SandboxMode, Settings, Target, TargetKind
+from allstop.settings.origins import Variable
 from allstop.settings.sources.variables import HOOK_VARIABLES
 
 READ = [

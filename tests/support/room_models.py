@@ -18,7 +18,7 @@ from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
 from allstop.app.rooms.session_spec import SessionRequest, session_spec
 from allstop.core.room_specs import NoticeKind, TalkMode
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.testing.model_server import Protocol, Say, envelope, model_server
 from allstop.views.rooms import EventType
 from support.api_agents import KEY

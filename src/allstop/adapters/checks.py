@@ -1,7 +1,5 @@
 """Runs a check: a shell command in a clean clone, in the box."""
 
-from __future__ import annotations
-
 import anyio
 
 from allstop.core.gate import Check

@@ -1,7 +1,5 @@
 """The system clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

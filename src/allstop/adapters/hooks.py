@@ -43,8 +43,6 @@ KEPT_VARIABLES = ("PATH", "HOME", "LANG", "USER", "TERM")
 
 
 class HookResult(NamedTuple):
-    """How a hook ended."""
-
     how: str
     output: str = ""
     succeeded: bool = False

@@ -4,8 +4,6 @@ Datagrams in a folder that only its owner can enter. They are no record: text th
 delivered is sent with the next one, and text lost with a process is in the journal soon.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator
@@ -102,7 +100,6 @@ class LiveTextReceiver:
 
 @contextmanager
 def receive_live_text(path: Path) -> Iterator[LiveTextReceiver]:
-    """Receive live text for the length of the block."""
     folder = _Folder(path)
     own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

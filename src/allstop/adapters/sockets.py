@@ -1,7 +1,5 @@
 """Binds a TCP socket to an address of this machine."""
 
-from __future__ import annotations
-
 import socket
 
 
@@ -10,8 +8,7 @@ def bound(host: str, port: int) -> socket.socket:
 
     The protocol is given, because asyncio sets TCP_NODELAY only if it is.
 
-    Raises:
-        OSError: another program uses the address, or it can't be used.
+    Raises OSError if another program uses the address, or it can't be used.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     family, kind, protocol, _, address = found[0]

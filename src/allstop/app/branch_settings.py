@@ -9,8 +9,8 @@ from pathlib import Path
 
 from allstop.core.errors import AllstopError
 from allstop.open_files import restore_limit
-from allstop.settings import FILE_NAME
 from allstop.settings.files.settings_file import LARGEST_BYTES
+from allstop.settings.loader import FILE_NAME
 
 
 class Branches:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite_reader import SqliteRecords
     from allstop.core.events import Event
     from allstop.core.secrets import Secrets
-    from allstop.settings import Environment, Loaded, Settings
+    from allstop.settings.loader import Loaded
+    from allstop.settings.model import Settings
+    from allstop.settings.sources.environment import Environment
     from allstop.views.kind import Kind
 
 FOLDER = ".allstop"
@@ -83,7 +85,8 @@ class Project:
     def loaded(self) -> Loaded:
         """The settings in force: by the target branch's allstop.toml, once it has one."""
         from allstop.app.branch_settings import Branches
-        from allstop.settings import load, load_for_work
+        from allstop.settings.loader import load
+        from allstop.settings.target_branch import load_for_work
 
         if self.root is None:
             return load(self.environment, flags=self._flags)
@@ -97,13 +100,13 @@ class Project:
     @cached_property
     def checkout(self) -> Loaded:
         """The settings by the checkout's allstop.toml, which take effect once committed."""
-        from allstop.settings import load
+        from allstop.settings.loader import load
 
         return load(self.environment, repository=self.repository, flags=self._flags)
 
     def with_file(self, content: bytes | None) -> Loaded:
         """The settings as if the checkout's allstop.toml had this content; None reads the file."""
-        from allstop.settings import load
+        from allstop.settings.loader import load
 
         return load(
             self.environment, repository=self.repository, committed=content, flags=self._flags
@@ -116,7 +119,7 @@ class Project:
 
     def reload_settings(self) -> str:
         """Read them again. If they are invalid, the last ones stay; returns the error or ""."""
-        from allstop.settings import SettingsError
+        from allstop.settings.problems import SettingsError
 
         before = self.__dict__.pop("loaded", None)
         for name in ("checkout", "secrets"):
@@ -188,7 +191,7 @@ class Project:
     @property
     def is_trusted(self) -> bool:
         """Whether the person has accepted the sensitive settings of this repository's file."""
-        from allstop.settings import is_trusted
+        from allstop.settings.repository_trust.accepted import is_trusted
 
         if self.root is None:
             return False

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from allstop.core.errors import AllstopError
 from allstop.core.secrets import RedactedStream, Secrets, is_secret_name
-from allstop.settings import SettingsError
+from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from allstop.settings import Environment, Settings
+    from allstop.settings.model import Settings
+    from allstop.settings.sources.environment import Environment
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from allstop.core.board_specs import BoardSpec, Mode
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, root_of
-from allstop.engine.viewers import Show
+from allstop.engine.context import Show
 from allstop.ports import HeldError
 
 if TYPE_CHECKING:

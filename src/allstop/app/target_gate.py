@@ -12,12 +12,14 @@ from allstop.adapters.git.workspace.clone import CloneSetup
 from allstop.app.branch_settings import Branches
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate
-from allstop.settings import FILE_NAME, SettingsError
+from allstop.settings.loader import FILE_NAME
+from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
     from allstop.adapters.git.repository.repository import Repository
     from allstop.app.project import Project
-    from allstop.settings import Loaded, Settings
+    from allstop.settings.loader import Loaded
+    from allstop.settings.model import Settings
 
 
 def gate(settings: Settings) -> Gate:

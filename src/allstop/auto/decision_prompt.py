@@ -1,7 +1,5 @@
 """The prompt of the model that decides after a turn. Records hash it: don't change the words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from allstop.auto.state import AutoState, Decision, ModelDecision, TurnSummary
@@ -35,7 +33,8 @@ def decide(state: AutoState, summary: TurnSummary, context: PilotContext) -> Str
 
 
 def _lines(state: AutoState, summary: TurnSummary, context: PilotContext) -> Iterator[str]:
-    turn = f"Turn {summary.turn} (move {summary.move} of the record, {_thread(summary)})"
+    thread = f"thread {summary.thread}" if summary.thread else "no thread"
+    turn = f"Turn {summary.turn} (move {summary.move} of the record, {thread})"
     yield f"{turn}: {summary.status}{_error(summary)}"
     yield _plan(summary)
     yield _changed(summary.change) if summary.change else "No files"
@@ -51,10 +50,6 @@ def _lines(state: AutoState, summary: TurnSummary, context: PilotContext) -> Ite
     )
     yield _before(state.decisions)
     yield _said(summary)
-
-
-def _thread(summary: TurnSummary) -> str:
-    return f"thread {summary.thread}" if summary.thread else "no thread"
 
 
 def _changed(change: Change) -> str:

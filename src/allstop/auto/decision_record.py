@@ -1,7 +1,5 @@
 """The journal record of a Full Auto decision."""
 
-from __future__ import annotations
-
 import msgspec
 
 from allstop.auto.state import AutoState, History, TurnSummary

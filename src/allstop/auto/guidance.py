@@ -4,8 +4,6 @@ Each stage is a signature that a model answers. Without a model, or if it fails,
 The docstrings of the signatures are part of the prompts.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Annotated, TypeAlias
@@ -116,34 +114,10 @@ class Guide(Struct, frozen=True, gc=False, kw_only=True):
 
 
 _GO = frozenset(["begin", "continue", "do", "go", "going", "make", "proceed", "run", "start"])
-_BESIDE = frozenset(
-    [
-        "a",
-        "ahead",
-        "and",
-        "away",
-        "for",
-        "it",
-        "just",
-        "keep",
-        "let",
-        "lets",
-        "me",
-        "now",
-        "ok",
-        "okay",
-        "on",
-        "please",
-        "right",
-        "so",
-        "then",
-        "thing",
-        "well",
-        "work",
-        "yes",
-        "your",
-    ]
-)
+_BESIDE = frozenset({
+    "a", "ahead", "and", "away", "for", "it", "just", "keep", "let", "lets", "me", "now", "ok",
+    "okay", "on", "please", "right", "so", "then", "thing", "well", "work", "yes", "your",
+})  # fmt: skip
 
 
 def is_go(message: str) -> bool:

@@ -1,7 +1,5 @@
 """Prompts of guidance. Records hash them: don't change the words."""
 
-from __future__ import annotations
-
 import inspect
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Guidance stages within a Full Auto run: the move of each stage and the state after it."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from allstop.auto import guidance, guidance_prompts

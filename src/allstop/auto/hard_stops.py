@@ -1,7 +1,5 @@
 """Hard stops: stops that no decision caused, by a person, a budget, a workspace or a merge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """The next move of a Full Auto run: a turn, a model's decision, the gate or the merge."""
 
-from __future__ import annotations
-
 import msgspec
 
 from allstop.auto import prompts as prompts

@@ -1,7 +1,5 @@
 """The Full Auto pilot: runs an agent's thread turn by turn until a decision ends it."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec
@@ -23,18 +21,9 @@ from allstop.auto.state import (
     TurnSummary,
     read_decision,
 )
+from allstop.core import events
 from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.decisions import Decided
-from allstop.core.events import (
-    ChildClosed,
-    ChildRested,
-    ChildWaited,
-    ChildWentOn,
-    Commanded,
-    Event,
-    MoveEnded,
-    MoveStarted,
-)
 from allstop.core.ids import MoveId
 from allstop.core.moves import (
     BRAKED,
@@ -71,21 +60,21 @@ class AutoPilot:
     def begin(self, spec: dict[str, object]) -> AutoState:
         return _initial_state(AutoState(spec=msgspec.convert(spec, AutoSpec)))
 
-    def evolve(self, state: AutoState, event: Event) -> AutoState:
+    def evolve(self, state: AutoState, event: events.Event) -> AutoState:
         match event:
-            case MoveStarted(move=TakeTurn() | Survey(), id=move):
+            case events.MoveStarted(move=TakeTurn() | Survey(), id=move):
                 return replace(state, doing=_open_turn(state, move), wait_until=None)
-            case MoveStarted():
+            case events.MoveStarted():
                 return replace(state, doing=None, wait_until=None)
-            case MoveEnded(result=result, at=at):
+            case events.MoveEnded(result=result, at=at):
                 return _move_ended(state, result, at)
-            case ChildClosed(outcome=outcome, note=note):
+            case events.ChildClosed(outcome=outcome, note=note):
                 return _merge_closed(replace(state, merge_waits=""), outcome, note)
-            case ChildWaited(reason=reason):
+            case events.ChildWaited(reason=reason):
                 return replace(state, merge_waits=reason)
-            case ChildWentOn() | ChildRested():
+            case events.ChildWentOn() | events.ChildRested():
                 return replace(state, merge_waits="")
-            case Commanded(command=command, by=by):
+            case events.Commanded(command=command, by=by):
                 return _commanded(state, command, by)
             case _ if state.doing is not None:
                 return turn_record.observe(state, state.doing, event)
@@ -163,12 +152,7 @@ def _initial_state(state: AutoState) -> AutoState:
         return _turn_summarized(state, summary, None)
     if state.guide is None:
         return state
-    state = replace(state, summary=TurnSummary(turn=0, status="not begun"))
-    return (
-        state
-        if guidance_stages.has_stage(state)
-        else _carry_out(state, guidance_stages.decision(state))
-    )
+    return _after_guidance(replace(state, summary=TurnSummary(turn=0, status="not begun")))
 
 
 def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
@@ -224,7 +208,7 @@ def _other_move_ended(state: AutoState, result: object) -> AutoState:
 
 def _gate_failed(state: AutoState, gate: ChecksDone) -> AutoState:
     """Continue after a failed gate, by a decision that the stop conditions check too."""
-    state = replace(state, done=False, news=prompts.gate_failed(gate))
+    state = replace(state, done=False, news=prompts.failed_gate(gate))
     return _carry_out(state, after_gate(state.turns, gate)) if state.summary else state
 
 
@@ -315,11 +299,9 @@ def _decision_made(state: AutoState, decision: Decision) -> AutoState:
 
 
 def _after_guidance(state: AutoState) -> AutoState:
-    return (
-        state
-        if guidance_stages.has_stage(state)
-        else _carry_out(state, guidance_stages.decision(state))
-    )
+    if guidance_stages.has_stage(state):
+        return state
+    return _carry_out(state, guidance_stages.decision(state))
 
 
 def _carry_out(state: AutoState, decision: Decision) -> AutoState:

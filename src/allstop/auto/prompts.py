@@ -1,15 +1,13 @@
 """Prompts of the agent in Full Auto. Records hash them: don't change the words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from allstop.auto import guidance_prompts
 from allstop.auto.state import AutoSpec, AutoState
-from allstop.core.moves import ChecksDone
 from allstop.core.text import last_chars
 from allstop.core.work_prompts import CAPPED as CAPPED
-from allstop.core.work_prompts import SIGNALS, failed_gate
+from allstop.core.work_prompts import SIGNALS
+from allstop.core.work_prompts import failed_gate as failed_gate
 from allstop.core.work_prompts import from_person as from_person
 
 REVIEW = """\
@@ -70,7 +68,3 @@ The goal:
 
 def reviewed(text: str) -> str:
     return f"A review of your work says:\n{last_chars(text, 8000)}\n\nFix what is right in it."
-
-
-def gate_failed(gate: ChecksDone) -> str:
-    return failed_gate(gate)

@@ -1,7 +1,5 @@
 """Rules of Full Auto: the decision after a turn, and the conditions that override decisions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

@@ -1,7 +1,5 @@
 """Safety pauses of Full Auto: conditions that a person must review before the thread continues."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from allstop.auto.state import Action, AutoSpec, AutoState, Decision, History, TurnSummary

@@ -1,7 +1,5 @@
 """Structured output: JSON Schema of an answer type, and parsing of a model's answer."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import msgspec

@@ -1,12 +1,11 @@
 """Tool advice: the prompt and the answer format for questions of an agent's tools."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
+from allstop.auto.structured_output import read
 from allstop.core.asks import Ask, Question, match_answers
 from allstop.core.prompt import Part, StructuredPrompt
 from allstop.core.text import last_chars, one_line
@@ -65,14 +64,9 @@ def _put(question: Question) -> str:
 
 def read_advice(text: str, ask: Ask) -> Advice | str:
     """Parse a model's answer; returns the reason if it is invalid."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return "there is no JSON object in it"
-    try:
-        raw = msgspec.json.decode(text[start : end + 1].encode(errors="replace"))
-        found = msgspec.convert(raw, Advice, strict=False)  # accepts "0.62" as a number
-    except (msgspec.DecodeError, RecursionError) as error:
-        return str(error)
+    found = read(text, Advice)
+    if isinstance(found, str):
+        return found
     answers = match_answers(ask, found.answers)
     if isinstance(answers, str):
         return answers

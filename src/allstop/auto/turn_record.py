@@ -1,11 +1,9 @@
 """The record of a Full Auto turn: folds its events and builds its summary."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from allstop.auto.state import AutoState, OpenTurn, TurnSummary
-from allstop.core.asks import Ask, describe_ask
+from allstop.core.asks import describe_ask
 from allstop.core.commands import Permit
 from allstop.core.events import Asked, Event, Noted, Reached, ThreadOpened
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
@@ -110,8 +108,5 @@ def _summary(state: AutoState, doing: OpenTurn, result: TurnDone | Failed) -> Tu
 def _pending(doing: OpenTurn) -> tuple[str, ...]:
     """Requests that are open and didn't time out."""
     waited = {one_line(each, ASK_CHARS) for each in doing.unanswered}
-    return tuple(each for each in map(_ask_text, doing.asks) if each not in waited)
-
-
-def _ask_text(ask: Ask) -> str:
-    return one_line(describe_ask(ask), ASK_CHARS)
+    asked = (one_line(describe_ask(ask), ASK_CHARS) for ask in doing.asks)
+    return tuple(each for each in asked if each not in waited)

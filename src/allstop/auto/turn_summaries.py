@@ -1,7 +1,5 @@
 """Reads turn summaries from JSON: alone, with a goal, or as a line of receipts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec
@@ -25,8 +23,7 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True):
 def read_summary(text: bytes, goal: str) -> GoalAndSummary:
     """Parse a summary. `goal` wins over the goal in the text.
 
-    Raises:
-        AllstopError: the goal is missing, or the text isn't a summary.
+    Raises AllstopError if the goal is missing, or the text isn't a summary.
     """
     found = _read(text) if text.strip() else _Document()
     goal = (goal or found.goal).strip()

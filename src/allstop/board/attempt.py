@@ -1,7 +1,5 @@
 """The state of an attempt at a task, its time limit, and its end."""
 
-from __future__ import annotations
-
 import math
 from datetime import datetime
 

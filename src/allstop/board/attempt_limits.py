@@ -1,7 +1,5 @@
 """The limits of one attempt at a task: those of a run, and the rest of the task's own limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

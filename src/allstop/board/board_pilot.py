@@ -1,7 +1,5 @@
 """The pilot of a board: starts the best ready tasks in its slots, and merges one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -13,15 +11,7 @@ from allstop.board import attempt as attempts
 from allstop.board import graph, scheduling, task_commands
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.graph import Board
-from allstop.core.board_specs import (
-    EDITION,
-    AgentTerms,
-    BoardSpec,
-    MergeSpec,
-    Mode,
-    ReviewMode,
-    TaskSpec,
-)
+from allstop.core import board_specs
 from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
 from allstop.core.events import (
     ChildClosed,
@@ -52,8 +42,8 @@ _STATUS = {
 
 
 class BoardState(Struct, frozen=True, gc=False, kw_only=True):
-    spec: BoardSpec
-    chosen: Mode | None = None  # the mode that a person has set; it outlives restarts
+    spec: board_specs.BoardSpec
+    chosen: board_specs.Mode | None = None  # the mode that a person has set; it outlives restarts
     board: Board = Board()
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
@@ -86,7 +76,7 @@ class BoardPilot:
     needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> BoardState:
-        return BoardState(spec=msgspec.convert(spec, BoardSpec))
+        return BoardState(spec=msgspec.convert(spec, board_specs.BoardSpec))
 
     def evolve(self, state: BoardState, event: Event) -> BoardState:
         match event:
@@ -149,7 +139,7 @@ def _best(state: BoardState, now: datetime) -> Task | None:
         return not limited.issuperset(spec.agents_for(task.agent))
 
     asked = is_free if limited else None
-    if spec.mode is Mode.SEMI or _starts_no_more(state, now):
+    if spec.mode is board_specs.Mode.SEMI or _starts_no_more(state, now):
         return scheduling.best_chosen(board, state.retried, asked)
     return scheduling.best(board, asked)
 
@@ -187,7 +177,7 @@ def _reason(state: BoardState, now: datetime) -> str:
 # --- starting ---------------------------------------------------------------------------------
 
 
-def _start(spec: BoardSpec, task: Task) -> Move:
+def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
     agents = spec.agents_for(task.agent)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
@@ -195,8 +185,8 @@ def _start(spec: BoardSpec, task: Task) -> Move:
     own = {name: terms for name, terms in spec.terms.items() if name in agents}
     if minutes is not None:  # the task's own time limit overrides the agents'
         own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
-    terms = replace(own.get(agents[0], AgentTerms()), account="", attempt_s=None)
-    made = TaskSpec(
+    terms = replace(own.get(agents[0], board_specs.AgentTerms()), account="", attempt_s=None)
+    made = board_specs.TaskSpec(
         task=task.id,
         goal=f"{task.title}\n\n{task.body}".strip(),
         agents=agents,
@@ -224,14 +214,14 @@ def _start(spec: BoardSpec, task: Task) -> Move:
         crash_ends=True,
         before=attempts.earlier_attempts(task),
         ask_s=spec.ask_s,
-        edition=EDITION,
+        edition=board_specs.EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"
     limits = limits_of_attempt(spec, task, len(task.attempts))
     return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=limits)
 
 
-def _target(spec: BoardSpec, task: Task) -> str:
+def _target(spec: board_specs.BoardSpec, task: Task) -> str:
     """The branch that the work began from, even if the board's target has changed since.
 
     On another branch, the merge would also bring in that branch's missing commits.
@@ -239,7 +229,7 @@ def _target(spec: BoardSpec, task: Task) -> str:
     return task.target or spec.target
 
 
-def _plain(made: TaskSpec | MergeSpec, title: str) -> dict[str, object]:
+def _plain(made: board_specs.TaskSpec | board_specs.MergeSpec, title: str) -> dict[str, object]:
     """The spec as it will be read from the journal."""
     plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
     return {**plain, "title": title}
@@ -251,7 +241,7 @@ def _merge(state: BoardState) -> Move:
     number, task_id = first
     task = state.board[task_id]
     verb = "Roll back" if task.merged else "Merge"
-    made = MergeSpec(
+    made = board_specs.MergeSpec(
         task=task_id,
         target=_target(state.spec, task),
         message=f"{verb} {task_id}: {one_line(task.title, 200)}",
@@ -348,7 +338,7 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     board = graph.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
     is_clean = closed.facts.get("clean") == "yes" and not was_blocked
-    if mode is ReviewMode.SKIP or (mode is ReviewMode.AUTO and is_clean):
+    if mode is board_specs.ReviewMode.SKIP or (mode is board_specs.ReviewMode.AUTO and is_clean):
         board = task_commands.approved(board, board[task.id], closed.at, merge=state.spec.merge)
     return replace(state, board=board)
 
@@ -368,7 +358,7 @@ def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSt
     return replace(state, board=graph.put(state.board, task))
 
 
-def _after_conflict(task: Task, spec: BoardSpec, closed: ChildClosed) -> Task:
+def _after_conflict(task: Task, spec: board_specs.BoardSpec, closed: ChildClosed) -> Task:
     """Send a conflict back to the agent; after too many of them the task waits for a person."""
     task = replace(
         task,

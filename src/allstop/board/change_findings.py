@@ -1,7 +1,5 @@
 """Findings in a change: protected files, deleted or skipped tests, and conflict markers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

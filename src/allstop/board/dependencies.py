@@ -1,7 +1,5 @@
 """Dependencies between tasks of a board: paths, and cancelled tasks that others need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from allstop.board.graph import Board

@@ -1,7 +1,5 @@
 """A one-line summary of a gate's result."""
 
-from __future__ import annotations
-
 from allstop.core.moves import CheckResult, ChecksDone
 from allstop.core.text import last_line, one_line
 

@@ -1,7 +1,5 @@
 """The task graph of a board: tasks, their dependencies, and their order by score."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Which hook an event of a board triggers, and the variables the hook gets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple

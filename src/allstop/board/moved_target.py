@@ -1,30 +1,18 @@
 """Checks work whose target branch has moved: the merge with the branch's tip is checked."""
 
-from __future__ import annotations
-
 import math
 
 from msgspec.structs import replace
 
 from allstop.board import attempt
 from allstop.board.attempt import TaskState
-from allstop.core import work_prompts
-from allstop.core.moves import (
-    ChecksDone,
-    Failed,
-    FailureKind,
-    Integrate,
-    Integrated,
-    Move,
-    Result,
-    RunChecks,
-)
+from allstop.core import moves, work_prompts
 
-NOT_MERGEABLE = frozenset({FailureKind.CONFLICT, FailureKind.BAD_REQUEST})
+NOT_MERGEABLE = frozenset({moves.FailureKind.CONFLICT, moves.FailureKind.BAD_REQUEST})
 """The work can't be merged; the merge queue later sends it to the agent or a person."""
 
 
-def gate_move(state: TaskState) -> Move:
+def gate_move(state: TaskState) -> moves.Move:
     """The next move towards a passed gate: usually the checks, or first a merge with the target.
 
     Without checks no merge is needed: newer commits can't make anything fail.
@@ -32,8 +20,8 @@ def gate_move(state: TaskState) -> Move:
     spec, left_s = state.spec, attempt.seconds_left(state)
     if must_merge_first(state):
         message = f"Merge {spec.task} to check it"
-        return Integrate(workspace=spec.task, target=spec.target or "", message=message)
-    return RunChecks.for_gate(
+        return moves.Integrate(workspace=spec.task, target=spec.target or "", message=message)
+    return moves.RunChecks.for_gate(
         state.effective_gate,
         spec.task,
         commit=_merge_commit(state.target_merge),
@@ -47,10 +35,10 @@ def _must_follow_target(state: TaskState) -> bool:
     return state.spec.edition >= 2 and bool(state.effective_gate.checks) and not is_known
 
 
-def _merge_commit(target_merge: Integrated | Failed | None) -> str:
+def _merge_commit(target_merge: moves.Integrated | moves.Failed | None) -> str:
     """The merge commit to check; "" to check the work's own commit."""
     match target_merge:
-        case Integrated(tip=tip, commit=commit) if commit != tip:
+        case moves.Integrated(tip=tip, commit=commit) if commit != tip:
             return commit
         case _:
             return ""
@@ -60,14 +48,14 @@ def must_merge_first(state: TaskState) -> bool:
     return state.is_behind and state.target_merge is None
 
 
-def apply_result(state: TaskState, result: Result) -> TaskState | None:
+def apply_result(state: TaskState, result: moves.Result) -> TaskState | None:
     """The state after a result about the target; None if the result is about something else."""
     match result:
-        case Failed(kind=FailureKind.MOVED) if _must_follow_target(state):
+        case moves.Failed(kind=moves.FailureKind.MOVED) if _must_follow_target(state):
             return replace(state, is_behind=True)
-        case Integrated() if must_merge_first(state):
+        case moves.Integrated() if must_merge_first(state):
             return replace(state, target_merge=result)
-        case Failed(kind=kind) if must_merge_first(state) and kind in NOT_MERGEABLE:
+        case moves.Failed(kind=kind) if must_merge_first(state) and kind in NOT_MERGEABLE:
             return replace(state, target_merge=result)
         case _:
             return None
@@ -78,10 +66,10 @@ def without_merge(state: TaskState) -> TaskState:
     return replace(state, is_behind=False, target_merge=None)
 
 
-def reject_completion(state: TaskState, gate: ChecksDone, names: str) -> TaskState:
+def reject_completion(state: TaskState, gate: moves.ChecksDone, names: str) -> TaskState:
     """If only the merge failed, the agent gets the target's commits in its workspace."""
     target, target_merge = state.spec.target or "", state.target_merge
-    if not isinstance(target_merge, Integrated):
+    if not isinstance(target_merge, moves.Integrated):
         return attempt.reject_completion(
             state, f"this fails: {names}", work_prompts.failed_gate(gate)
         )

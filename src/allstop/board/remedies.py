@@ -1,7 +1,5 @@
 """Which commands help a task that can't continue, best first, and a hint for people."""
 
-from __future__ import annotations
-
 from allstop.core.events import ChildClosed
 from allstop.core.moves import Failed, FailureKind, Outcome
 from allstop.core.tasks import Status, Task

@@ -1,7 +1,5 @@
 """Chooses which ready task of a board starts next."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Collection, Iterator
 

@@ -1,7 +1,5 @@
 """Statistics of a board's tasks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime

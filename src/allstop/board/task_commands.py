@@ -1,7 +1,5 @@
 """Commands on the tasks of a board: why one is refused, and how it changes the board."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,24 +11,7 @@ from msgspec import UNSET
 from allstop.board import graph
 from allstop.board.dependencies import path_between
 from allstop.board.graph import Board
-from allstop.core import bounds
-from allstop.core.commands import (
-    AddTasks,
-    Approve,
-    Assign,
-    EditTask,
-    Give,
-    Order,
-    Pin,
-    Redo,
-    Reject,
-    RemoveTask,
-    Retry,
-    RollBack,
-    Skip,
-    Take,
-    TaskCommand,
-)
+from allstop.core import bounds, commands
 from allstop.core.ids import BOARD, HELM
 from allstop.core.review_comments import Review, in_words
 from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
@@ -56,12 +37,12 @@ class Refusal(NamedTuple):
 # --- refusals ---------------------------------------------------------------------------------
 
 
-def refusal(board: Board, command: TaskCommand) -> Refusal | None:
+def refusal(board: Board, command: commands.TaskCommand) -> Refusal | None:
     """Why the board refuses a command; None if it accepts it."""
-    if isinstance(command, AddTasks):
+    if isinstance(command, commands.AddTasks):
         return _adding(board, frozenset(), command.tasks)
-    if isinstance(command, Order):
-        each = (refusal(board, Pin(task=task)) for task in command.tasks)
+    if isinstance(command, commands.Order):
+        each = (refusal(board, commands.Pin(task=task)) for task in command.tasks)
         return next((found for found in each if found), None)
     task = board.get(command.task)
     if task is None:
@@ -94,13 +75,13 @@ def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> R
     return None
 
 
-def out_of_bounds(command: TaskCommand) -> Refusal | None:
+def out_of_bounds(command: commands.TaskCommand) -> Refusal | None:
     """Why a new command is out of bounds. Not checked on replay: old journals have no bounds."""
     match command:
-        case AddTasks(tasks=tasks):
+        case commands.AddTasks(tasks=tasks):
             each = (_threads_own(task.id) or _beyond(task.id, task) for task in tasks)
             return next((found for found in each if found), None)
-        case EditTask(task=task, changes=changes):
+        case commands.EditTask(task=task, changes=changes):
             return _beyond(task, changes)
         case _:
             return None
@@ -132,38 +113,38 @@ def _unknown_needs(task: str, missing: Sequence[str]) -> Refusal:
 
 
 def _of_one(  # noqa: C901 - one case for each
-    board: Board, task: Task, command: TaskCommand
+    board: Board, task: Task, command: commands.TaskCommand
 ) -> Refusal | None:
     match command:
-        case EditTask():
+        case commands.EditTask():
             return _editing(board, task, command)
-        case Assign():
+        case commands.Assign():
             return _assigning(board, task)
-        case Retry():
+        case commands.Retry():
             can = task.held or task.has_crashed or _is_stalled(task)
             return _unless(task, can, "retried", _instead(task))
-        case Take():
+        case commands.Take():
             can = bool(task.attempts) and (task.has_crashed or task.held or _is_stalled(task))
             return _unless(task, can, "taken over", _instead(task))
-        case Give():
+        case commands.Give():
             return _unless(task, task.held or _is_stalled(task), "given back", _instead(task))
-        case Skip():
+        case commands.Skip():
             free = task.status not in OVER and not _at_work(task)
             return _unless(task, free, "skipped", _instead(task))
-        case RemoveTask():
+        case commands.RemoveTask():
             free = task.status is not Status.DONE and not _at_work(task)
             return _unless(task, free, "removed", _instead(task))
-        case Approve() | Redo() | Reject():
-            can_merge = isinstance(command, Approve) and task.lacks_merge
+        case commands.Approve() | commands.Redo() | commands.Reject():
+            can_merge = isinstance(command, commands.Approve) and task.lacks_merge
             is_there = task.status is Status.REVIEW or can_merge
             return _unless(task, is_there, "reviewed", "only verified work can be reviewed")
-        case RollBack():
+        case commands.RollBack():
             has_work = bool(task.merged or task.attempts) or task.status is not Status.DONE
             can = has_work and not _at_work(task)
             return _unless(task, can, "rolled back", _instead(task))
-        case Pin():
+        case commands.Pin():
             return _unless(task, task.status not in OVER, "pinned")
-        case AddTasks() | Order():
+        case commands.AddTasks() | commands.Order():
             raise AssertionError("handled before: it names several tasks")
 
 
@@ -209,7 +190,7 @@ def _assigning(board: Board, task: Task) -> Refusal | None:
     return _unless(task, task.status is Status.PENDING, "started", _instead(task))
 
 
-def _editing(board: Board, task: Task, command: EditTask) -> Refusal | None:
+def _editing(board: Board, task: Task, command: commands.EditTask) -> Refusal | None:
     changes = command.changes
     if changes.title is not UNSET and not changes.title.strip():
         return Refusal(f"task {task.id} would have no title", "give it a title")
@@ -275,7 +256,7 @@ class Adding:
         self._taken: list[tuple[NewTask, datetime]] = []
         self._ids: set[str] = set()
 
-    def take(self, command: AddTasks, at: datetime) -> None:
+    def take(self, command: commands.AddTasks, at: datetime) -> None:
         """Collect a command; a refused one changes nothing."""
         if _adding(self._board, self._ids, command.tasks) is None:
             self._taken += [(task, at) for task in command.tasks]
@@ -287,7 +268,7 @@ class Adding:
 
 
 def carried_out(  # noqa: C901 - one case for each
-    board: Board, command: TaskCommand, at: datetime, *, merge: bool, assign: bool = True
+    board: Board, command: commands.TaskCommand, at: datetime, *, merge: bool, assign: bool = True
 ) -> Board:
     """The board after a command; a refused command changes nothing.
 
@@ -295,53 +276,55 @@ def carried_out(  # noqa: C901 - one case for each
     """
     if refusal(board, command) is not None:
         return board
-    if isinstance(command, AddTasks):
+    if isinstance(command, commands.AddTasks):
         return graph.add(board, command.tasks, at)
-    if isinstance(command, Order):
+    if isinstance(command, commands.Order):
         return graph.order(board, command.tasks)
     task = board[command.task]
     match command:
-        case EditTask(changes=changes):
+        case commands.EditTask(changes=changes):
             return graph.edit(board, task, changes)
-        case Pin(on=on):
+        case commands.Pin(on=on):
             return graph.pin(board, task, on=on)
-        case Assign(agent=agent):
+        case commands.Assign(agent=agent):
             return graph.update(
                 board, task, assigned=True, held=False, agent=agent or task.agent, changed_at=at
             )
-        case Take():
+        case commands.Take():
             is_ready = task.status is Status.PENDING
             return graph.update(board, task, held=True, changed_at=at) if is_ready else board
-        case Give(commit=commit):
+        case commands.Give(commit=commit):
             return _again(board, task, at, given=commit, conflicts=0, assigned=assign)
-        case Retry(text=text):
+        case commands.Retry(text=text):
             news = _seen(command) if command.remarks else text or task.news
             retries = task.retries + (not task.has_crashed)  # the crash has been counted
             again = {"retries": retries, "news": news, "conflicts": 0, "assigned": assign}
             return _again(board, task, at, **again, reviews=_reviews(task, command, at))
-        case Redo():
+        case commands.Redo():
             reviews = _reviews(task, command, at)
             return _again(board, task, at, news=_seen(command), reviews=reviews)
-        case Skip():
+        case commands.Skip():
             return _set(board, task, Status.SKIPPED, at)
-        case RemoveTask():
+        case commands.RemoveTask():
             return _set(board, task, Status.CANCELLED, at)
-        case Reject():
+        case commands.Reject():
             return _set(board, task, Status.CANCELLED, at, note="rejected")
-        case RollBack() if is_merged(task):
+        case commands.RollBack() if is_merged(task):
             return graph.queue_merge(board, task, at)  # the merge is reverted
-        case RollBack():
+        case commands.RollBack():
             return rolled_back(board, task, at)
-        case Approve():
+        case commands.Approve():
             return approved(board, task, at, merge=merge)
 
 
-def _seen(command: Retry | Redo) -> str:
+def _seen(command: commands.Retry | commands.Redo) -> str:
     words = in_words(command.text, command.remarks)
     return f"A person looked at your work and says: {words}"
 
 
-def _reviews(task: Task, command: Retry | Redo, at: datetime) -> tuple[Review, ...]:
+def _reviews(
+    task: Task, command: commands.Retry | commands.Redo, at: datetime
+) -> tuple[Review, ...]:
     if not command.remarks:
         return task.reviews
     return (*task.reviews, Review(at=at, text=command.text, remarks=command.remarks))

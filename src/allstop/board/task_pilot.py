@@ -1,7 +1,5 @@
 """The pilot of one attempt at a task: turns until the agent says COMPLETE and the checks pass."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec
@@ -10,42 +8,12 @@ from msgspec.structs import replace
 from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
+from allstop.core import events, moves, work_prompts
 from allstop.core import fallback as roster
-from allstop.core import work_prompts
 from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Retry, Say
-from allstop.core.events import (
-    Commanded,
-    Event,
-    MoveEnded,
-    MoveStarted,
-    Noted,
-    Reached,
-    ThreadOpened,
-)
 from allstop.core.fallback import Roster
 from allstop.core.ids import AgentName
-from allstop.core.moves import (
-    BRAKED,
-    LIMITED,
-    RESUMABLE,
-    Change,
-    ChecksDone,
-    Deliver,
-    Delivered,
-    Failed,
-    FailureKind,
-    Finish,
-    Item,
-    Move,
-    OpenWorkspace,
-    Outcome,
-    Result,
-    TakeTurn,
-    TurnDone,
-    Wait,
-    WorkspaceOpen,
-)
 from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.run import PilotContext
 from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
@@ -53,10 +21,10 @@ from allstop.core.text import counted, last_line
 
 RETRIED = frozenset(
     {
-        FailureKind.NETWORK,
-        FailureKind.UNAVAILABLE,
-        FailureKind.CRASHED,
-        FailureKind.STALLED,
+        moves.FailureKind.NETWORK,
+        moves.FailureKind.UNAVAILABLE,
+        moves.FailureKind.CRASHED,
+        moves.FailureKind.STALLED,
     }
 )
 """Failures that are retried after a while."""
@@ -87,29 +55,31 @@ class TaskPilot:
         )
 
     def evolve(  # noqa: C901 - one case for each kind of event
-        self, state: TaskState, event: Event
+        self, state: TaskState, event: events.Event
     ) -> TaskState:
         match event:
-            case MoveStarted(move=TakeTurn(agent=agent), at=at):
+            case events.MoveStarted(move=moves.TakeTurn(agent=agent), at=at):
                 return _turn_started(state, agent, at)
-            case MoveStarted(at=at):
+            case events.MoveStarted(at=at):
                 return replace(state, move_began_at=at)
-            case MoveEnded(result=result, at=at):
+            case events.MoveEnded(result=result, at=at):
                 return _apply_result(attempts.add_busy_time(state, event), result, at)
-            case Noted(items=items, at=at):
+            case events.Noted(items=items, at=at):
                 return _noted(attempts.add_activity_time(state, at), items)
-            case Reached():
+            case events.Reached():
                 return replace(state, messages_delivered=state.messages_delivered + 1)
-            case ThreadOpened(thread=thread):
+            case events.ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
-            case Commanded(command=Say() as say):
+            case events.Commanded(command=Say() as say):
                 return replace(state, messages=(*state.messages, say.words))
-            case Commanded(command=Answer(text=text)) if state.claim.signal is Signal.PENDING:
+            case events.Commanded(command=Answer(text=text)) if (
+                state.claim.signal is Signal.PENDING
+            ):
                 news = work_prompts.answered(state.claim.text, text)
                 return replace(state, claim=NO_CLAIM, news=news)
-            case Commanded(command=Give(commit=commit)):
+            case events.Commanded(command=Give(commit=commit)):
                 return _given(state, commit)
-            case Commanded(command=Retry()):
+            case events.Commanded(command=Retry()):
                 return replace(state, wait_until=None, failures=0)
             case _:
                 return state
@@ -117,16 +87,16 @@ class TaskPilot:
     def undelivered(self, state: TaskState) -> tuple[str, ...]:
         return tuple(map(work_prompts.from_person, state.messages[state.messages_delivered :]))
 
-    def next_move(self, state: TaskState, context: PilotContext) -> Move:
+    def next_move(self, state: TaskState, context: PilotContext) -> moves.Move:
         spec = state.spec
         if state.end is not None:
             return attempts.give_up(state, state.end, state.note)
         if state.wait_until is not None and context.now < state.wait_until:
-            return Wait(reason="tries again later", until=state.wait_until)
+            return moves.Wait(reason="tries again later", until=state.wait_until)
         if attempts.seconds_left(state) <= 0 and not _is_verified(state):
             return attempts.out_of_time(state, state.agent)
         if spec.target is not None and not state.base:
-            return OpenWorkspace(
+            return moves.OpenWorkspace(
                 workspace=spec.task,
                 target=spec.target,
                 onto=state.onto,
@@ -135,12 +105,12 @@ class TaskPilot:
             )
         if state.claim.signal is Signal.PENDING:
             asks = state.claim.text
-            return Wait(reason=f"asks: {asks}", for_person=True, question=asks)
+            return moves.Wait(reason=f"asks: {asks}", for_person=True, question=asks)
         if state.claim.signal is Signal.COMPLETE and not _has_messages(state):
             return _completion_move(state)
         if state.iteration >= spec.iterations:
             note = attempts.not_done_note(state, counted(spec.iterations, "turn"))
-            return attempts.give_up(state, Outcome.TIMED_OUT, note)
+            return attempts.give_up(state, moves.Outcome.TIMED_OUT, note)
         return _turn(state, context)
 
 
@@ -163,13 +133,13 @@ def _has_messages(state: TaskState) -> bool:
     return bool(state.messages) and state.iteration < state.spec.iterations
 
 
-def _completion_move(state: TaskState) -> Move:
+def _completion_move(state: TaskState) -> moves.Move:
     spec = state.spec
     if not _is_verified(state):
         return moved_target.gate_move(state)
     if spec.branch and not state.delivered:
-        return Deliver(workspace=spec.task, branch=spec.branch)
-    return Finish(outcome=Outcome.DONE, facts=_facts(state))
+        return moves.Deliver(workspace=spec.task, branch=spec.branch)
+    return moves.Finish(outcome=moves.Outcome.DONE, facts=_facts(state))
 
 
 def _is_verified(state: TaskState) -> bool:
@@ -206,7 +176,7 @@ def _with_given_note(news: str) -> str:
     return "\n\n".join(filter(None, [news, work_prompts.GIVEN]))
 
 
-def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
+def _noted(state: TaskState, items: tuple[moves.Item, ...]) -> TaskState:
     """Progress may be reported at any time, in a message or through the tool."""
     for item in items:
         if item.kind == "progress":
@@ -218,18 +188,18 @@ def _noted(state: TaskState, items: tuple[Item, ...]) -> TaskState:
     return state
 
 
-def _turn(state: TaskState, context: PilotContext) -> Move:
+def _turn(state: TaskState, context: PilotContext) -> moves.Move:
     spec = state.spec
     agent = roster.pick(state.roster, context.now)
     if isinstance(agent, datetime):
-        return Wait(reason="every agent is at its limit", until=agent)
+        return moves.Wait(reason="every agent is at its limit", until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
     if left_s <= 0:
         return attempts.out_of_time(state, agent)
     news = state.news
     if state.messages:
         news = "\n\n".join(filter(None, [news, *map(work_prompts.from_person, state.messages)]))
-    return TakeTurn(
+    return moves.TakeTurn(
         agent=agent,
         prompt=work_prompts.turn(spec.goal, news, spec.edition),
         thread=state.thread if agent == state.agent else None,
@@ -246,27 +216,27 @@ def _is_cut_by_turns(spec: TaskSpec) -> bool:
     return spec.edition < 2 or spec.attempt_s is None
 
 
-def _apply_result(state: TaskState, result: Result, at: datetime) -> TaskState:
+def _apply_result(state: TaskState, result: moves.Result, at: datetime) -> TaskState:
     if (applied := moved_target.apply_result(state, result)) is not None:
         return applied
     match result:
-        case TurnDone():
+        case moves.TurnDone():
             return _turn_done(state, result)
-        case WorkspaceOpen():
+        case moves.WorkspaceOpen():
             return _workspace_opened(state, result)
-        case ChecksDone(passed=True, tree=tree, findings=findings):
+        case moves.ChecksDone(passed=True, tree=tree, findings=findings):
             return replace(state, checked=True, tree=tree, findings=findings)
-        case ChecksDone():
+        case moves.ChecksDone():
             return _gate_failed(state, result)
-        case Delivered():
+        case moves.Delivered():
             return replace(state, delivered=True)
-        case Failed():
+        case moves.Failed():
             return _failed(state, result, at)
         case _:
             return state
 
 
-def _gate_failed(state: TaskState, gate: ChecksDone) -> TaskState:
+def _gate_failed(state: TaskState, gate: moves.ChecksDone) -> TaskState:
     """The agent is told which checks failed.
 
     If a check can't be started on the target either, the task may be to create its program. So the
@@ -276,14 +246,14 @@ def _gate_failed(state: TaskState, gate: ChecksDone) -> TaskState:
     if missing and state.check_missing:
         check = missing[0]
         note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
-        return replace(state, end=Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
+        return replace(state, end=moves.Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
     state = moved_target.reject_completion(state, gate, names)
     return replace(state, findings=gate.findings, check_missing=bool(missing))
 
 
-def _workspace_opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
+def _workspace_opened(state: TaskState, opened: moves.WorkspaceOpen) -> TaskState:
     notes = [
         work_prompts.conflicts(opened.conflicts) if opened.conflicts else "",
         work_prompts.STASHED if opened.stashed else "",
@@ -293,7 +263,7 @@ def _workspace_opened(state: TaskState, opened: WorkspaceOpen) -> TaskState:
     return replace(state, base=opened.base, gate=opened.gate, stash=False, given="", news=news)
 
 
-def _turn_done(state: TaskState, turn: TurnDone) -> TaskState:
+def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
     claim = _signal(state.spec.terms_of(state.agent), turn)
     state = replace(
         state,
@@ -316,7 +286,7 @@ def _turn_done(state: TaskState, turn: TurnDone) -> TaskState:
         case Signal.PROGRESS:
             return replace(state, progress=claim.text)
         case Signal.BLOCKED if not _has_messages(state):
-            return replace(state, end=Outcome.BLOCKED, note=claim.text)
+            return replace(state, end=moves.Outcome.BLOCKED, note=claim.text)
         case Signal.COMPLETE if state.spec.target is not None and (
             why := attempts.incomplete_reason(state.change)
         ):
@@ -327,7 +297,7 @@ def _turn_done(state: TaskState, turn: TurnDone) -> TaskState:
             return state
 
 
-def _turn_capped(state: TaskState, failed: Failed) -> TaskState:
+def _turn_capped(state: TaskState, failed: moves.Failed) -> TaskState:
     """A turn that reached its token limit counts; the next one gets its messages again."""
     return replace(
         state,
@@ -338,54 +308,56 @@ def _turn_capped(state: TaskState, failed: Failed) -> TaskState:
     )
 
 
-def _idle_iterations(state: TaskState, change: Change | None) -> int:
+def _idle_iterations(state: TaskState, change: moves.Change | None) -> int:
     """Iterations without a commit, including the one that has just ended."""
     head_before = state.change.head if state.change else state.base
     return 0 if change is not None and change.head != head_before else state.idle_iterations + 1
 
 
-def _signal(terms: AgentTerms, turn: TurnDone) -> SignalClaim:
+def _signal(terms: AgentTerms, turn: moves.TurnDone) -> SignalClaim:
     claim = turn.claim
-    if terms.done == "exit" and claim.signal is Signal.NONE and _has_work(turn.change):
+    has_work = turn.change is not None and turn.change.files > 0
+    if terms.done == "exit" and claim.signal is Signal.NONE and has_work:
         return SignalClaim(signal=Signal.COMPLETE)
     return claim
 
 
-def _has_work(change: Change | None) -> bool:
-    return change is not None and change.files > 0
-
-
-def _failed(state: TaskState, failed: Failed, at: datetime) -> TaskState:
-    if failed.kind in RESUMABLE:  # a killed process may have left lock files: reopen the workspace
-        by_a_stop = failed.kind is not FailureKind.INTERRUPTED
+def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
+    if failed.kind in moves.RESUMABLE:
+        # a killed process may have left lock files: reopen the workspace
+        by_a_stop = failed.kind is not moves.FailureKind.INTERRUPTED
         return replace(moved_target.without_merge(state), base="", stash=state.stash or by_a_stop)
-    if failed.kind in BRAKED:
+    if failed.kind in moves.BRAKED:
         return replace(state, change=failed.change or state.change)
-    if failed.kind is FailureKind.CAPPED:
+    if failed.kind is moves.FailureKind.CAPPED:
         return _turn_capped(state, failed)
     note = remedies.note_of(failed)
-    if failed.kind in LIMITED and not state.spec.endurance.is_out_of_guesses(
+    if failed.kind in moves.LIMITED and not state.spec.endurance.is_out_of_guesses(
         failed, state.standstill
     ):
         return _limited(state, failed, at, note)
-    if failed.kind is FailureKind.CRASHED and state.spec.crash_ends:
-        return replace(state, end=Outcome.CRASHED, note=note, failure=failed.kind)
+    if failed.kind is moves.FailureKind.CRASHED and state.spec.crash_ends:
+        return replace(state, end=moves.Outcome.CRASHED, note=note, failure=failed.kind)
     if failed.kind in RETRIED and state.failures < state.spec.backoff.retries:
         attempt = state.failures + 1
         delay: timedelta = state.spec.backoff.delay(attempt, state.spec.task)
         return replace(state, failures=attempt, wait_until=at + delay)
-    outcome = Outcome.TIMED_OUT if failed.kind is FailureKind.TIMED_OUT else Outcome.FAILED
+    outcome = (
+        moves.Outcome.TIMED_OUT
+        if failed.kind is moves.FailureKind.TIMED_OUT
+        else moves.Outcome.FAILED
+    )
     return replace(state, end=outcome, note=note, failure=failed.kind)
 
 
-def _limited(state: TaskState, failed: Failed, at: datetime, note: str) -> TaskState:
+def _limited(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:
     """Wait longer each time; an agent that never gives a retry time is given up at some point."""
     if overdue_reason := state.spec.endurance.overdue_reason(failed, at, state.standstill):
         note = f"{note}; {overdue_reason}"
-        return replace(state, end=Outcome.FAILED, note=note, failure=failed.kind)
+        return replace(state, end=moves.Outcome.FAILED, note=note, failure=failed.kind)
     standstill = state.standstill.extended(failed, at)
     until = retry_time(failed.retry_at, at, standstill.times, state.spec.task)
-    is_accounts = failed.kind is not FailureKind.OVERLOADED
+    is_accounts = failed.kind is not moves.FailureKind.OVERLOADED
     held = state.roster
     for agent in state.spec.agents_sharing_account(state.agent) if is_accounts else (state.agent,):
         held = roster.hold(held, agent, until)

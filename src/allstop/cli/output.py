@@ -41,7 +41,7 @@ class Context(NamedTuple):
     @contextmanager
     def project(self, more: Mapping[str, object] | None = None) -> Iterator[Project]:
         from allstop.app.project import Project
-        from allstop.settings import this_environment
+        from allstop.settings.sources.environment import this_environment
 
         flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}
         pure = self.kinds.pure if self.kinds is not None else None
@@ -80,7 +80,7 @@ def print_json(value: object) -> None:
 
 def complain(error: Exception) -> int:
     """Say what is wrong and what to do; a mistake of ours keeps its trace."""
-    from allstop.settings import SettingsError
+    from allstop.settings.problems import SettingsError
 
     if isinstance(error, SettingsError):
         for problem in error.problems:

@@ -3,25 +3,16 @@
 A webhook names a host, and the owner of that name chooses the address behind it.
 """
 
-from __future__ import annotations
-
+import ipaddress
 from collections.abc import Iterable
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
 from typing import TypeAlias
 
-Address: TypeAlias = IPv4Address | IPv6Address
-_Network: TypeAlias = IPv4Network | IPv6Network
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _networks(text: str) -> tuple[_Network, ...]:
-    return tuple(ip_network(each) for each in text.split())
+    return tuple(ipaddress.ip_network(each) for each in text.split())
 
 
 CLOUD_METADATA = _networks(
@@ -42,25 +33,26 @@ NOT_A_HOST = _networks(
 """Link-local, multicast, reserved and documentation addresses."""
 
 _NAT64, _LOCAL_NAT64, _COMPATIBLE, _TRANSLATED = (
-    IPv6Network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
+    ipaddress.IPv6Network(each)
+    for each in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
 )
 
 
 def parse(text: str) -> Address:
     """Parse an address, ignoring an interface name after `%`."""
-    return ip_address(text.partition("%")[0])
+    return ipaddress.ip_address(text.partition("%")[0])
 
 
 def unwrap_ipv4(address: Address) -> Address:
     """The IPv4 address that an IPv6 address maps or translates to, else the address itself."""
-    if isinstance(address, IPv4Address):
+    if isinstance(address, ipaddress.IPv4Address):
         return address
     inner = address.ipv4_mapped or address.sixtofour
     if inner is not None:
         return inner
     wraps = any(address in network for network in (_NAT64, _LOCAL_NAT64, _TRANSLATED))
     if wraps or (address in _COMPATIBLE and int(address) > 1):
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address
 
 

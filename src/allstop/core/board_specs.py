@@ -71,9 +71,8 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     terms: dict[AgentName, AgentTerms] = {}  # of those for whom other ones hold than these four
     backoff: Backoff = Backoff()
     limit_retries: int = 3  # of an agent that seems to be limited and gives no retry time
-    limit_s: float | None = (
-        None  # how long a limited agent without a retry time is tried; None: forever
-    )
+    # how long a limited agent without a retry time is tried; None: forever
+    limit_s: float | None = None
     onto: str = ""  # a commit of the target that the work conflicted with
     news: str = ""  # added to the goal in the first prompt
     given: str = ""  # a person's commit to merge in

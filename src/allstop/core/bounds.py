@@ -1,7 +1,5 @@
 """Upper bounds of numbers in settings, commands and the API."""
 
-from __future__ import annotations
-
 COUNT = 10**12
 MINUTES = 525_600  # of a year
 DOLLARS = 1_000_000_000

@@ -112,15 +112,10 @@ def seconds_left(limits: Limits, tally: Tally, opened_at: datetime, now: datetim
 def _check_one(name: str, used: float, most: float) -> LimitStatus:
     if used == most == 0:
         return LimitStatus(BrakeLevel.HARD, f"{name}: nothing is left")
-    if used >= most:
-        return LimitStatus(
-            BrakeLevel.HARD, f"{name}: {_amount(name, used)} of {_amount(name, most)}"
-        )
-    if used >= most * SOFT_SHARE:
-        return LimitStatus(
-            BrakeLevel.SOFT, f"{name}: {_amount(name, used)} of {_amount(name, most)}"
-        )
-    return WITHIN_LIMITS
+    if used < most * SOFT_SHARE:
+        return WITHIN_LIMITS
+    level = BrakeLevel.HARD if used >= most else BrakeLevel.SOFT
+    return LimitStatus(level, f"{name}: {_amount(name, used)} of {_amount(name, most)}")
 
 
 def _amount(name: str, value: float) -> str:

@@ -1,7 +1,5 @@
 """The daily budget: a local day, what all runs used on it, and which limit is near."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
@@ -51,21 +49,15 @@ def is_limited(limits: Limits) -> bool:
 
 def near_limit(limits: Limits, used: DayUsage, now: datetime) -> str:
     """The first limit that is nearly reached, as text; "" if none is."""
+    dollars = None if limits.cost_microusd is None else limits.cost_microusd / 1e6
+    minutes = None if limits.time_s is None else limits.time_s / 60
     gauges = (
         ("turns", used.spent.turns, limits.turns, "{:,.0f}"),
         ("tokens", used.spent.tokens, limits.tokens, "{:,.0f}"),
-        ("cost", used.spent.cost_microusd / 1e6, _dollars(limits), "${:.2f}"),
-        ("minutes", used.seconds(now) / 60, _minutes(limits), "{:,.0f}"),
+        ("cost", used.spent.cost_microusd / 1e6, dollars, "${:.2f}"),
+        ("minutes", used.seconds(now) / 60, minutes, "{:,.0f}"),
     )
     for name, have, most, form in gauges:
         if most is not None and have >= SOFT_SHARE * most:
             return f"{NAME}: {name}: {form.format(have)} of {form.format(most)}"
     return ""
-
-
-def _dollars(limits: Limits) -> float | None:
-    return None if limits.cost_microusd is None else limits.cost_microusd / 1e6
-
-
-def _minutes(limits: Limits) -> float | None:
-    return None if limits.time_s is None else limits.time_s / 60

@@ -1,7 +1,5 @@
 """Errors that are shown to people, each with a stable code and a hint."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 

@@ -1,7 +1,5 @@
 """Chooses the agent for a turn: the first choice, or a fallback while the first is limited."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The helm: pauses, freezes and stops of all runs at once, and the raised daily budget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum

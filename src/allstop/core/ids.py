@@ -1,7 +1,5 @@
 """Types for the ids of runs, moves, agents and writes."""
 
-from __future__ import annotations
-
 from typing import NewType
 
 RunId = NewType("RunId", str)

@@ -1,7 +1,5 @@
 """Extracts a message from a JSON reply while the reply is streamed."""
 
-from __future__ import annotations
-
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _SPACE = " \t\r\n"
 

@@ -1,7 +1,5 @@
 """The part of the Model Context Protocol that a tool server needs: JSON-RPC without I/O."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec

@@ -1,7 +1,5 @@
 """Replays a journal: makes each decision again and compares it with the recorded one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -10,22 +8,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core import brakes, run
+from allstop.core import brakes, moves, run
 from allstop.core.brakes import Tally
 from allstop.core.decisions import Decided
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import MoveId
-from allstop.core.moves import (
-    Failed,
-    Finish,
-    Move,
-    OpenWorkspace,
-    Result,
-    Spawn,
-    Wait,
-    Work,
-    without_prompt_text,
-)
 from allstop.core.run import DecidingPilot, Pilot, RunState
 
 S = TypeVar("S")
@@ -39,19 +26,19 @@ class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     seq: int
     at: datetime
-    move: Work | Finish
+    move: moves.Work | moves.Finish
     tally: Tally
     warning: str = ""  # a limit that was near
     same: bool = True  # the replay chose the same move
-    again: Move | None = None  # the move the replay chose, if it is another
-    result: Result | None = None
+    again: moves.Move | None = None  # the move the replay chose, if it is another
+    result: moves.Result | None = None
     overridden: str = ""  # why the result did not count
 
 
 class Difference(Struct, frozen=True, gc=False, kw_only=True):
     seq: int
-    recorded: Work | Finish
-    again: Move
+    recorded: moves.Work | moves.Finish
+    again: moves.Move
 
 
 def receipts(pilot: Pilot[S], events: Sequence[Event]) -> list[Receipt]:
@@ -112,11 +99,13 @@ def _receipt(
     state: RunState[S],
     seq: int,
     event: MoveStarted | Closed,
-    results: dict[MoveId, Result],
+    results: dict[MoveId, moves.Result],
 ) -> Receipt:
     recorded = _recorded(event)
     again = run.choose(pilot, state, event.at)
-    again = again if isinstance(again, Wait | Finish) else without_prompt_text(again)
+    again = (
+        again if isinstance(again, moves.Wait | moves.Finish) else moves.without_prompt_text(again)
+    )
     again = _without_added_fields(again, recorded)
     same = msgspec.json.encode(again) == msgspec.json.encode(recorded)
     result = results.get(event.id) if isinstance(event, MoveStarted) else None
@@ -129,27 +118,27 @@ def _receipt(
         same=same,
         again=None if same else again,
         result=result,
-        overridden=result.kind.value if isinstance(result, Failed) else "",
+        overridden=result.kind.value if isinstance(result, moves.Failed) else "",
     )
 
 
-def _recorded(event: MoveStarted | Closed) -> Work | Finish:
+def _recorded(event: MoveStarted | Closed) -> moves.Work | moves.Finish:
     if isinstance(event, Closed):
-        return Finish(
+        return moves.Finish(
             outcome=event.outcome, note=event.note, facts=event.facts, failure=event.failure
         )
     return event.move
 
 
-def _without_added_fields(again: Move, recorded: Work | Finish) -> Move:
+def _without_added_fields(again: moves.Move, recorded: moves.Work | moves.Finish) -> moves.Move:
     """Drop fields that older versions did not write, so that their journals compare equal."""
     match again, recorded:
-        case Finish(), Finish():
+        case moves.Finish(), moves.Finish():
             facts = again.facts if recorded.facts else {}
             return replace(again, facts=facts, failure=recorded.failure and again.failure)
-        case OpenWorkspace(), OpenWorkspace(stash=False):
+        case moves.OpenWorkspace(), moves.OpenWorkspace(stash=False):
             return replace(again, stash=False)
-        case Spawn(), Spawn():
+        case moves.Spawn(), moves.Spawn():
             spec = {
                 k: v
                 for k, v in again.spec.items()

@@ -1,7 +1,5 @@
 """One run: its state, how events change the state, and how the next move is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache

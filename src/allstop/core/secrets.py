@@ -1,7 +1,5 @@
 """Removes secrets from text: known values, and text that looks like a key, token or password."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -105,20 +103,16 @@ class Secrets:
         return _rewrite(value, self.redact_known)
 
     def redact_certain_in(self, value: T) -> T:
-        encoded = _encode(value)
-        if not _may_contain_secret(encoded) and not any(
-            secret in encoded for secret in self._encoded
-        ):
-            return value
-        return _rewrite(value, self.redact_certain)
+        return self._redact_in(value, self.redact_certain)
 
     def redact_all_in(self, value: T) -> T:
+        return self._redact_in(value, self.redact_all)
+
+    def _redact_in(self, value: T, redact: Callable[[str], str]) -> T:
         encoded = _encode(value)
-        if not _may_contain_secret(encoded) and not any(
-            secret in encoded for secret in self._encoded
-        ):
-            return value
-        return _rewrite(value, self.redact_all)
+        if _may_contain_secret(encoded) or any(secret in encoded for secret in self._encoded):
+            return _rewrite(value, redact)
+        return value
 
 
 class RedactedStream:

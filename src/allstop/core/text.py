@@ -1,7 +1,5 @@
 """Makes agents' text safe to show: removes escape sequences, makes invisible characters visible."""
 
-from __future__ import annotations
-
 import re
 
 _ESCAPES = re.compile(

@@ -1,7 +1,5 @@
 """The texts of prompts for a task's agent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

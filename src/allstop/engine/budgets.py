@@ -1,20 +1,8 @@
 """Budgets of all runs: each turn is reserved in every account above it before it starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
-from allstop.core.budget import (
-    NOTHING,
-    UNCAPPED,
-    Account,
-    Amount,
-    Cap,
-    Refusal,
-    refuse,
-    reserve,
-    settle,
-)
+from allstop.core import budget
 from allstop.core.ids import RunId
 
 SHARED = "*"
@@ -25,19 +13,19 @@ class Budgets:
     """Accounts by name. A run's turns count for the run and for all its parents."""
 
     def __init__(self) -> None:
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, budget.Account] = {}
         self._shared: list[str] = []
         self._paths: dict[RunId, tuple[str, ...]] = {}  # the accounts of each run
 
-    def open(self, name: str, cap: Cap, spent: Amount = NOTHING) -> None:
+    def open(self, name: str, cap: budget.Cap, spent: budget.Amount = budget.NOTHING) -> None:
         """Open an account or change its cap; its reservations stay."""
         known = self._accounts.get(name)
         if known is None:
             self._paths.clear()
             if name.startswith(SHARED):
                 self._shared.append(name)
-        reserved = known.reserved if known else NOTHING
-        self._accounts[name] = Account(
+        reserved = known.reserved if known else budget.NOTHING
+        self._accounts[name] = budget.Account(
             cap=cap, spent=known.spent if known else spent, reserved=reserved
         )
 
@@ -47,27 +35,27 @@ class Budgets:
         if name in self._shared:
             self._shared.remove(name)
 
-    def account(self, name: str) -> Account:
-        return self._accounts.get(name, Account())
+    def account(self, name: str) -> budget.Account:
+        return self._accounts.get(name, budget.Account())
 
-    def reserve(self, run: RunId, amount: Amount) -> Refusal | None:
+    def reserve(self, run: RunId, amount: budget.Amount) -> budget.Refusal | None:
         """Reserve the amount in every account of the run, or in none."""
         accounts = self._accounts
         names = self._paths.get(run) or self._find_path(run)
         for name in names:
             account = accounts[name]
-            if account.cap is UNCAPPED:
+            if account.cap is budget.UNCAPPED:
                 continue
-            if (refusal := refuse(name, account, amount)) is not None:
+            if (refusal := budget.refuse(name, account, amount)) is not None:
                 return refusal
         for name in names:
-            accounts[name] = reserve(accounts[name], amount)
+            accounts[name] = budget.reserve(accounts[name], amount)
         return None
 
-    def settle(self, run: RunId, reserved: Amount, spent: Amount) -> None:
+    def settle(self, run: RunId, reserved: budget.Amount, spent: budget.Amount) -> None:
         accounts = self._accounts
         for name in self._paths.get(run) or self._find_path(run):
-            accounts[name] = settle(accounts[name], reserved, spent)
+            accounts[name] = budget.settle(accounts[name], reserved, spent)
 
     def _find_path(self, run: RunId) -> tuple[str, ...]:
         """The accounts of a run: its own, its parents' and the shared ones."""

@@ -1,7 +1,5 @@
 """A reusable cancel scope for the moves of a run."""
 
-from __future__ import annotations
-
 from types import TracebackType
 
 import anyio

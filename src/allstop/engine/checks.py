@@ -1,7 +1,5 @@
 """Runs the checks of a gate: inspects the changes, then runs the commands in a clean clone."""
 
-from __future__ import annotations
-
 import math
 import signal
 from collections.abc import Callable, Sequence
@@ -24,8 +22,7 @@ from allstop.core.moves import (
     gate_error,
 )
 from allstop.core.text import last_line
-from allstop.engine.activity_watch import ActivityWatch
-from allstop.engine.deadlines import Deadlines
+from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
 from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
 

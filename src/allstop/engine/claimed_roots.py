@@ -1,7 +1,5 @@
 """Claimed roots: the root runs that this process may drive, with all runs below them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import AbstractContextManager
 
@@ -21,10 +19,7 @@ class Claims:
         return root in self._held
 
     def take(self, root: RunId) -> None:
-        """
-        Raises:
-            HeldError: another process has it.
-        """
+        """Raises HeldError if another process has it."""
         if root not in self._held:
             claim = self._journal.claim(root)
             claim.__enter__()

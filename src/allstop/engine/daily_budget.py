@@ -1,7 +1,5 @@
 """The daily budget: limits the usage of all runs of a journal together, across processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from typing import NamedTuple

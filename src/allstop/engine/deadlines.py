@@ -11,7 +11,9 @@ from itertools import count
 import anyio
 from msgspec import Struct
 
-from allstop.core.moves import FailureKind
+from allstop.core.asks import Answer, Ask
+from allstop.core.moves import FailureKind, Item
+from allstop.ports import Live, Watch
 
 MAX_STALE = 1000
 """Number of stale queue entries after which they are removed."""
@@ -40,12 +42,7 @@ class Deadlines(Struct, eq=False):
     _held_s: float = 0.0
     _part: Deadlines | None = None  # held and released together with this one
 
-    @property
-    def ran_out(self) -> bool:
-        return self.scope.cancelled_caught
-
     def start(self, now: float) -> None:
-        """Start the clocks."""
         self._since = self._active_at = now
         self.deadline = now + min(self._left_s, self._idle_s)
 
@@ -213,3 +210,32 @@ class DeadlineTimer:
             deadlines.scope.cancel()
         else:
             self.schedule(deadlines)
+
+
+class ActivityWatch(Struct):
+    _watch: Watch
+    deadlines: Deadlines
+
+    def live(self, live: Live) -> None:
+        self.deadlines.touch()
+        self._watch.live(live)
+
+    async def opened(self, thread: str) -> None:
+        await self._watch.opened(thread)
+
+    async def saw(self, item: Item) -> None:
+        self.deadlines.touch()
+        await self._watch.saw(item)
+
+    async def words(self) -> str:
+        return await self._watch.words()
+
+    async def reached(self) -> None:
+        await self._watch.reached()
+
+    async def ask(self, ask: Ask) -> Answer:
+        self.deadlines.hold()  # the agent isn't idle while a person decides
+        try:
+            return await self._watch.ask(ask)
+        finally:
+            self.deadlines.release()

@@ -1,7 +1,5 @@
 """Disk watch: calls off work whose workspace grows beyond its limit."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias

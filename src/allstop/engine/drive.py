@@ -1,7 +1,5 @@
 """The drive of one run: chooses a move, records it, performs it and records its result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import datetime
@@ -11,51 +9,20 @@ import anyio
 import anyio.lowlevel
 from msgspec.structs import replace
 
-from allstop.core import brakes
+from allstop import ports
+from allstop.core import asks, brakes
 from allstop.core import run as runs
-from allstop.core.asks import (
-    A_RULE,
-    BOX,
-    NOBODY,
-    UNANSWERED,
-    Answer,
-    Ask,
-    answer_by_rules,
-    describe_ask,
-    unasked_note,
-)
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import CUT_BY_STOP, Failed, FailureKind, Item, Result, TakeTurn, Work
 from allstop.core.run import FoldedRun, Pilot
+from allstop.engine import steps
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
 from allstop.engine.slots import RunSlot, Slots
-from allstop.engine.steps import (
-    ChooseAgain,
-    DriverEvent,
-    Idle,
-    PendingWrite,
-    Step,
-    WaitForSlot,
-    Waiting,
-    is_capped,
-    max_usage,
-    spent,
-    step_for,
-    unfinished_result,
-)
-from allstop.ports import (
-    Cursor,
-    Entry,
-    Live,
-    StaleError,
-    StoreBusyError,
-    StoreFullError,
-)
 from allstop.views.log import describe
 
 S = TypeVar("S")
@@ -91,8 +58,8 @@ class Drive(Generic[S]):
         self._reservations: Reservations[S] = Reservations(run, pilot, context)
         self._reservations.hold_to(state.limits, state.tally)
         if state.open_move is not None:  # an interrupted move counts before any run continues
-            lost = unfinished_result(state.open_move, FailureKind.INTERRUPTED)
-            context.budgets.settle(run, NOTHING, spent(lost))
+            lost = steps.unfinished_result(state.open_move, FailureKind.INTERRUPTED)
+            context.budgets.settle(run, NOTHING, steps.spent(lost))
         self._notes: list[Item] = []
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
@@ -104,16 +71,16 @@ class Drive(Generic[S]):
         """Whether others have written events that this drive hasn't read."""
         return self._last_seq > self._seq
 
-    async def go(self) -> Idle:
+    async def go(self) -> steps.Idle:
         """Drive until the run waits or closes."""
         await self._catch_up()
         result: Result | None = None
         if self.state.open_move is not None:
-            result = unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
+            result = steps.unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
         try:
             while True:
                 step = await self._advance(result)
-                if isinstance(step, Idle):
+                if isinstance(step, steps.Idle):
                     return step
                 result = await self._carry_out(step)
         except anyio.get_cancelled_exc_class():
@@ -170,7 +137,7 @@ class Drive(Generic[S]):
                 return  # the events may be our own; the writer reads again afterwards
             if record.seq <= self._seq:
                 continue  # already folded during the read
-            if isinstance(record.event, DriverEvent):
+            if isinstance(record.event, steps.DriverEvent):
                 raise SupersededError(self.run)
             self.state = runs.evolve(self._pilot, self.state, record.event)
             self._seq = record.seq
@@ -181,7 +148,7 @@ class Drive(Generic[S]):
 
     # --- choosing and recording moves ---
 
-    async def _advance(self, result: Result | None) -> Work | Idle:
+    async def _advance(self, result: Result | None) -> Work | steps.Idle:
         """Record the last move's result together with the next move."""
         context = self._context
         while True:
@@ -199,7 +166,7 @@ class Drive(Generic[S]):
                     else None
                 )
                 await self._write(step, place)
-            except StaleError:
+            except ports.StaleError:
                 self._reservations.release(NOTHING)
                 await self._catch_up()
                 continue
@@ -207,19 +174,19 @@ class Drive(Generic[S]):
                 context.hands.forget_killed(self.run)  # they belong to no later stop's receipt
             result = None
             match step.then:
-                case ChooseAgain():
+                case steps.ChooseAgain():
                     pass
-                case Waiting(for_room=True) if step.entries:
+                case steps.Waiting(for_room=True) if step.entries:
                     pass  # check once more before waiting: there may be room by now
-                case WaitForSlot():
+                case steps.WaitForSlot():
                     if not self.behind:
-                        self.show(Live("queued", self._slot.words))
+                        self.show(ports.Live("queued", self._slot.words))
                         await self._slot.wait()
                     await self._catch_up()
                 case then:
                     return then
 
-    def _next_step(self, result: Result | None, now: datetime) -> Step[S]:
+    def _next_step(self, result: Result | None, now: datetime) -> steps.Step[S]:
         context = self._context
         pending = self._pending(result, now)
         self._reservations.hold_to(self.state.limits, self.state.tally)
@@ -229,15 +196,15 @@ class Drive(Generic[S]):
         move = runs.choose(self._pilot, pending.state, pending.now, helm)
         if not isinstance(move, TakeTurn):
             self._slot.leave()
-            return self._reservations.hold_back(pending, move) or step_for(pending, move)
+            return self._reservations.hold_back(pending, move) or steps.step_for(pending, move)
         if not self._slot.has_slot():
-            return pending.step(WaitForSlot())
+            return pending.step(steps.WaitForSlot())
         return self._reservations.begin(pending, move, self.state.tally)
 
-    def _pending(self, result: Result | None, now: datetime) -> PendingWrite[S]:
+    def _pending(self, result: Result | None, now: datetime) -> steps.PendingWrite[S]:
         """The run's state with `result` folded in, not yet written."""
         helm = self._context.helm_reader.helm
-        pending = PendingWrite(self.run, self._pilot, self.state, (), now, helm.stops)
+        pending = steps.PendingWrite(self.run, self._pilot, self.state, (), now, helm.stops)
         if result is None:
             return pending
         open_move = self.state.open_move
@@ -254,7 +221,7 @@ class Drive(Generic[S]):
             pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
         return pending.ended(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
 
-    async def _write(self, step: Step[S], place: int | None = None) -> None:
+    async def _write(self, step: steps.Step[S], place: int | None = None) -> None:
         if not step.entries:
             return
         stops = self._context.helm_reader.helm.stops
@@ -264,20 +231,20 @@ class Drive(Generic[S]):
         self._stops_seen = stops
         self._notes.clear()
 
-    async def _append(self, entries: tuple[Entry, ...], place: int | None = None) -> None:
-        expect = Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
+    async def _append(self, entries: tuple[ports.Entry, ...], place: int | None = None) -> None:
+        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
         self._writing = True
         try:
             while True:
                 try:
                     return await self._context.journal.append(*entries, expect=expect)
-                except (StoreFullError, StoreBusyError) as trouble:
+                except (ports.StoreFullError, ports.StoreBusyError) as trouble:
                     self._context.show(
-                        self.run, Live("trouble", f"{trouble.message}: {trouble.hint}")
+                        self.run, ports.Live("trouble", f"{trouble.message}: {trouble.hint}")
                     )
                     await anyio.sleep(STORE_RETRY_S)
                     if self._has_news:  # the write would be refused anyway; react to a stop now
-                        raise StaleError(self.run) from trouble
+                        raise ports.StaleError(self.run) from trouble
         finally:
             self._writing = False
 
@@ -286,11 +253,11 @@ class Drive(Generic[S]):
         if self.state.open_move is not None:
             self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
-            interrupted = unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
+            interrupted = steps.unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
             pending = self._pending(interrupted, self._context.clock.now())
             try:
-                await self._write(pending.step(ChooseAgain()))
-            except StaleError:
+                await self._write(pending.step(steps.ChooseAgain()))
+            except ports.StaleError:
                 await self._catch_up()
 
     # --- performing moves ---
@@ -308,9 +275,9 @@ class Drive(Generic[S]):
         assert self.state.open_move is not None, "the move being performed is open"
         if result is None:
             known = self._context.hands.advice_usage(self.run)
-            result = unfinished_result(self.state.open_move, FailureKind.CANCELLED, known)
+            result = steps.unfinished_result(self.state.open_move, FailureKind.CANCELLED, known)
         result = self._context.hands.clean(result)
-        self._reservations.release(spent(result))
+        self._reservations.release(steps.spent(result))
         if isinstance(move, TakeTurn):
             self._slot.requeue()
         return result
@@ -327,21 +294,23 @@ class Drive(Generic[S]):
         watch = MoveWatch(self, state.open_move.id, self._context.hands.words)
         try:
             within_s = math.inf if left_s is None else left_s
-            most = max_usage(state.open_move) if is_capped(move) else None
+            most = steps.max_usage(state.open_move) if steps.is_capped(move) else None
             perform = self._context.hands.perform
             return await perform(self.run, move, watch, within_s, self._cancel_handle, most)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - a defect in an adapter must not stop other runs
             message = f"{type(error).__name__}: {error}"
-            return replace(unfinished_result(state.open_move, FailureKind.CRASHED), message=message)
+            return replace(
+                steps.unfinished_result(state.open_move, FailureKind.CRASHED), message=message
+            )
         finally:
             if watch.has_spoken and not self._is_cut:
                 watch.end()
 
     # --- messages of the agent during a move ---
 
-    def show(self, live: Live) -> None:
+    def show(self, live: ports.Live) -> None:
         self._context.show(self.run, live)
 
     async def record(self, event_at: Callable[[datetime], Event]) -> None:
@@ -361,8 +330,8 @@ class Drive(Generic[S]):
             return True  # the agent may be shielded from the cut, but its messages are dropped
         event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
-            await self._append((Entry(self.run, event),))
-        except StaleError:
+            await self._append((ports.Entry(self.run, event),))
+        except ports.StaleError:
             await self.react()
             return False
         self._seq += 1
@@ -394,30 +363,30 @@ class Drive(Generic[S]):
             await self._news.wait()
         return undelivered[0]
 
-    async def ask(self, move_id: MoveId, ask: Ask) -> Answer:
+    async def ask(self, move_id: MoveId, ask: asks.Ask) -> asks.Answer:
         ask = self._context.appraise(ask, self.state.open_move)
-        answer = answer_by_rules(self.state.opened.rules, ask)
+        answer = asks.answer_by_rules(self.state.opened.rules, ask)
         if answer is None:
             return await self._ask_a_person(move_id, ask)
-        if answer.allows and (ask.within or answer.by == BOX):  # the agent's own items show it
+        if answer.allows and (ask.within or answer.by == asks.BOX):  # the agent's own items show it
             return answer
         kind = "allowed" if answer.allows else "denied"
-        by = f" ({answer.by})" if answer.by != A_RULE else ""
-        await self.note(move_id, Item(kind=kind, text=f"{describe_ask(ask)}{by}"))
+        by = f" ({answer.by})" if answer.by != asks.A_RULE else ""
+        await self.note(move_id, Item(kind=kind, text=f"{asks.describe_ask(ask)}{by}"))
         return answer
 
-    async def _ask_a_person(self, move_id: MoveId, ask: Ask) -> Answer:
+    async def _ask_a_person(self, move_id: MoveId, ask: asks.Ask) -> asks.Answer:
         """Wait for a person's answer; no answer in time means no."""
         move = self.state.open_move.move if self.state.open_move else None
         wait_s = move.ask_s if isinstance(move, TakeTurn) else None
         if wait_s == 0:
-            await self.note(move_id, Item(kind="denied", text=unasked_note(ask)))
-            return NOBODY
+            await self.note(move_id, Item(kind="denied", text=asks.unasked_note(ask)))
+            return asks.NOBODY
         answered = self._answered[ask.id] = anyio.Event()
         await self.record(lambda now: Asked(at=now, id=move_id, ask=ask))
         if not self._is_cut:
             with anyio.move_on_after(wait_s if wait_s is not None else math.inf):
                 await answered.wait()
         if ask.id not in self.state.permits and not self._is_cut:
-            await self.note(move_id, Item(kind="unanswered", text=describe_ask(ask)))
-        return self.state.permits.get(ask.id, UNANSWERED)
+            await self.note(move_id, Item(kind="unanswered", text=asks.describe_ask(ask)))
+        return self.state.permits.get(ask.id, asks.UNANSWERED)

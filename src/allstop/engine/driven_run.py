@@ -1,17 +1,33 @@
-"""A driven run: its drive, the event that wakes it, and the state it waits in."""
+"""A driven run: its folded state, its drive, the event that wakes it, and the state it waits in."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import anyio
 
+from allstop.core import run
+from allstop.core.events import Opened
 from allstop.core.moves import Outcome
-from allstop.core.run import Pilot
+from allstop.core.run import FoldedRun, Pilot
 from allstop.engine.drive import Drive
 from allstop.engine.steps import Waiting
+from allstop.ports import Record
 from allstop.views.log import state_after_stop
+
+
+def fold(
+    pilots: Mapping[str, Pilot[Any]], records: Sequence[Record], known: FoldedRun[Any] | None
+) -> tuple[Pilot[Any], FoldedRun[Any]]:
+    """The run's pilot and its folded state."""
+    events = [record.event for record in records]
+    opened = known.state.opened if known else events[0]
+    assert isinstance(opened, Opened), "a journal starts with Opened"
+    pilot = pilots[opened.kind]
+    if known is None:
+        return pilot, FoldedRun(run.fold(pilot, events), records[-1].seq)
+    seq = records[-1].seq if records else known.seq
+    return pilot, FoldedRun(run.fold_more(pilot, known.state, events), seq)
 
 
 class DrivenRun:
@@ -49,13 +65,13 @@ class DrivenRun:
             return False
         return isinstance(at, Outcome) or at.until is None or at.for_person
 
-    def describe(self, pilot: Pilot[Any], now: datetime) -> str:
+    def describe(self, pilots: Mapping[str, Pilot[Any]], now: datetime) -> str:
         """The run's state for a stop receipt."""
         if self.resting is None:
             return "still ending"
         if isinstance(self.resting, Outcome):
             return self.resting.value
         try:
-            return state_after_stop(pilot, self.drive.state, now)
+            return state_after_stop(pilots[self.drive.state.opened.kind], self.drive.state, now)
         except Exception:  # noqa: BLE001 - a broken run must not prevent the receipt
             return self.resting.reason

@@ -1,7 +1,5 @@
 """The hands: perform one move. They know neither pilots nor journals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -30,10 +28,9 @@ from allstop.core.moves import (
     Work,
     WorkspaceOpen,
 )
-from allstop.engine.activity_watch import ActivityWatch
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import CheckRunner
-from allstop.engine.deadlines import Deadlines, DeadlineTimer
+from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
 from allstop.engine.tool_adviser import ToolAdviser

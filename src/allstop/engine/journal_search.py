@@ -1,7 +1,5 @@
 """Journal search: finds the position of a moment in the journal of all runs."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from allstop.ports import Journal

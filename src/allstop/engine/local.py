@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
-from datetime import datetime
 from typing import Any
 
 import anyio
@@ -22,20 +21,34 @@ from allstop.core.moves import Outcome
 from allstop.core.run import FoldedRun, OpenMove, Pilot, RunState
 from allstop.engine.budgets import Budgets
 from allstop.engine.claimed_roots import Claims
-from allstop.engine.context import EngineContext
+from allstop.engine.context import EngineContext, HelmReader, Show, Viewers
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.drive import Drive, SupersededError
-from allstop.engine.driven_run import DrivenRun
+from allstop.engine.driven_run import DrivenRun, fold
 from allstop.engine.hands import Hands
-from allstop.engine.helm_reader import HelmReader
 from allstop.engine.retry_write import retry_write
-from allstop.engine.run_state import fold
 from allstop.engine.send import send_command
 from allstop.engine.slots import Slots
 from allstop.engine.steps import Waiting, used_so_far
-from allstop.engine.stop_receipts import StopReceipts
-from allstop.engine.viewers import Show, Viewers
 from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, StaleError
+
+
+class StopReceipts:
+    def __init__(self) -> None:
+        self._written: dict[int, Halted] = {}  # by number of stops
+        self._more = anyio.Event()
+
+    def add(self, stops: int, halted: Halted) -> None:
+        self._written[stops] = halted
+        self._more.set()
+        self._more = anyio.Event()
+
+    async def after(self, stops: int) -> Halted:
+        """Wait for the receipt of this stop or a later one."""
+        while not (done := [number for number in self._written if number >= stops]):
+            await self._more.wait()
+        return self._written[min(done)]
+
 
 HALT_S = 10.0  # how long a stop waits for the runs before it writes its receipt
 
@@ -178,8 +191,7 @@ class LocalEngine:
     async def take(self, run: RunId, known: FoldedRun[Any] | None = None) -> None:
         """Drive an existing run that no process drives, with all runs below it.
 
-        Raises:
-            HeldError: another process drives it.
+        Raises HeldError if another process drives it.
         """
         root = root_of(run)
         self._claims.take(root)
@@ -307,15 +319,12 @@ class LocalEngine:
                 for lost in driven_run.drive.lost()
             ),
             runs={
-                run: self._describe(driven_run, now)
+                run: driven_run.describe(self._pilots, now)
                 for run, driven_run in self._driven_runs.items()
             },
         )
         await retry_write(lambda: self._journal.append(Entry(HELM, halted)), self._viewers.show)
         self._receipts.add(stops, halted)
-
-    def _describe(self, driven_run: DrivenRun, now: datetime) -> str:
-        return driven_run.describe(self._pilots[driven_run.drive.state.opened.kind], now)
 
     # --- driving ---
 
@@ -355,7 +364,6 @@ class LocalEngine:
             await self._abort_orphan(driven_run.drive.run, parent)
 
     async def _abort_orphan(self, run: RunId, parent: RunId) -> None:
-        """Abort a run whose parent is closed."""
         by = f"the end of {parent}"
         await retry_write(lambda: self.command(run, Abort(), by=by), self._viewers.show)
 

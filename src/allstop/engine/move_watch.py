@@ -1,7 +1,5 @@
 """Move watch: passes an agent's messages during one move to the drive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
@@ -33,8 +31,6 @@ class TextStream(Protocol):
 
 
 class MoveWatch(Struct):
-    """The watch of one move."""
-
     _drive: MoveRecorder
     _move_id: MoveId
     _new_stream: Callable[[], TextStream] | None

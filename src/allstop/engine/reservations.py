@@ -1,7 +1,5 @@
 """Reservations of a run's turns in its own, its parents' and the daily budget."""
 
-from __future__ import annotations
-
 from typing import Any, Generic, TypeVar
 
 from allstop.core import brakes
@@ -10,18 +8,8 @@ from allstop.core.budget import NOTHING, Amount
 from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
+from allstop.engine import steps
 from allstop.engine.context import EngineContext
-from allstop.engine.steps import (
-    ONE_TURN,
-    PendingWrite,
-    Step,
-    Waiting,
-    day_limit_step,
-    price,
-    refused_step,
-    started_step,
-    used_so_far,
-)
 from allstop.ports import Live
 
 UNLIMITED = Limits()
@@ -44,28 +32,28 @@ class Reservations(Generic[S]):
         """Update the run's account to its current limits."""
         if limits is not self._limits:
             self._limits = limits
-            self._context.budgets.open(self._run, cap_of(limits), used_so_far(used))
+            self._context.budgets.open(self._run, cap_of(limits), steps.used_so_far(used))
 
-    def begin(self, pending: PendingWrite[S], move: TakeTurn, before: Tally) -> Step[S]:
+    def begin(self, pending: steps.PendingWrite[S], move: TakeTurn, before: Tally) -> steps.Step[S]:
         """Reserve a turn and return its step, or the step of a refusal.
 
         `before` is the usage that is already written.
         """
         if pending.state.limits != UNLIMITED:
             self._note_a_near_limit(pending)
-        amount = ONE_TURN if move.max_tokens is None else self._price(move, move.max_tokens)
+        amount = steps.ONE_TURN if move.max_tokens is None else self._price(move, move.max_tokens)
         refusal = self._context.budgets.reserve(self._run, amount)
         if refusal is not None:
-            return refused_step(pending, move, str(refusal))
+            return steps.refused_step(pending, move, str(refusal))
         self._reserved = amount
         if self._context.daily_budget.is_limited(pending.now, self._context.helm_reader.helm):
-            used = used_so_far(pending.state.tally).minus(used_so_far(before))
+            used = steps.used_so_far(pending.state.tally).minus(steps.used_so_far(before))
             if (instead := self._refused_by_day(pending, move, used)) is not None:
                 self.release(NOTHING)
                 return instead
-        return started_step(pending, move, amount)
+        return steps.started_step(pending, move, amount)
 
-    def _note_a_near_limit(self, pending: PendingWrite[S]) -> None:
+    def _note_a_near_limit(self, pending: steps.PendingWrite[S]) -> None:
         state = pending.state
         verdict = brakes.check(state.limits, state.tally, state.opened.at, pending.now)
         about = verdict.reason.partition(":")[0]
@@ -73,7 +61,7 @@ class Reservations(Generic[S]):
             self._warned_limit = about
             self._context.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
 
-    def hold_back(self, pending: PendingWrite[S], move: Move) -> Step[S] | None:
+    def hold_back(self, pending: steps.PendingWrite[S], move: Move) -> steps.Step[S] | None:
         """Start no child that would only wait for the daily budget."""
         if not isinstance(move, Spawn) or not move.spec.get("agents"):
             return None
@@ -81,7 +69,7 @@ class Reservations(Generic[S]):
             pending.now, self._context.helm_reader.helm
         )
         return (
-            day_limit_step(pending, f"limit reached: {found.reason}", found.until)
+            steps.day_limit_step(pending, f"limit reached: {found.reason}", found.until)
             if found
             else None
         )
@@ -94,8 +82,8 @@ class Reservations(Generic[S]):
             self._reserved = NOTHING
 
     def _refused_by_day(
-        self, pending: PendingWrite[S], move: TakeTurn, used: Amount
-    ) -> Step[S] | None:
+        self, pending: steps.PendingWrite[S], move: TakeTurn, used: Amount
+    ) -> steps.Step[S] | None:
         """The step if the turn doesn't fit into the daily budget, else None."""
         daily_budget, helm = self._context.daily_budget, self._context.helm_reader.helm
         found = daily_budget.reserve(self._run, self._reserved, used, pending.now, helm)
@@ -104,12 +92,12 @@ class Reservations(Generic[S]):
         if found is None:
             return None
         if not found.for_person:
-            return pending.step(Waiting(found.reason, found.until, for_room=True))
+            return pending.step(steps.Waiting(found.reason, found.until, for_room=True))
         if found.ends or self._ends_talk:
-            return refused_step(pending, move, found.reason)
-        return day_limit_step(pending, f"limit reached: {found.reason}", found.until)
+            return steps.refused_step(pending, move, found.reason)
+        return steps.day_limit_step(pending, f"limit reached: {found.reason}", found.until)
 
     def _price(self, move: TakeTurn, tokens: int) -> Amount:
         most = self._context.most_microusd
         advice = most(move.adviser.agent, tokens) if move.adviser else 0
-        return price(move, most(move.agent, tokens) + advice)
+        return steps.price(move, most(move.agent, tokens) + advice)

@@ -1,7 +1,5 @@
 """Retries a journal write until the store accepts it."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio

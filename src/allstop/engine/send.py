@@ -1,11 +1,9 @@
 """Sends a command to a run by writing it to the journal."""
 
-from __future__ import annotations
-
 from allstop.core.commands import Abort, Allstop, Command, Freeze, Pause, Resume, Thaw
 from allstop.core.events import Commanded
 from allstop.core.ids import RunId
-from allstop.ports import Clock, Entry, Head, Journal
+from allstop.ports import Clock, Entry, Journal
 
 _FOR_ALL_BELOW = (Pause, Resume, Freeze, Thaw, Allstop, Abort)
 
@@ -21,13 +19,10 @@ async def send_command(
         if isinstance(
             command, _FOR_ALL_BELOW
         ):  # a child may open before its parent reads the command
-            new += [head.run for head in await journal.heads() if _is_below(head, run)]
+            open_heads = [head for head in await journal.heads() if not head.closed]
+            new += [head.run for head in open_heads if head.run.startswith(f"{run}/")]
         new = [to for to in new if to not in told]
         if not new:
             return
         await journal.append(*(Entry(to, commanded) for to in new))
         told.update(dict.fromkeys(new))
-
-
-def _is_below(head: Head, run: RunId) -> bool:
-    return not head.closed and head.run.startswith(f"{run}/")

@@ -1,15 +1,11 @@
 """Slots: limit the number of concurrent turns, first come, first served."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import anyio
 
 
 class SlotRequest:
-    """A request in the queue for a slot."""
-
     def __init__(self) -> None:
         self.granted = False
         self._woken = anyio.Event()

@@ -8,49 +8,22 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.core import events, moves
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
 from allstop.core.budget import NOTHING, Amount
-from allstop.core.events import (
-    ChildClosed,
-    ChildRested,
-    ChildWaited,
-    ChildWentOn,
-    Closed,
-    Event,
-    MoveEnded,
-    MoveStarted,
-    Opened,
-    Rested,
-    Waited,
-)
 from allstop.core.helm import RUNNING
 from allstop.core.ids import MoveId, RunId, child_of
-from allstop.core.moves import (
-    Billable,
-    Failed,
-    FailureKind,
-    Finish,
-    Move,
-    Outcome,
-    Result,
-    Spawn,
-    Spawned,
-    TakeTurn,
-    Usage,
-    Wait,
-    Work,
-    is_turn,
-    without_prompt_text,
-)
 from allstop.core.run import OpenMove, Pilot, RunState, as_deciding_pilot
 from allstop.ports import Entry
 
 S = TypeVar("S")
 
-UNUSED = Usage()
+UNUSED = moves.Usage()
 
-DriverEvent: TypeAlias = MoveStarted | MoveEnded | Waited | Rested | Closed
+DriverEvent: TypeAlias = (
+    events.MoveStarted | events.MoveEnded | events.Waited | events.Rested | events.Closed
+)
 """Events that only the run's drive writes."""
 
 
@@ -71,10 +44,10 @@ class WaitForSlot(NamedTuple):
     """Wait for a slot, then choose again."""
 
 
-Idle: TypeAlias = Waiting | Outcome
+Idle: TypeAlias = Waiting | moves.Outcome
 """The run waits or is closed."""
 
-Then: TypeAlias = Work | Idle | ChooseAgain | WaitForSlot
+Then: TypeAlias = moves.Work | Idle | ChooseAgain | WaitForSlot
 
 
 class Step(Struct, Generic[S], frozen=True, gc=False):
@@ -94,12 +67,12 @@ class PendingWrite(Struct, Generic[S], frozen=True, gc=False):
     now: datetime
     stops: int  # of the helm
 
-    def with_event(self, event: Event) -> PendingWrite[S]:
+    def with_event(self, event: events.Event) -> PendingWrite[S]:
         state = runs.evolve(self.pilot, self.state, event)
         entries = (*self.entries, Entry(self.run, event))
         return PendingWrite(self.run, self.pilot, state, entries, self.now, self.stops)
 
-    def ended(self, event: MoveEnded) -> PendingWrite[S]:
+    def ended(self, event: events.MoveEnded) -> PendingWrite[S]:
         """Add the end of a move, with the pilot's decision for the record."""
         pending = self.with_event(event)
         if (pilot := as_deciding_pilot(self.pilot)) is None:
@@ -114,28 +87,28 @@ class PendingWrite(Struct, Generic[S], frozen=True, gc=False):
         return Step((*self.entries, *others), len(self.entries), self.state, then)
 
 
-def step_for(pending: PendingWrite[S], move: Move) -> Step[S]:
+def step_for(pending: PendingWrite[S], move: moves.Move) -> Step[S]:
     match move:
-        case Wait():
+        case moves.Wait():
             return _wait_step(pending, move)
-        case Finish():
+        case moves.Finish():
             return _finish_step(pending, move)
-        case Spawn():
+        case moves.Spawn():
             return _spawn_step(pending, move)
         case _:
             return started_step(pending, move)
 
 
-def started_step(pending: PendingWrite[S], move: Work, reserved: Amount = NOTHING) -> Step[S]:
+def started_step(pending: PendingWrite[S], move: moves.Work, reserved: Amount = NOTHING) -> Step[S]:
     started = _move_started(pending, move, reserved)
     return pending.with_event(started).step(move, *_resumed_entries(pending))
 
 
-def refused_step(pending: PendingWrite[S], move: TakeTurn, why: str) -> Step[S]:
+def refused_step(pending: PendingWrite[S], move: moves.TakeTurn, why: str) -> Step[S]:
     """Start and fail a turn without budget in one write."""
     started = _move_started(pending, move)
-    failed = Failed(kind=FailureKind.OUT_OF_BUDGET, message=why)
-    ended = MoveEnded(at=pending.now, id=started.id, result=failed)
+    failed = moves.Failed(kind=moves.FailureKind.OUT_OF_BUDGET, message=why)
+    ended = events.MoveEnded(at=pending.now, id=started.id, result=failed)
     return (
         pending.with_event(started)
         .with_event(ended)
@@ -149,33 +122,33 @@ def day_limit_step(pending: PendingWrite[S], reason: str, until: datetime) -> St
     state = pending.state
     if state.waits == reason and state.short_until == until:
         return pending.step(waiting)
-    waited = pending.with_event(Waited(at=pending.now, reason=reason, until=until))
+    waited = pending.with_event(events.Waited(at=pending.now, reason=reason, until=until))
     parent, ref = state.opened.parent, state.opened.ref
     if parent is None:
         return waited.step(waiting)
-    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=reason)
+    notice = events.ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=reason)
     return waited.step(waiting, Entry(parent, notice))
 
 
-def _wait_step(pending: PendingWrite[S], move: Wait) -> Step[S]:
+def _wait_step(pending: PendingWrite[S], move: moves.Wait) -> Step[S]:
     """Wait, and tell the parent once that the run waits for a person or frees its slot."""
     waiting = Waiting(move.reason, move.until, move.for_person)
     parent, ref = pending.state.opened.parent, pending.state.opened.ref
     if parent is not None and _frees_slot(pending.state, move):
-        rested = ChildRested(
+        rested = events.ChildRested(
             at=pending.now, ref=ref, run=pending.run, reason=move.reason, until=move.until
         )
-        own = Rested(at=pending.now, reason=move.reason, until=move.until)
+        own = events.Rested(at=pending.now, reason=move.reason, until=move.until)
         return pending.with_event(own).step(waiting, Entry(parent, rested))
     if parent is None or not move.for_person or pending.state.waits == move.reason:
         return pending.step(waiting)
-    notice = ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=move.reason)
-    return pending.with_event(Waited(at=pending.now, reason=move.reason)).step(
+    notice = events.ChildWaited(at=pending.now, ref=ref, run=pending.run, reason=move.reason)
+    return pending.with_event(events.Waited(at=pending.now, reason=move.reason)).step(
         waiting, Entry(parent, notice)
     )
 
 
-def _frees_slot(state: RunState[S], move: Wait) -> bool:
+def _frees_slot(state: RunState[S], move: moves.Wait) -> bool:
     """Whether the run frees its slot and its parent doesn't know it yet."""
     is_idle = state.hold is not RUNNING or move.until is not None
     return is_idle and not move.for_person and not state.waits and state.rests != move.reason
@@ -185,25 +158,27 @@ def _resumed_entries(pending: PendingWrite[S]) -> tuple[Entry, ...]:
     parent, ref = pending.state.opened.parent, pending.state.opened.ref
     if parent is None or not (pending.state.waits or pending.state.rests):
         return ()
-    return (Entry(parent, ChildWentOn(at=pending.now, ref=ref, run=pending.run)),)
+    return (Entry(parent, events.ChildWentOn(at=pending.now, ref=ref, run=pending.run)),)
 
 
-def _move_started(pending: PendingWrite[S], move: Work, reserved: Amount = NOTHING) -> MoveStarted:
-    return MoveStarted(
+def _move_started(
+    pending: PendingWrite[S], move: moves.Work, reserved: Amount = NOTHING
+) -> events.MoveStarted:
+    return events.MoveStarted(
         at=pending.now,
         id=MoveId(pending.state.moves + 1),
-        move=without_prompt_text(move),
+        move=moves.without_prompt_text(move),
         cost_microusd=reserved.cost_microusd,
         helm_stops=pending.stops,
     )
 
 
-def _spawn_step(pending: PendingWrite[S], move: Spawn) -> Step[S]:
+def _spawn_step(pending: PendingWrite[S], move: moves.Spawn) -> Step[S]:
     parent = pending.state.opened
     child = child_of(pending.run, move.ref)
     started = _move_started(pending, move)
-    ended = MoveEnded(at=pending.now, id=started.id, result=Spawned(run=child))
-    opened = Opened(
+    ended = events.MoveEnded(at=pending.now, id=started.id, result=moves.Spawned(run=child))
+    opened = events.Opened(
         at=pending.now,
         kind=move.kind,
         spec=move.spec,
@@ -217,10 +192,10 @@ def _spawn_step(pending: PendingWrite[S], move: Spawn) -> Step[S]:
     return written.step(ChooseAgain(), Entry(child, opened), *_resumed_entries(pending))
 
 
-def _finish_step(pending: PendingWrite[S], move: Finish) -> Step[S]:
+def _finish_step(pending: PendingWrite[S], move: moves.Finish) -> Step[S]:
     opened = pending.state.opened
     closed = pending.with_event(
-        Closed(
+        events.Closed(
             at=pending.now,
             outcome=move.outcome,
             note=move.note,
@@ -230,7 +205,7 @@ def _finish_step(pending: PendingWrite[S], move: Finish) -> Step[S]:
     )
     if opened.parent is None:
         return closed.step(move.outcome)
-    notice = ChildClosed(
+    notice = events.ChildClosed(
         at=pending.now,
         ref=opened.ref,
         run=pending.run,
@@ -247,23 +222,23 @@ ONE_TURN = Amount(turns=1)
 """The reservation of a turn without a token cap."""
 
 
-def price(move: TakeTurn, cost_microusd: int) -> Amount:
+def price(move: moves.TakeTurn, cost_microusd: int) -> Amount:
     """The reservation of a turn: one turn, its maximum tokens and their maximum cost."""
     return Amount(turns=1, tokens=move.most_tokens or 0, cost_microusd=cost_microusd)
 
 
-def reserved_by(started: MoveStarted) -> Amount:
+def reserved_by(started: events.MoveStarted) -> Amount:
     """The reservation of a recorded turn."""
     move = started.move
-    return price(move, started.cost_microusd) if isinstance(move, TakeTurn) else NOTHING
+    return price(move, started.cost_microusd) if isinstance(move, moves.TakeTurn) else NOTHING
 
 
-def spent(result: Result) -> Amount:
-    if not isinstance(result, Billable):
+def spent(result: moves.Result) -> Amount:
+    if not isinstance(result, moves.Billable):
         return Amount()
     usage = result.usage
     return Amount(
-        turns=int(is_turn(result)),
+        turns=int(moves.is_turn(result)),
         tokens=usage.tokens,
         cost_microusd=usage.cost_microusd,
     )
@@ -273,21 +248,23 @@ def used_so_far(tally: Tally) -> Amount:
     return Amount(turns=tally.turns, tokens=tally.tokens, cost_microusd=tally.cost_microusd)
 
 
-def unfinished_result(open_move: OpenMove, kind: FailureKind, known: Usage = UNUSED) -> Failed:
+def unfinished_result(
+    open_move: OpenMove, kind: moves.FailureKind, known: moves.Usage = UNUSED
+) -> moves.Failed:
     """The result of an interrupted move, charged with its maximum usage.
 
     `known` is the observed usage, charged if no maximum is known.
     """
-    return Failed(kind=kind, usage=max_usage(open_move, known))
+    return moves.Failed(kind=kind, usage=max_usage(open_move, known))
 
 
-def is_capped(move: Work) -> bool:
-    return isinstance(move, TakeTurn) and move.max_tokens is not None
+def is_capped(move: moves.Work) -> bool:
+    return isinstance(move, moves.TakeTurn) and move.max_tokens is not None
 
 
-def max_usage(open_move: OpenMove, known: Usage = UNUSED) -> Usage:
+def max_usage(open_move: OpenMove, known: moves.Usage = UNUSED) -> moves.Usage:
     move = open_move.move
-    most = move.most_tokens if isinstance(move, TakeTurn) else None
+    most = move.most_tokens if isinstance(move, moves.TakeTurn) else None
     if most is None:
         return known
-    return Usage(input=most, cost_microusd=max(open_move.cost_microusd, known.cost_microusd))
+    return moves.Usage(input=most, cost_microusd=max(open_move.cost_microusd, known.cost_microusd))

@@ -8,16 +8,37 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.auto.tool_advice import Advice, question_talk, read_advice
-from allstop.core.asks import Answer, Ask, Permission, describe_ask
+from allstop.core.asks import NOBODY, Answer, Ask, Permission, describe_ask
 from allstop.core.ids import RunId
 from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
 from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
-from allstop.engine.null_watch import NullWatch
 from allstop.ports import Agent, Live, Turn
 
+
+class NullWatch:
+    def live(self, live: Live) -> None:
+        pass
+
+    async def opened(self, thread: str) -> None:
+        pass
+
+    async def saw(self, item: Item) -> None:
+        pass
+
+    async def words(self) -> str:
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async def reached(self) -> None:
+        pass
+
+    async def ask(self, ask: Ask) -> Answer:
+        return NOBODY
+
+
 if TYPE_CHECKING:
-    from allstop.engine.activity_watch import ActivityWatch
+    from allstop.engine.deadlines import ActivityWatch
 
 ADVICE_S = 120.0
 MOST = 20

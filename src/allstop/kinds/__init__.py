@@ -1,7 +1,5 @@
 """The table of the kinds of runs: one entry per kind, loaded at first use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar

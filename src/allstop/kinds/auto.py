@@ -1,7 +1,5 @@
 """A Full Auto thread as a kind of run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

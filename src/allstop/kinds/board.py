@@ -1,7 +1,5 @@
 """The board as a kind of run."""
 
-from __future__ import annotations
-
 from allstop.board.board_pilot import BoardPilot, BoardState
 from allstop.core.run import RunState
 from allstop.views.kind import Kind

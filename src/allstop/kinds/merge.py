@@ -1,7 +1,5 @@
 """A merge as a kind of run."""
 
-from __future__ import annotations
-
 from allstop.merges.pilot import MergePilot
 from allstop.views.kind import Kind
 

@@ -1,7 +1,5 @@
 """The thread of a room as a kind of run."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """An attempt at a task as a kind of run."""
 
-from __future__ import annotations
-
 from allstop.board.attempt import TaskState
 from allstop.board.task_pilot import TaskPilot
 from allstop.core.events import Event

@@ -1,7 +1,5 @@
 """The pilot of one merge: merges work with the target's tip, checks it, moves the branch."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec

@@ -1,7 +1,5 @@
 """Argument types: checks a value and says why it doesn't fit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

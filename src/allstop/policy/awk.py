@@ -4,8 +4,6 @@ Constructs that implementations of awk read differently are refused, such as a s
 or begin a pattern. A `>` compares in parentheses and outside braces, and writes a file elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A parsed command line: its commands and redirects, as far as they are literal."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Commands that are always denied, whatever a person's rules say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 

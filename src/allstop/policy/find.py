@@ -1,7 +1,5 @@
 """The expressions of find that are allowed unasked: none that changes files or runs programs."""
 
-from __future__ import annotations
-
 from allstop.policy.argument_kinds import kind_mismatch
 from allstop.policy.command_line import word_set
 from allstop.policy.options import MISSING_VALUE

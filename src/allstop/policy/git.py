@@ -1,7 +1,5 @@
 """Git commands allowed unasked: none that writes, fetches or runs a configured program."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from allstop.policy.grep import looks_for_secrets, search_risk
@@ -41,42 +39,37 @@ _REFS = (
     " --no-merged[=rev] --points-at[=rev] --color[=text] --column[=text] --no-column --ignore-case"
 )
 _FILTERS = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_LOG = ArgumentSpec(options=f"{_DIFF}{_WALK}{_PRETTY} -L=lines", operands="rev*")
+_LOG = ArgumentSpec(f"{_DIFF}{_WALK}{_PRETTY} -L=lines", operands="rev*")
 
 SUBCOMMANDS: Mapping[str, ArgumentSpec] = {
     "status": ArgumentSpec(
-        options="-s --short -b --branch --porcelain[=text] --long -v --verbose -z -u[=text]"
+        "-s --short -b --branch --porcelain[=text] --long -v --verbose -z -u[=text]"
         " --untracked-files[=text] --ignored[=text] --ahead-behind --no-ahead-behind --no-renames"
-        " --column[=text] --no-column --show-stash --ignore-submodules[=text] --find-renames[=num]",
+        " --column[=text] --no-column --show-stash --ignore-submodules[=text] --find-renames[=num]"
     ),
     "log": _LOG,
     "whatchanged": _LOG,
     "show": _LOG,
     "diff": ArgumentSpec(
-        options=f"{_DIFF} --cached --staged --no-index -1 -2 -3 --ours --theirs --base",
-        operands="rev*",
+        f"{_DIFF} --cached --staged --no-index -1 -2 -3 --ours --theirs --base", operands="rev*"
     ),
     "diff-tree": ArgumentSpec(
-        options=f"{_DIFF}{_PRETTY} --no-commit-id --root --always --stdin", operands="rev*"
+        f"{_DIFF}{_PRETTY} --no-commit-id --root --always --stdin", operands="rev*"
     ),
-    "diff-index": ArgumentSpec(options=f"{_DIFF} --cached", operands="rev*"),
-    "diff-files": ArgumentSpec(options=_DIFF, operands="rev*"),
-    "range-diff": ArgumentSpec(
-        options="--no-color --color[=text] -s --no-patch --stat", operands="rev*"
-    ),
+    "diff-index": ArgumentSpec(f"{_DIFF} --cached", operands="rev*"),
+    "diff-files": ArgumentSpec(_DIFF, operands="rev*"),
+    "range-diff": ArgumentSpec("--no-color --color[=text] -s --no-patch --stat", operands="rev*"),
     "branch": ArgumentSpec(
-        options="-a --all -r --remotes -v -l --list --show-current --verbose --abbrev[=num]"
+        "-a --all -r --remotes -v -l --list --show-current --verbose --abbrev[=num]"
         f" --no-abbrev -i{_REFS}",
         operands="text*",
         operands_need=("--list", *_FILTERS),
     ),
     "tag": ArgumentSpec(
-        options=f"-l --list -n[=num] -i{_REFS}",
-        operands="text*",
-        operands_need=("-l", "--list", *_FILTERS),
+        f"-l --list -n[=num] -i{_REFS}", operands="text*", operands_need=("-l", "--list", *_FILTERS)
     ),
     "rev-parse": ArgumentSpec(
-        options="--show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --abbrev-ref[=text]"
+        "--show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --abbrev-ref[=text]"
         " --short[=num] --verify -q --quiet --symbolic --symbolic-full-name --is-inside-work-tree"
         " --is-inside-git-dir --is-bare-repository --is-shallow-repository --absolute-git-dir --all"
         " --branches[=text] --tags[=text] --remotes[=text] --show-superproject-working-tree --revs-only"
@@ -84,25 +77,25 @@ SUBCOMMANDS: Mapping[str, ArgumentSpec] = {
         operands="rev*",
     ),
     "ls-files": ArgumentSpec(
-        options="-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u"
+        "-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u"
         " --unmerged -k --killed -t -v -f -z --exclude-standard -x=text --exclude=text --full-name"
-        " --error-unmatch --eol --deduplicate --abbrev[=num] --directory --no-empty-directory",
+        " --error-unmatch --eol --deduplicate --abbrev[=num] --directory --no-empty-directory"
     ),
     "ls-tree": ArgumentSpec(
-        options="-d -r -t -l --long -z --name-only --name-status --full-name --full-tree"
+        "-d -r -t -l --long -z --name-only --name-status --full-name --full-tree"
         " --abbrev[=num] --object-only",
         operands="rev*",
     ),
-    "cat-file": ArgumentSpec(options="-t -s -e -p", operands="rev rev", least=1),
+    "cat-file": ArgumentSpec("-t -s -e -p", operands="rev rev", least=1),
     "blame": ArgumentSpec(
-        options="-L=text -l -t -s -e --show-email -w -M[=num] -C[=num] -f --show-name -n --show-number"
+        "-L=text -l -t -s -e --show-email -w -M[=num] -C[=num] -f --show-name -n --show-number"
         " -p --porcelain --line-porcelain --date=text --root --since=text --abbrev=num -c"
         " --color-lines --color-by-age --first-parent",
         operands="rev*",
     ),
-    "annotate": ArgumentSpec(options="-L=text -l -t -w", operands="rev*"),
+    "annotate": ArgumentSpec("-L=text -l -t -w", operands="rev*"),
     "grep": ArgumentSpec(
-        options="-n --line-number -i --ignore-case -w --word-regexp -v --invert-match -l"
+        "-n --line-number -i --ignore-case -w --word-regexp -v --invert-match -l"
         " --files-with-matches --name-only -L --files-without-match -c --count -h -H --full-name"
         " -E --extended-regexp -G --basic-regexp -F --fixed-strings -P --perl-regexp -A=num -B=num"
         " -C=num --after-context=num --before-context=num --context=num -NUM -W --function-context"
@@ -115,57 +108,55 @@ SUBCOMMANDS: Mapping[str, ArgumentSpec] = {
         instead=("-e",),
     ),
     "describe": ArgumentSpec(
-        options="--all --tags --contains --abbrev=num --candidates=num --exact-match --long"
+        "--all --tags --contains --abbrev=num --candidates=num --exact-match --long"
         " --match=text --exclude=text --always --first-parent --dirty[=text] --broken[=text]",
         operands="rev*",
     ),
     "shortlog": ArgumentSpec(
-        options="-s --summary -e --email -n --numbered -w[=text] --group=text"
+        "-s --summary -e --email -n --numbered -w[=text] --group=text"
         f"{_WALK.replace(' -n=num', '')}",
         operands="rev*",
     ),
     "rev-list": ArgumentSpec(
-        options=f"{_WALK}{_PRETTY} --count --objects --header --timestamp --use-bitmap-index"
+        f"{_WALK}{_PRETTY} --count --objects --header --timestamp --use-bitmap-index"
         " --disk-usage[=text]",
         operands="rev*",
     ),
-    "merge-base": ArgumentSpec(
-        options="-a --all --octopus --is-ancestor --fork-point", operands="rev*"
-    ),
-    "name-rev": ArgumentSpec(options="--tags --refs=text --name-only --always", operands="rev*"),
+    "merge-base": ArgumentSpec("-a --all --octopus --is-ancestor --fork-point", operands="rev*"),
+    "name-rev": ArgumentSpec("--tags --refs=text --name-only --always", operands="rev*"),
     "show-ref": ArgumentSpec(
-        options="--head --heads --branches --tags -d --dereference -s --hash[=num] --verify -q"
+        "--head --heads --branches --tags -d --dereference -s --hash[=num] --verify -q"
         " --quiet --abbrev[=num]",
         operands="text*",
     ),
-    "for-each-ref": ArgumentSpec(options=f"--count=num --shell{_REFS}", operands="text*"),
-    "symbolic-ref": ArgumentSpec(options="-q --quiet --short", operands="name", least=1),
-    "check-ignore": ArgumentSpec(options="-v --verbose -q --quiet -n --non-matching --no-index"),
-    "check-attr": ArgumentSpec(options="-a --all --cached", operands="text path*"),
-    "count-objects": ArgumentSpec(options="-v --verbose -H --human-readable", operands=""),
+    "for-each-ref": ArgumentSpec(f"--count=num --shell{_REFS}", operands="text*"),
+    "symbolic-ref": ArgumentSpec("-q --quiet --short", operands="name", least=1),
+    "check-ignore": ArgumentSpec("-v --verbose -q --quiet -n --non-matching --no-index"),
+    "check-attr": ArgumentSpec("-a --all --cached", operands="text path*"),
+    "count-objects": ArgumentSpec("-v --verbose -H --human-readable", operands=""),
     "apply": ArgumentSpec(
-        options="--check --stat --numstat --summary -p=num -v --verbose",
+        "--check --stat --numstat --summary -p=num -v --verbose",
         needs=("--check", "--stat", "--numstat", "--summary"),
     ),
-    "hash-object": ArgumentSpec(options="-t=text"),
+    "hash-object": ArgumentSpec("-t=text"),
     "show-branch": ArgumentSpec(
-        options="-a --all -r --remotes --current --topo-order --date-order --list --merge-base"
+        "-a --all -r --remotes --current --topo-order --date-order --list --merge-base"
         " --independent --no-name --sha1-name --topics --color[=text] --no-color",
         operands="rev*",
     ),
-    "cherry": ArgumentSpec(options="-v --abbrev[=num]", operands="rev*"),
-    "version": ArgumentSpec(options="--build-options", operands=""),
-    "remote": ArgumentSpec(options="-v --verbose", operands=""),
-    "remote get-url": ArgumentSpec(options="--push --all", operands="name", least=1),
+    "cherry": ArgumentSpec("-v --abbrev[=num]", operands="rev*"),
+    "version": ArgumentSpec("--build-options", operands=""),
+    "remote": ArgumentSpec("-v --verbose", operands=""),
+    "remote get-url": ArgumentSpec("--push --all", operands="name", least=1),
     "stash list": _LOG,
-    "stash show": ArgumentSpec(options=f"{_DIFF} --include-untracked", operands="rev"),
-    "worktree list": ArgumentSpec(options="-v --porcelain -z", operands=""),
-    "reflog": ArgumentSpec(options=f"{_DIFF}{_WALK}{_PRETTY}", operands=""),
+    "stash show": ArgumentSpec(f"{_DIFF} --include-untracked", operands="rev"),
+    "worktree list": ArgumentSpec("-v --porcelain -z", operands=""),
+    "reflog": ArgumentSpec(f"{_DIFF}{_WALK}{_PRETTY}", operands=""),
     "reflog show": _LOG,
     "notes list": ArgumentSpec(operands="rev"),
     "notes show": ArgumentSpec(operands="rev"),
     "config": ArgumentSpec(
-        options="--get --get-all --show-origin --show-scope --name-only"
+        "--get --get-all --show-origin --show-scope --name-only"
         " --global --local --system -z --null --type=text --bool --int --includes",
         operands="key",
     ),

@@ -1,7 +1,5 @@
 """Checks recursive searches: they may not show secrets in hidden files, or nearly all lines."""
 
-from __future__ import annotations
-
 import re
 
 from allstop.policy.command_line import word_set

@@ -1,7 +1,5 @@
 """Files of a workspace that an agent may change only with permission, and why."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

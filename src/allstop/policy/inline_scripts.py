@@ -1,10 +1,9 @@
 """Checks of programs whose arguments need code rather than a table: test, tar, ps, find …"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 
+from allstop.policy.command_line import word_set
 from allstop.policy.find import find
 from allstop.policy.options import ArgumentSpec, mismatch
 from allstop.policy.paths import PathScope
@@ -12,7 +11,7 @@ from allstop.policy.paths import PathScope
 Words = tuple[str, ...]
 Check = Callable[[Words, PathScope], str]
 
-_TESTS = frozenset(["-f", "-d", "-e", "-s", "-r", "-w", "-x", "-L", "-h"])
+_TESTS = word_set("-f -d -e -s -r -w -x -L -h")
 
 
 def _test(words: Words, where: PathScope) -> str:
@@ -29,7 +28,7 @@ def _anything(words: Words, where: PathScope) -> str:
 def _tar(words: Words, where: PathScope) -> str:
     """Only listing; the option letters may come without a dash."""
     spec = ArgumentSpec(
-        options="-t -v -z -j -J -f=archive --list --verbose --gzip --bzip2 --xz --file=archive",
+        "-t -v -z -j -J -f=archive --list --verbose --gzip --bzip2 --xz --file=archive",
         operands="text*",
         needs=("-t", "--list"),
     )
@@ -72,21 +71,7 @@ def _python(words: Words, where: PathScope) -> str:
     return "" if words in {("--version",), ("-V",)} else "it runs what it is given"
 
 
-_VARIABLES = frozenset(
-    [
-        "PATH",
-        "HOME",
-        "PWD",
-        "USER",
-        "SHELL",
-        "LANG",
-        "TERM",
-        "LOGNAME",
-        "HOSTNAME",
-        "EDITOR",
-        "VIRTUAL_ENV",
-    ]
-)
+_VARIABLES = word_set("PATH HOME PWD USER SHELL LANG TERM LOGNAME HOSTNAME EDITOR VIRTUAL_ENV")
 
 
 def _printenv(words: Words, where: PathScope) -> str:

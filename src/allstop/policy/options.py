@@ -5,8 +5,6 @@ take one, and `-NUM` stands for -1, -20 and so on. Operands are kinds, too; a st
 one allows any number of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
@@ -32,7 +30,7 @@ class ShortOptions(Enum):
     """As the first letter, like xxd: `-ps` is `-p`, and the next word is not a value."""
 
 
-class ArgumentSpec(Struct, frozen=True, gc=False, kw_only=True):
+class ArgumentSpec(Struct, frozen=True, gc=False):
     options: str = ""
     letters: ShortOptions = ShortOptions.BUNDLED
     operands: str = "path*"
@@ -200,7 +198,6 @@ def mismatch(spec: ArgumentSpec, words: tuple[str, ...], where: PathScope) -> st
 def parse_arguments(
     spec: ArgumentSpec, words: tuple[str, ...], where: PathScope
 ) -> ParsedArguments:
-    """Parse arguments that fit the spec."""
     parser = _ArgumentParser(spec, where)
     parser.find_mismatch(words)
     return parser.parsed()

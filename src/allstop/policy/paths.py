@@ -1,7 +1,5 @@
 """Resolves paths of a command: inside the workspace or not, and readable without asking or not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from msgspec import Struct

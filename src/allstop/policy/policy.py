@@ -1,7 +1,5 @@
 """The policy's verdict on a command or an edit: allow, ask or deny, and the rule that decided."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 
@@ -100,7 +98,8 @@ def _verdicts(policy: Policy, line: CommandLine) -> Iterator[Verdict]:
         yield from _of_command(policy, command, replace(where, reads_stdin=command.after == "|"))
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _after_cd(command, where, following)
-        everywhere = _union(everywhere, where)
+        folders = dict.fromkeys((*everywhere.folders, *where.folders))
+        everywhere = replace(everywhere, folders=tuple(folders))
     for redirect in line.redirects:
         yield from _of_redirect(redirect, everywhere)
     if line.why or not line.commands:
@@ -158,10 +157,6 @@ def _after_cd(command: SimpleCommand, where: PathScope, following: str) -> PathS
         return where
     stays = () if following == "&&" and command.after in ("", "&&", ";") else where.folders
     return replace(where, folders=tuple(dict.fromkeys((*ends, *stays))))
-
-
-def _union(one: PathScope, other: PathScope) -> PathScope:
-    return replace(one, folders=tuple(dict.fromkeys((*one.folders, *other.folders))))
 
 
 def _of_redirect(redirect: Redirect, where: PathScope) -> Iterator[Verdict]:

@@ -1,7 +1,5 @@
 """Whether a command is read-only: its program and all its arguments are on the list."""
 
-from __future__ import annotations
-
 from allstop.policy.grep import SEARCHES, search_risk
 from allstop.policy.inline_scripts import CHECKS
 from allstop.policy.options import ArgumentSpec, ParsedArguments, mismatch, parse_arguments

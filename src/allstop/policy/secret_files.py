@@ -1,7 +1,5 @@
 """Which files may hold secrets, by name: known files, and data files named after a secret."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import translate
 

@@ -4,8 +4,6 @@ Programs differ on brackets: for some, `/[]/`, `/[\\]/` and `/[[:alpha:]/` are c
 they go on to the next slash. So a bracket must not contain the delimiter or end ambiguously.
 """
 
-from __future__ import annotations
-
 
 def regex_between(mark: str) -> str:
     """A pattern for the text before the closing delimiter."""

@@ -1,7 +1,5 @@
 """The agent's protocol: takes turns, and reports to the loop meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple, Protocol

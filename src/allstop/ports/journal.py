@@ -1,7 +1,5 @@
 """The journal's protocol: an append-only record of each run's events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -121,10 +119,8 @@ class Journal(Protocol):
         A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
         writes nothing. A `write` id that is already in the journal is not written again.
 
-        Raises:
-            StaleError: more has been written since `expect`.
-            StoreFullError: the disk is full.
-            StoreBusyError: another process keeps the journal locked.
+        Raises StaleError if more has been written since `expect`, StoreFullError if the disk is
+        full, and StoreBusyError if another process keeps the journal locked.
         """
         ...
 
@@ -162,8 +158,7 @@ class Journal(Protocol):
     def claim(self, run: RunId) -> AbstractContextManager[None]:
         """Claim the right to drive this run and all below it, until the block or process ends.
 
-        Raises:
-            HeldError: another process has it.
+        Raises HeldError if another process has it.
         """
         ...
 

@@ -1,7 +1,5 @@
 """Programs, the boxes that they run in, and the launcher's protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
@@ -115,9 +113,8 @@ class Launcher(Protocol):
     def launch(self, launch: Launch) -> AbstractAsyncContextManager[Child]:
         """Start a program. Leaving the block kills its process tree and waits until it has ended.
 
-        Raises:
-            UnsafeError: there is no sandbox, and the settings don't allow that.
-            LaunchError: the program can't be started.
+        Raises UnsafeError if there is no sandbox, and the settings don't allow that, and
+        LaunchError if the program can't be started.
         """
         ...
 

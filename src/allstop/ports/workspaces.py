@@ -1,7 +1,5 @@
 """The protocols of workspaces, checks and the clock."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """The envelope: the JSON format of an agent's answer in a room, its schema and its parser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

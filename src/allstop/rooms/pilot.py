@@ -1,7 +1,5 @@
 """The room pilot: lets agents discuss a goal until it is reached or a person stops them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec
@@ -53,6 +51,7 @@ from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 from allstop.rooms import session as sessions
 from allstop.rooms.envelope import Reply, envelope_schema, read_envelope
+from allstop.rooms.repetition import repetition_reason
 from allstop.rooms.session import RoomSpec, RoomState, Session
 
 RETRYABLE = frozenset(
@@ -325,7 +324,7 @@ def _after_turn(
         return _end_session(state, ending, detail)
     if to is not None and reply.handoff is not None:
         state = _add_item(state, item_part(ROUTER, reply.handoff.task, to))
-    circling = sessions.repetition(session)
+    circling = repetition_reason(session.prints)
     return state if circling == session.circled else _repetition_changed(state, circling)
 
 

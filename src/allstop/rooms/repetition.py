@@ -1,7 +1,5 @@
 """Repetition: detects that agents repeat themselves."""
 
-from __future__ import annotations
-
 import re
 import zlib
 

@@ -1,7 +1,5 @@
 """A session of a room: next speaker, caps, endings and notices."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 
@@ -27,7 +25,7 @@ from allstop.core.room_specs import (
 )
 from allstop.core.text import counted
 from allstop.rooms.envelope import Reply
-from allstop.rooms.repetition import REMEMBERED, fingerprint, repetition_reason
+from allstop.rooms.repetition import REMEMBERED, fingerprint
 
 MOST_TOKENS = 10**9
 """Maximum plausible token count of one turn."""
@@ -275,10 +273,6 @@ def minutes_cap(spec: SessionSpec) -> str:
     return f"max_elapsed_minutes = {spec.guards.max_minutes:g}"
 
 
-def repetition(session: Session) -> str:
-    return repetition_reason(session.prints)
-
-
 # --- texts ---
 
 
@@ -332,6 +326,7 @@ def closing_text(summary: Summary) -> str:
 
 def summary_text(summary: Summary) -> str:
     minutes, seconds = divmod(round(summary.seconds), 60)
+    only_suggested = summary.suggested_finish and summary.reason is not Ending.FINAL
     spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
     parts = [
         f"Session summary: {summary.reason}",
@@ -340,10 +335,6 @@ def summary_text(summary: Summary) -> str:
         f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
         f"{minutes} min {seconds} s" if minutes else f"{seconds} s",
         f"spoke: {spoke}",
-        "an agent suggested finishing" if _was_only_suggested(summary) else "",
+        "an agent suggested finishing" if only_suggested else "",
     ]
     return " · ".join(part for part in parts if part)
-
-
-def _was_only_suggested(summary: Summary) -> bool:
-    return summary.suggested_finish and summary.reason is not Ending.FINAL

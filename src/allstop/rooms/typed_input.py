@@ -1,7 +1,5 @@
 """Parses a person's typed input in a room: a message, a stop word or a command to the router."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple, TypeAlias
 

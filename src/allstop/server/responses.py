@@ -13,7 +13,7 @@ from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 from allstop.server.access.admission import Refusal
 from allstop.server.validation_errors import InvalidRequestError
 from allstop.server.wire_types import Problem, Refused
-from allstop.settings import SettingsError
+from allstop.settings.problems import SettingsError
 
 POLICY = "; ".join(
     (

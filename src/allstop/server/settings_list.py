@@ -11,12 +11,15 @@ from allstop.app.setup.edit_setting import content_of, digest_of
 from allstop.app.setup.settings_status import SettingStatus, setting_statuses
 from allstop.core.errors import AllstopError
 from allstop.server.wire_types import SettingList, SettingRow, SettingsFile
-from allstop.settings import FILE_NAME, Row, SettingsError, describe_origin, rows
 from allstop.settings.form_fields import Form, choices_of, form_of
 from allstop.settings.key_path import split_dotted
+from allstop.settings.loader import FILE_NAME
+from allstop.settings.origins import describe_origin
+from allstop.settings.problems import SettingsError
 from allstop.settings.redaction import redacted
 from allstop.settings.repository_trust.sensitive import reason_for
 from allstop.settings.schema import kind_at
+from allstop.settings.settings_rows import Row, rows
 from allstop.settings.value_types import expected
 
 if TYPE_CHECKING:

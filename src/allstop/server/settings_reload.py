@@ -9,7 +9,7 @@ import anyio
 
 from allstop.adapters.git.repository.safe_names import git_folders
 from allstop.server.settings_list import listed
-from allstop.settings import FILE_NAME, Loaded
+from allstop.settings.loader import FILE_NAME, Loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

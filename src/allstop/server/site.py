@@ -18,7 +18,7 @@ from allstop.server.routes.table import BASE, Route, WriteRoute, body_of
 from allstop.server.stream.frames import EventFilter, parse_position
 from allstop.server.stream.listener import Listener
 from allstop.server.validation_errors import convert_parameters, decode_body, sentence
-from allstop.settings import SettingsError
+from allstop.settings.problems import SettingsError
 
 MAX_LISTENERS = 1000
 

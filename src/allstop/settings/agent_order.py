@@ -1,7 +1,5 @@
 """The order of agents for a run that names no agent."""
 
-from __future__ import annotations
-
 from allstop.settings.model import CHAT_DRIVERS, Settings
 
 

@@ -1,12 +1,10 @@
 """Aliases: alternative names of settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from allstop.settings.key_path import Document, dotted, put, table_at, value_at
+from allstop.settings.key_path import Document, dotted, is_set, put, table_at
 from allstop.settings.problems import Fault
 
 _AUTOPILOT = {
@@ -47,11 +45,11 @@ def duplicates(document: Document) -> Iterator[Fault]:
     """Faults for settings given by two of their names."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for written, key in _names():
-        if value_at(document, written, _MISSING) is _MISSING:
+        if not is_set(document, written):
             continue
         if key in seen:
             message = f"duplicates {dotted(seen[key])}; remove one of them"
-            yield Fault(path=written, message=message)
+            yield Fault(written, message)
         seen.setdefault(key, written)
 
 
@@ -67,9 +65,6 @@ def rename(document: Document) -> Renamed:
     for path in ALIAS_TABLES:
         table_at(document, path[:-1]).pop(path[-1], None)
     return Renamed(document=document, written=written)
-
-
-_MISSING = object()
 
 
 def _names() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -1,7 +1,5 @@
 """Approval rules: conversion of [approvals] into core's rules, and a check of their examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -57,7 +55,7 @@ def rule_faults(document: Document) -> Iterator[Fault]:
     for index, setting in enumerate(rules if isinstance(rules, list) else []):
         if sum(key in setting for key in _DECISIONS) != 1:
             message = "set exactly one of allow, ask and deny"
-            yield Fault(path=(*RULES, index), message=message)
+            yield Fault((*RULES, index), message)
         else:
             yield from _faults(convert(setting, ApprovalRule), setting, index)
 
@@ -68,16 +66,16 @@ def _faults(setting: ApprovalRule, written: Mapping[str, object], index: int) ->
     words = written[key]
     if isinstance(words, list) and any(" " in str(word) for word in words):
         hint = "a list holds the words of one command; write one rule per command"
-        yield Fault(path=(*path, key), message="a word contains a space", hint=hint)
+        yield Fault((*path, key), "a word contains a space", hint)
         return
     rule = _rule(setting, index)
     if rule is None:
-        yield Fault(path=(*path, key), message="must be a single command without shell syntax")
+        yield Fault((*path, key), "must be a single command without shell syntax")
         return
     if not setting.match and (why := _ineffective_reason(rule)):
-        yield Fault(path=(*path, key), message=f"a rule can't allow this command: {why}")
+        yield Fault((*path, key), f"a rule can't allow this command: {why}")
     for message in _example_faults(rule, setting):
-        yield Fault(path=path, message=message)
+        yield Fault(path, message)
 
 
 def _ineffective_reason(rule: Rule) -> str:
@@ -124,4 +122,5 @@ def read_rules_file(path: Path) -> tuple[Rule, ...]:
     """Rules from a separate file that has [approvals], or only `rules`."""
     from allstop.settings.section_file import read_section
 
-    return rules_of(read_section(path, "approvals", faults=rule_faults).approvals.rules)
+    section = read_section(path, "approvals", faults=rule_faults)
+    return rules_of(section.settings.approvals.rules)

@@ -1,7 +1,5 @@
 """Consistency checks across settings, run after all sources are merged."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -24,25 +22,17 @@ def inconsistencies(document: Document) -> Iterator[Fault]:
 def unavailable(document: Document) -> Iterator[Fault]:
     """Faults for values that aren't implemented."""
     if value_at(document, ("sandbox", "network")) == Network.MODEL_ONLY:
-        yield Fault(
-            path=("sandbox", "network"),
-            message="model-only isn't implemented",
-            hint='use "none" or "full"',
-        )
+        yield Fault(("sandbox", "network"), "model-only isn't implemented", 'use "none" or "full"')
     store = value_at(document, ("store", "url"))
     if isinstance(store, str) and store != "sqlite":
-        yield Fault(
-            path=("store", "url"),
-            message="only sqlite is implemented",
-            hint='use "sqlite"',
-        )
+        yield Fault(("store", "url"), "only sqlite is implemented", 'use "sqlite"')
 
 
 def _agents(document: Document) -> Iterator[Fault]:
     for name, agent in table_at(document, ("agents",)).items():
         path: KeyPath = ("agents", name)
         if name.lower() in RESERVED_NAMES:
-            yield Fault(path=path, message="the name is reserved", hint="choose another name")
+            yield Fault(path, "the name is reserved", "choose another name")
         if isinstance(agent, dict):
             yield from _agent(agent, path)
 
@@ -51,24 +41,22 @@ def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
     match agent.get("driver"):
         case None:
             one_of = ", ".join(choices(Driver))
-            yield Fault(path=path, message="has no driver", hint=f"set one of {one_of}")
+            yield Fault(path, "has no driver", f"set one of {one_of}")
         case Driver.COMMAND | Driver.ACP as driver if not agent.get("command"):
             yield Fault(
-                path=path,
-                message=f"the {driver} driver needs a command",
-                hint='for example command = ["my-agent", "--flag"]',
+                path,
+                f"the {driver} driver needs a command",
+                'for example command = ["my-agent", "--flag"]',
             )
         case Driver.SCRIPTED if not agent.get("script"):
             yield Fault(
-                path=path,
-                message="the scripted driver needs a script",
-                hint='for example script = "demo.toml"',
+                path, "the scripted driver needs a script", 'for example script = "demo.toml"'
             )
         case driver if agent.get("mode") and driver != Driver.ACP:
             yield Fault(
-                path=(*path, "mode"),
-                message=f"the {driver} driver has no modes",
-                hint="remove it, or use the driver acp",
+                (*path, "mode"),
+                f"the {driver} driver has no modes",
+                "remove it, or use the driver acp",
             )
         case _:
             pass
@@ -86,7 +74,7 @@ def _names_of_agents(document: Document) -> Iterator[Fault]:
 def _no_such_agent(name: object, path: KeyPath, agents: Iterable[str]) -> Iterator[Fault]:
     if isinstance(name, str) and name not in agents:
         hint = did_you_mean(name, agents) or f"add [agents.{name}]"
-        yield Fault(path=path, message=f"there is no agent {shown(name)}", hint=hint)
+        yield Fault(path, f"there is no agent {shown(name)}", hint)
 
 
 def _windows(document: Document) -> Iterator[Fault]:
@@ -100,7 +88,7 @@ def _windows(document: Document) -> Iterator[Fault]:
         assert isinstance(high, int)
         if high < low:
             key = most if most in room else least
-            yield Fault(path=("room", key), message=f"{most} ({high}) is below {least} ({low})")
+            yield Fault(("room", key), f"{most} ({high}) is below {least} ({low})")
 
 
 def _sprint_target(document: Document) -> Iterator[Fault]:
@@ -109,21 +97,13 @@ def _sprint_target(document: Document) -> Iterator[Fault]:
     value = target.get("value")
     match target.get("type"):
         case TargetKind.COUNT if not _is_count(value):
-            yield Fault(
-                path=path, message="count needs a number of tasks", hint="for example value = 10"
-            )
+            yield Fault(path, "count needs a number of tasks", "for example value = 10")
         case TargetKind.DURATION if not _is_hours(value):
-            yield Fault(
-                path=path,
-                message="duration needs a number of hours",
-                hint="for example value = 2.5",
-            )
+            yield Fault(path, "duration needs a number of hours", "for example value = 2.5")
         case TargetKind.UNTIL_TIME if not _is_time(value):
-            yield Fault(
-                path=path, message="until_time needs a time", hint='for example value = "07:00"'
-            )
+            yield Fault(path, "until_time needs a time", 'for example value = "07:00"')
         case TargetKind.NO_READY if value is not None:
-            yield Fault(path=path, message="no_ready takes no value")
+            yield Fault(path, "no_ready takes no value")
         case _:
             pass
 
@@ -151,7 +131,7 @@ def _zone(document: Document) -> Iterator[Fault]:
     except (KeyError, ValueError, OSError):
         hint = "for example Europe/Berlin; remove it to use this machine's time zone"
         message = f"there is no time zone {shown(zone)}"
-        yield Fault(path=("notify", "zone"), message=message, hint=hint)
+        yield Fault(("notify", "zone"), message, hint)
 
 
 def _approval_rules(document: Document) -> Iterator[Fault]:
@@ -169,10 +149,10 @@ def _patterns(document: Document) -> Iterator[Fault]:
     for place, pattern in enumerate(patterns if isinstance(patterns, list) else []):
         path: KeyPath = ("retry", "rate_limit_patterns", place)
         if error := _compile_error(pattern):
-            yield Fault(path=path, message=f"not a regular expression: {error}")
+            yield Fault(path, f"not a regular expression: {error}")
         elif _REPEATED_GROUP.search(pattern):
             message = "a repeated group can take very long to match"
-            yield Fault(path=path, message=message, hint="remove the repetition")
+            yield Fault(path, message, "remove the repetition")
 
 
 def _compile_error(pattern: str) -> str | None:

@@ -1,19 +1,8 @@
 """Form fields: the input control of each setting on the page."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
-from msgspec.inspect import (
-    BoolType,
-    EnumType,
-    FloatType,
-    IntType,
-    StrType,
-    StructType,
-    Type,
-    VarTupleType,
-)
+from msgspec import inspect
 
 from allstop.settings.schema import bare
 from allstop.settings.value_types import choices
@@ -28,25 +17,25 @@ class Form(StrEnum):
     TABLES = "tables"  # any other value, as JSON
 
 
-def form_of(kind: Type) -> Form:
+def form_of(kind: inspect.Type) -> Form:
     match bare(kind):
-        case BoolType():
+        case inspect.BoolType():
             return Form.SWITCH
-        case EnumType():
+        case inspect.EnumType():
             return Form.CHOICE
-        case IntType() | FloatType():
+        case inspect.IntType() | inspect.FloatType():
             return Form.NUMBER
-        case StrType():
+        case inspect.StrType():
             return Form.TEXT
-        case VarTupleType(item_type=item) if not isinstance(bare(item), StructType):
+        case inspect.VarTupleType(item_type=item) if not isinstance(bare(item), inspect.StructType):
             return Form.LINES
         case _:
             return Form.TABLES
 
 
-def choices_of(kind: Type) -> tuple[str, ...]:
+def choices_of(kind: inspect.Type) -> tuple[str, ...]:
     match bare(kind):
-        case EnumType(cls=cls):
+        case inspect.EnumType(cls=cls):
             return choices(cls)
         case _:
             return ()

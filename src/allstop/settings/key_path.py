@@ -1,7 +1,5 @@
 """Key paths: the location of a value in a document, and its dotted notation."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec import DecodeError, json
@@ -12,6 +10,7 @@ KeyPath = tuple[str | int, ...]
 Document = dict[str, object]
 """A parsed TOML file, or the values of another source in the same shape."""
 
+_ABSENT = object()
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PART = re.compile(r"""\s*(?:([A-Za-z0-9_-]+)|("(?:[^"\\]|\\.)*")|'([^']*)')\s*(\.|$)""")
 
@@ -55,8 +54,11 @@ def value_at(document: object, path: KeyPath, missing: object = None) -> object:
     return document
 
 
+def is_set(document: object, path: KeyPath) -> bool:
+    return value_at(document, path, _ABSENT) is not _ABSENT
+
+
 def table_at(document: object, path: KeyPath) -> Document:
-    """The table at a path, or an empty one."""
     found = value_at(document, path)
     return found if isinstance(found, dict) else {}
 

@@ -1,7 +1,5 @@
 """The loader: merges defaults, user file, repository file, environment variables and flags."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

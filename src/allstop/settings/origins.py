@@ -1,7 +1,5 @@
 """Origins: the source of a setting's value."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import assert_never
 

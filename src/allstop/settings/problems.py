@@ -1,7 +1,5 @@
 """Problems of the settings, with file, line, key and hint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -33,7 +31,7 @@ class SettingsError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+class Fault(Struct, frozen=True):
     """A problem by key path, without file and line."""
 
     path: KeyPath

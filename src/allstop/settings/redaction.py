@@ -1,7 +1,5 @@
 """Redaction: hides parts of settings that may be secrets."""
 
-from __future__ import annotations
-
 from allstop.core.secrets import HIDDEN, redact_patterns
 from allstop.settings.key_path import KeyPath
 

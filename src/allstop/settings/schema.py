@@ -1,76 +1,66 @@
 """The schema of the settings: keys, types, defaults and descriptions, read from the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from msgspec import NODEFAULT, UNSET, to_builtins
-from msgspec.inspect import (
-    DictType,
-    Field,
-    Metadata,
-    NoneType,
-    StructType,
-    Type,
-    UnionType,
-    type_info,
-)
+from msgspec import NODEFAULT, UNSET, inspect, to_builtins
 
 from allstop.settings.key_path import KeyPath
 from allstop.settings.model import Entry, Settings
 
 
 @cache
-def root() -> StructType:
-    found = type_info(Settings)
-    assert isinstance(found, StructType)
+def root() -> inspect.StructType:
+    found = inspect.type_info(Settings)
+    assert isinstance(found, inspect.StructType)
     return found
 
 
-def bare(kind: Type) -> Type:
+def bare(kind: inspect.Type) -> inspect.Type:
     """The type without metadata and without None, which TOML doesn't have."""
     while True:
-        if isinstance(kind, Metadata):
+        if isinstance(kind, inspect.Metadata):
             kind = kind.type
-        elif isinstance(kind, UnionType) and len(some := _but_none(kind)) == 1:
+        elif isinstance(kind, inspect.UnionType) and len(some := _but_none(kind)) == 1:
             kind = some[0]
         else:
             return kind
 
 
-def _but_none(kind: UnionType) -> tuple[Type, ...]:
-    return tuple(each for each in kind.types if not isinstance(each, NoneType))
+def _but_none(kind: inspect.UnionType) -> tuple[inspect.Type, ...]:
+    return tuple(each for each in kind.types if not isinstance(each, inspect.NoneType))
 
 
-def fields(kind: StructType) -> dict[str, Field]:
+def fields(kind: inspect.StructType) -> dict[str, inspect.Field]:
     return {field.name: field for field in kind.fields}
 
 
-def is_entry(kind: Type) -> bool:
-    return isinstance(kind, StructType) and issubclass(kind.cls, Entry)
+def is_entry(kind: inspect.Type) -> bool:
+    return isinstance(kind, inspect.StructType) and issubclass(kind.cls, Entry)
 
 
-def merges(kind: Type) -> bool:
+def merges(kind: inspect.Type) -> bool:
     """Whether layers merge tables of this type key by key."""
     kind = bare(kind)
-    return isinstance(kind, DictType) or (isinstance(kind, StructType) and not is_entry(kind))
+    return isinstance(kind, inspect.DictType) or (
+        isinstance(kind, inspect.StructType) and not is_entry(kind)
+    )
 
 
-def inside(kind: Type, name: str) -> Type | None:
+def inside(kind: inspect.Type, name: str) -> inspect.Type | None:
     """The type of a table's key; None if there is no such key."""
     kind = bare(kind)
-    if isinstance(kind, DictType):
+    if isinstance(kind, inspect.DictType):
         return kind.value_type
-    if isinstance(kind, StructType):
+    if isinstance(kind, inspect.StructType):
         found = fields(kind).get(name)
         return None if found is None else found.type
     return None
 
 
 @lru_cache(maxsize=2048)  # called for each listed setting
-def kind_at(path: KeyPath) -> Type | None:
-    kind: Type | None = root()
+def kind_at(path: KeyPath) -> inspect.Type | None:
+    kind: inspect.Type | None = root()
     for part in path:
         if kind is None or not isinstance(part, str):
             return None
@@ -87,8 +77,8 @@ def description_at(path: KeyPath) -> str:
     return ""
 
 
-def _description(kind: Type | None) -> str:
-    if isinstance(kind, Metadata):
+def _description(kind: inspect.Type | None) -> str:
+    if isinstance(kind, inspect.Metadata):
         return str((kind.extra_json_schema or {}).get("description", ""))
     return ""
 
@@ -96,7 +86,7 @@ def _description(kind: Type | None) -> str:
 def default_at(path: KeyPath) -> object:
     """The default as a TOML value; UNSET for a required key or a key with a free name."""
     kind = kind_at(path[:-1])
-    if kind is None or not isinstance(struct := bare(kind), StructType):
+    if kind is None or not isinstance(struct := bare(kind), inspect.StructType):
         return UNSET
     found = fields(struct).get(str(path[-1]))
     if found is None or found.required:
@@ -106,7 +96,7 @@ def default_at(path: KeyPath) -> object:
     return to_builtins(found.default)
 
 
-def leaves(value: object, kind: Type, path: KeyPath = ()) -> Iterator[KeyPath]:
+def leaves(value: object, kind: inspect.Type, path: KeyPath = ()) -> Iterator[KeyPath]:
     """The paths of single values; a list or an entry counts as one value."""
     if not (merges(kind) and isinstance(value, dict) and (value or not path)):
         yield path
@@ -117,10 +107,12 @@ def leaves(value: object, kind: Type, path: KeyPath = ()) -> Iterator[KeyPath]:
             yield from leaves(value[name], inner, (*path, name))
 
 
-def fixed_keys(kind: Type | None = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def fixed_keys(
+    kind: inspect.Type | None = None, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
     """All keys with a fixed path; a table with free names counts as one key."""
     kind = bare(root() if kind is None else kind)
-    if isinstance(kind, StructType) and not is_entry(kind):
+    if isinstance(kind, inspect.StructType) and not is_entry(kind):
         for name, field in fields(kind).items():
             yield from fixed_keys(field.type, (*path, name))
     else:

@@ -1,7 +1,5 @@
 """A section file: one section of the settings in a separate file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,35 +14,20 @@ from allstop.settings.problems import Fault, Problem, SettingsError, locate
 from allstop.settings.sources.layers import file_layer, origin_of
 
 
-def read_section(
-    path: Path,
-    table: str,
-    *,
-    faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
-) -> Settings:
-    """Settings from a file that has the section's table, or only the table's keys.
-
-    Raises:
-        SettingsError: the file can't be used; with the line of each problem.
-    """
-    return read_section_keys(path, table, faults=faults).settings
-
-
 class Section(NamedTuple):
     settings: Settings
     keys: frozenset[str]  # the keys that the file sets; the rest are defaults
 
 
-def read_section_keys(
+def read_section(
     path: Path,
     table: str,
     *,
     faults: Callable[[Document], Iterable[Fault]] = lambda document: (),
 ) -> Section:
-    """Like `read_section`, with the keys that the file sets.
+    """Settings from a file that has the section's table, or only the table's keys.
 
-    Raises:
-        SettingsError: the file can't be used; with the line of each problem.
+    Raises SettingsError if the file can't be used; with the line of each problem.
     """
     content = read_file(path)
     if isinstance(content, Missing):

@@ -1,7 +1,5 @@
 """Settings rows: each setting with value, origin, description and default."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct, to_builtins

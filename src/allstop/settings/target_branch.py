@@ -1,7 +1,5 @@
 """Settings of the target branch: its allstop.toml applies to runs as soon as it has one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -36,9 +34,8 @@ def load_for_work(
 
     Only the checkout chooses the target branch, so that a branch can't redirect work to another one.
 
-    Raises:
-        SettingsError: the settings in force can't be used. Problems in the checkout's file are only
-            noted if the target branch's file applies.
+    Raises SettingsError if the settings in force can't be used. Problems in the checkout's file are
+    only noted if the target branch's file applies.
     """
     try:
         checkout = load(environment, repository=repository, flags=flags)

@@ -1,28 +1,17 @@
 """Validation of one source against the model: its faults, and the document without them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.inspect import DictType, EnumType, StructType, Type, VarTupleType
 
 from allstop.core.secrets import redact_patterns
+from allstop.settings import schema
 from allstop.settings.aliases import ALIAS_TABLES, ALIASES
 from allstop.settings.key_path import Document, KeyPath, dotted
 from allstop.settings.model import Entry
 from allstop.settings.problems import Fault, did_you_mean
 from allstop.settings.redaction import may_quote
-from allstop.settings.schema import (
-    bare,
-    fields,
-    fixed_keys,
-    inside,
-    is_entry,
-    kind_at,
-    merges,
-    root,
-)
 from allstop.settings.value_types import choices, expected, fits, shown
 
 
@@ -34,7 +23,7 @@ class Checked(Struct, frozen=True, kw_only=True):
 
 def check(document: Document) -> Checked:
     faults: list[Fault] = []
-    return Checked(document=_table(document, root(), (), faults), faults=tuple(faults))
+    return Checked(document=_table(document, schema.root(), (), faults), faults=tuple(faults))
 
 
 _WRONG = object()
@@ -42,11 +31,11 @@ _WRONG = object()
 
 def _value(value: object, kind: Type, path: KeyPath, faults: list[Fault]) -> object:
     """The valid value, or _WRONG after adding a fault."""
-    plain = bare(kind)
+    plain = schema.bare(kind)
     match plain, value:
         case StructType(), str() if shorthand := _shorthand(plain):
             return _entry({shorthand: value}, plain, path, faults)
-        case StructType(), dict() if is_entry(plain):
+        case StructType(), dict() if schema.is_entry(plain):
             return _entry(value, plain, path, faults)
         case StructType() | DictType(), dict():
             return _table(value, plain, path, faults)
@@ -56,7 +45,7 @@ def _value(value: object, kind: Type, path: KeyPath, faults: list[Fault]) -> obj
             return value
         case _:
             faults.append(_type_fault(value, kind, path))
-            return {} if merges(plain) else _WRONG
+            return {} if schema.merges(plain) else _WRONG
 
 
 def _table(table: Document, kind: Type, path: KeyPath, faults: list[Fault]) -> Document:
@@ -78,17 +67,17 @@ def _kind_of(kind: Type, path: KeyPath) -> Type | None:
     """The type of a key, looked up by its own name or an alias."""
     names = tuple(part for part in path if isinstance(part, str))
     if names in ALIASES:
-        return kind_at(ALIASES[names])
+        return schema.kind_at(ALIASES[names])
     if names in ALIAS_TABLES:
-        return kind_at(ALIAS_TABLES[names])
-    return inside(kind, str(path[-1]))
+        return schema.kind_at(ALIAS_TABLES[names])
+    return schema.inside(kind, str(path[-1]))
 
 
 def _entry(entry: Document, kind: StructType, path: KeyPath, faults: list[Fault]) -> object:
     """An entry is valid as a whole or not at all, so that later checks see no partial entry."""
     before = len(faults)
     missing = [field.name for field in kind.fields if field.required and field.name not in entry]
-    faults.extend(Fault(path=path, message=f"{name} is missing") for name in missing)
+    faults.extend(Fault(path, f"{name} is missing") for name in missing)
     right = _table(entry, kind, path, faults)
     return right if len(faults) == before else _WRONG
 
@@ -104,33 +93,31 @@ def _shorthand(kind: StructType) -> str | None:
 
 def _bad_name(name: str, kind: Type, path: KeyPath) -> Iterator[Fault]:
     if isinstance(kind, DictType) and not fits(name, kind.key_type):
-        yield Fault(path=(*path, name), message=f"expected {expected(kind.key_type)} here")
+        yield Fault((*path, name), f"expected {expected(kind.key_type)} here")
 
 
 def _unknown(path: KeyPath, kind: Type, value: object) -> Fault:
     name = str(path[-1])
     what = "unknown section" if len(path) == 1 and isinstance(value, dict) else "unknown key"
-    siblings = list(fields(kind)) if isinstance(kind, StructType) else []
+    siblings = list(schema.fields(kind)) if isinstance(kind, StructType) else []
     siblings += [str(alias[-1]) for alias in ALIASES if alias[:-1] == path[:-1]]
     hint = did_you_mean(name, siblings) or _same_key_elsewhere(name)
-    return Fault(path=path, message=what, hint=hint)
+    return Fault(path, what, hint)
 
 
 def _same_key_elsewhere(name: str) -> str | None:
     """A hint if another table has a key of this name."""
-    found = [key for key in fixed_keys() if key[-1] == name]
+    found = [key for key in schema.fixed_keys() if key[-1] == name]
     return f"did you mean {dotted(found[0])}?" if found else None
 
 
 def _type_fault(value: object, kind: Type, path: KeyPath) -> Fault:
     got = redact_patterns(shown(value)) if may_quote(path) else "another value"
-    return Fault(
-        path=path, message=f"expected {expected(kind)}, got {got}", hint=_type_hint(value, kind)
-    )
+    return Fault(path, f"expected {expected(kind)}, got {got}", _type_hint(value, kind))
 
 
 def _type_hint(value: object, kind: Type) -> str | None:
-    match bare(kind), value:
+    match schema.bare(kind), value:
         case EnumType(cls=cls), str():
             return did_you_mean(value, choices(cls))
         case VarTupleType(), str():

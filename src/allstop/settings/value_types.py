@@ -1,47 +1,31 @@
 """Value types: checks a value against a setting's type and describes the type in errors."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Iterable
 from typing import TypeGuard
 
-from msgspec import json
-from msgspec.inspect import (
-    BoolType,
-    DictType,
-    EnumType,
-    FloatType,
-    IntType,
-    Metadata,
-    NoneType,
-    StrType,
-    StructType,
-    Type,
-    UnionType,
-    VarTupleType,
-)
+from msgspec import inspect, json
 
 from allstop.settings.schema import bare
 
 
-def fits(value: object, kind: Type) -> bool:
+def fits(value: object, kind: inspect.Type) -> bool:
     """Whether a value that isn't a table has the type; tables are checked key by key."""
     match bare(kind):
-        case UnionType(types=types):
+        case inspect.UnionType(types=types):
             return any(fits(value, each) for each in types)
-        case BoolType():
+        case inspect.BoolType():
             return isinstance(value, bool)
-        case IntType() as number:
+        case inspect.IntType() as number:
             return isinstance(value, int) and not isinstance(value, bool) and _in(value, number)
-        case FloatType() as number:
+        case inspect.FloatType() as number:
             return _is_number(value) and _in(value, number)
-        case StrType() as text:
+        case inspect.StrType() as text:
             return isinstance(value, str) and _is_text(value, text)
-        case EnumType(cls=cls):
+        case inspect.EnumType(cls=cls):
             return isinstance(value, str) and value in choices(cls)
-        case VarTupleType(item_type=item):
+        case inspect.VarTupleType(item_type=item):
             return isinstance(value, list) and all(fits(each, item) for each in value)
         case _:
             return False
@@ -51,33 +35,37 @@ def choices(cls: Iterable[enum.Enum]) -> tuple[str, ...]:
     return tuple(str(each.value) for each in cls)
 
 
-def expected(kind: Type) -> str:
+def expected(kind: inspect.Type) -> str:
     """The description of a type, for example "a whole number from 1 to 256"."""
-    while isinstance(kind, Metadata):
+    while isinstance(kind, inspect.Metadata):
         if kind.extra and "expected" in kind.extra:
             return str(kind.extra["expected"])
         kind = kind.type
     match kind:
-        case UnionType(types=types):
-            wanted = (expected(each) for each in types if not isinstance(each, NoneType))
+        case inspect.UnionType(types=types):
+            wanted = (expected(each) for each in types if not isinstance(each, inspect.NoneType))
             return " or ".join(dict.fromkeys(wanted))
-        case IntType() as number:
+        case inspect.IntType() as number:
             return "a whole number" + _range(number)
-        case FloatType() as number:
+        case inspect.FloatType() as number:
             return "a number" + _range(number)
-        case EnumType(cls=cls):
+        case inspect.EnumType(cls=cls):
             return "one of " + ", ".join(choices(cls))
-        case VarTupleType(item_type=item):
-            return "a list of tables" if isinstance(bare(item), StructType) else "a list of strings"
+        case inspect.VarTupleType(item_type=item):
+            return (
+                "a list of tables"
+                if isinstance(bare(item), inspect.StructType)
+                else "a list of strings"
+            )
         case _:
             return _PLAIN.get(type(kind), "another type")
 
 
-_PLAIN: dict[type[Type], str] = {
-    BoolType: "true or false",
-    StrType: "a string",
-    StructType: "a table",
-    DictType: "a table",
+_PLAIN: dict[type[inspect.Type], str] = {
+    inspect.BoolType: "true or false",
+    inspect.StrType: "a string",
+    inspect.StructType: "a table",
+    inspect.DictType: "a table",
 }
 
 
@@ -107,7 +95,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _in(value: float, bounds: IntType | FloatType) -> bool:
+def _in(value: float, bounds: inspect.IntType | inspect.FloatType) -> bool:
     """Whether the value is within bounds; NaN never is."""
     return (
         (bounds.ge is None or value >= bounds.ge)
@@ -116,7 +104,7 @@ def _in(value: float, bounds: IntType | FloatType) -> bool:
     )
 
 
-def _range(bounds: IntType | FloatType) -> str:
+def _range(bounds: inspect.IntType | inspect.FloatType) -> str:
     if bounds.ge is not None:
         return f" from {bounds.ge:,}" + (f" to {bounds.le:,}" if bounds.le is not None else "")
     parts = [
@@ -126,7 +114,7 @@ def _range(bounds: IntType | FloatType) -> str:
     return ",".join(part for part in parts if part)
 
 
-def _is_text(value: str, kind: StrType) -> bool:
+def _is_text(value: str, kind: inspect.StrType) -> bool:
     return (
         (kind.min_length is None or len(value) >= kind.min_length)
         and (kind.max_length is None or len(value) <= kind.max_length)

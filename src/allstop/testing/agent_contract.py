@@ -5,8 +5,6 @@ agent that behaves so. `place` is the box it works in, or None for an agent with
 Tests skip what a driver's abilities exclude.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta

@@ -4,8 +4,6 @@ Subclass `JournalContract` and define two fixtures: `journal`, and `second`, whi
 store as another process would, or is None if that is impossible.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import anyio

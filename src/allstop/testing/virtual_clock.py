@@ -1,7 +1,5 @@
 """A clock that shows the event loop's time, so that tests can use virtual time."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import anyio

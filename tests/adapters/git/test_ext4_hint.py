@@ -9,7 +9,7 @@ from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.app.project import Project
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 
 
 def is_marked(folder):

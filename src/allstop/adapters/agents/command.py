@@ -1,36 +1,78 @@
 """An agent that is any program: it gets the prompt, and its standard output is its reply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC
+from functools import cached_property
 from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from allstop import ports
 from allstop.adapters.agents import reset_times
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.limit_patterns import find_limit_line
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
-from allstop.adapters.agents.progress_lines import ProgressTail
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
 from allstop.adapters.agents.turn_tools import TurnTools
-from allstop.core.moves import Failed, FailureKind, TurnDone
-from allstop.ports import (
-    Abilities,
-    Box,
-    Clock,
-    Launch,
-    Launcher,
-    LaunchError,
-    Turn,
-    UnsafeError,
-    Watch,
-)
+from allstop.core.moves import Failed, FailureKind, Item, TurnDone
+from allstop.core.signals import Signal, read_signal
 from allstop.programs import Tail, run_to_end
+
+MAX_QUEUED = 100
+LINE_BYTES = 4096
+
+
+class ProgressTail(Tail):
+    """Keeps the end of the output, and reports each complete PROGRESS line at once.
+
+    A line that also stands in the prompt is ignored, because the program may just echo it.
+    """
+
+    def __init__(self, prompt: str, watch: ports.Watch, group: TaskGroup) -> None:
+        super().__init__()
+        self._prompt = prompt
+        self._watch = watch
+        self._group = group
+        self._unfinished = b""
+        # created on demand: few programs report progress
+        self._queue: MemoryObjectSendStream[str] | None = None
+
+    def add(self, data: bytes) -> None:
+        super().add(data)
+        whole, newline, rest = (self._unfinished + data).rpartition(b"\n")
+        self._unfinished = rest[-LINE_BYTES:]
+        if newline and b"PROGRESS" in whole:
+            for line in whole.decode(errors="replace").splitlines():
+                self._read(line.strip())
+
+    def close(self) -> None:
+        """End the queue; queued lines are still reported before the task group ends."""
+        if self._queue is not None:
+            self._queue.close()
+
+    @cached_property
+    def _prompt_lines(self) -> frozenset[str]:
+        return frozenset(map(str.strip, self._prompt.splitlines()))
+
+    def _read(self, line: str) -> None:
+        said = read_signal(line)
+        if said.signal is not Signal.PROGRESS or line in self._prompt_lines:
+            return
+        if self._queue is None:
+            self._queue, lines = anyio.create_memory_object_stream[str](MAX_QUEUED)
+            self._group.start_soon(self._report, lines)
+        if self._queue.statistics().current_buffer_used < MAX_QUEUED:
+            self._queue.send_nowait(said.text)
+
+    async def _report(self, lines: MemoryObjectReceiveStream[str]) -> None:
+        with lines:
+            async for text in lines:
+                await self._watch.saw(Item(kind="progress", text=text))
+
 
 PromptBy = Literal["stdin", "arg", "file"]
 
@@ -39,15 +81,15 @@ _FILE = 'f=$(mktemp) && cat >"$f" && exec "$@" "$f" </dev/null'
 
 
 class CommandAgent:
-    abilities = Abilities(needs_box=True)
+    abilities = ports.Abilities(needs_box=True)
 
     def __init__(
         self,
         argv: Sequence[str],
         *,
-        launcher: Launcher,
-        fallback_box: Box,
-        clock: Clock,
+        launcher: ports.Launcher,
+        fallback_box: ports.Box,
+        clock: ports.Clock,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
@@ -62,7 +104,7 @@ class CommandAgent:
         self._limit_patterns = limit_patterns
         self._sockets = sockets
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
         if turn.fork:
             return CANNOT_FORK
         try:
@@ -77,7 +119,7 @@ class CommandAgent:
         return result
 
     async def _run(
-        self, turn: Turn, watch: Watch, group: TaskGroup, out: Tail
+        self, turn: ports.Turn, watch: ports.Watch, group: TaskGroup, out: Tail
     ) -> TurnDone | Failed:
         launch, stdin = self._launch(turn)
         tools, err = TurnTools(watch), Tail()
@@ -85,7 +127,7 @@ class CommandAgent:
             with open_turn_socket(tools, self._sockets, turn, group) as access:
                 launch = access.add_to(launch) if access else launch
                 code = await run_to_end(self._launcher, launch, stdin, out, watch.live, err)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         if code == 0:
             return TurnDone(text=out.text(), signals=tools.signals)
@@ -95,7 +137,7 @@ class CommandAgent:
         if self._sockets is not None:
             self._sockets.close()
 
-    def _launch(self, turn: Turn) -> tuple[Launch, bytes]:
+    def _launch(self, turn: ports.Turn) -> tuple[ports.Launch, bytes]:
         text = turn.prompt.whole
         box = turn.place or self._fallback_box
         argv, stdin = self._argv, text.encode(errors="replace")
@@ -103,7 +145,7 @@ class CommandAgent:
             argv, stdin = (*argv, text), b""
         elif self._prompt == "file":
             argv = ("sh", "-c", _FILE, "sh", *argv)
-        launch = Launch(
+        launch = ports.Launch(
             argv=argv,
             box=box,
             label=turn.run,

@@ -1,7 +1,5 @@
 """The failure of a turn whose program could not be launched."""
 
-from __future__ import annotations
-
 from allstop.core.errors import AllstopError
 from allstop.core.moves import Failed, FailureKind
 from allstop.ports import UnsafeError

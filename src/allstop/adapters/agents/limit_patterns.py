@@ -4,8 +4,6 @@ They serve programs that report limits only as text, and only after a failure. O
 of the error output are read, and a line must look like an error: "I added a rate limit" does not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The failure of a turn that asks a driver without conversations to fork one."""
 
-from __future__ import annotations
-
 from allstop.core.moves import Failed, FailureKind
 
 CANNOT_FORK = Failed(

@@ -1,7 +1,5 @@
 """Splits a program's output into lines of limited length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -57,8 +55,7 @@ class LineSplitter:
     def feed_strict(self, data: bytes) -> Iterator[bytes]:
         """Like `feed`, but no line may be lost.
 
-        Raises:
-            LineTooLongError: a line is too long, even if its end hasn't come yet.
+        Raises LineTooLongError if a line is too long, even if its end hasn't come yet.
         """
         for line in self.feed(data):
             if isinstance(line, OversizedLine):

@@ -1,7 +1,5 @@
 """Parses when a limit ends from an agent's text: "resets 12:50am", "try again at 7:43 PM"."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo

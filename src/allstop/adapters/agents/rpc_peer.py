@@ -1,16 +1,52 @@
 """A JSON-RPC connection to a program: sends requests and matches the answers to them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 import anyio
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from allstop.adapters.agents.rpc_messages import Message, RequestId, RpcError
 from allstop.core.errors import AllstopError
+
+RequestId = int | str
+T = TypeVar("T")
+
+
+class RpcError(Struct, frozen=True):
+    message: str = ""
+    code: int = 0
+    data: Any = None
+
+
+class Message(Struct, frozen=True):
+    """One message: an answer has no method, a notification no id, a request both."""
+
+    id: RequestId | None = None
+    method: str = ""
+    params: Raw = Raw(b"{}")
+    result: Raw = Raw(b"null")
+    error: RpcError | None = None
+
+
+_message = msgspec.json.Decoder(Message)
+
+
+def read(line: bytes) -> Message | None:
+    """The message, or None if the line is not one. Invalid UTF-8 becomes U+FFFD."""
+    try:
+        return _message.decode(line.decode(errors="replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def decoded(text: Raw | str, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
 
 NOT_KNOWN = -32601
 
@@ -58,10 +94,8 @@ class Peer:
         self.gone = ""  # why the program can't be used any more
 
     async def request(self, method: str, params: Mapping[str, object]) -> Raw:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the program ended first.
+        """Raises RequestFailedError if the answer is an error, and PeerGoneError if the program
+        ended first.
         """
         number = self._latest = next(self._ids)
         answer = self._waiting[number] = _Answer()

@@ -1,9 +1,7 @@
 """Reads the script of a scripted agent: its steps, turn by turn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -116,22 +114,8 @@ Step: TypeAlias = (
     | Flood
 )
 
-_VERBS: Mapping[str, type[Step]] = {
-    "say": Say,
-    "write": Write,
-    "run": RunCommand,
-    "spawn": SpawnCommand,
-    "sleep": Sleep,
-    "hang": Hang,
-    "signal": EmitSignal,
-    "fail": Fail,
-    "rate_limit": RateLimit,
-    "ask": AskPermission,
-    "question": AskQuestion,
-    "hear": AwaitMessage,
-    "use": ReportUsage,
-    "flood": Flood,
-}
+_VERBS: Mapping[str, type[Step]] = {kind.__struct_fields__[0]: kind for kind in get_args(Step)}
+"""The first field of each step names it."""
 
 
 class ScriptError(AllstopError):

@@ -1,13 +1,12 @@
 """An agent that follows a script, without a key or network; for the demo and for tests."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import anyio
 import anyio.lowlevel
 
+from allstop import ports
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.script import (
     AskPermission,
@@ -30,17 +29,6 @@ from allstop.adapters.agents.script import (
 )
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
-from allstop.ports import (
-    Abilities,
-    Clock,
-    Launch,
-    Launcher,
-    LaunchError,
-    Live,
-    Turn,
-    UnsafeError,
-    Watch,
-)
 from allstop.programs import Tail, run_to_end
 
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
@@ -49,10 +37,10 @@ _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat >"$1"'
 class ScriptedAgent:
     """Keeps only the number of turns taken as its conversation, so it can be resumed."""
 
-    abilities = Abilities(resume=True, fork=True, steer=True, asks=True, usage=True)
+    abilities = ports.Abilities(resume=True, fork=True, steer=True, asks=True, usage=True)
 
     def __init__(
-        self, script: Script, *, launcher: Launcher, clock: Clock, trusted: bool = False
+        self, script: Script, *, launcher: ports.Launcher, clock: ports.Clock, trusted: bool = False
     ) -> None:
         """`trusted`: the person accepted the script, so its commands may run without a box."""
         self._script = script
@@ -60,8 +48,8 @@ class ScriptedAgent:
         self._clock = clock
         self._trusted = trusted
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
-        number = _turns_taken(turn.thread)
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
+        number = int(turn.thread.removeprefix("turn-")) if turn.thread else 0
         script_turn = self._script.turn(number, turn.prompt.whole)
         if script_turn is None:
             message = f"the script has no turn {number + 1} for this prompt"
@@ -76,19 +64,13 @@ class ScriptedAgent:
         pass
 
 
-def _turns_taken(thread: str | None) -> int:
-    return int(thread.removeprefix("turn-")) if thread else 0
-
-
 class _ScriptedTurn:
-    """One turn of a script."""
-
     def __init__(
         self,
-        turn: Turn,
-        watch: Watch,
-        launcher: Launcher,
-        clock: Clock,
+        turn: ports.Turn,
+        watch: ports.Watch,
+        launcher: ports.Launcher,
+        clock: ports.Clock,
         trusted: bool,  # noqa: FBT001
     ) -> None:
         self._turn = turn
@@ -120,7 +102,7 @@ class _ScriptedTurn:
         match step:
             case Say(say=words):
                 self._words.append(words)
-                self._watch.live(Live("text", words))
+                self._watch.live(ports.Live("text", words))
             case Write(write=path, text=text):
                 launch = self._launch(("sh", "-c", _WRITE, "sh", path), trusted=True)
                 return await self._run(launch, text, f"wrote {path}")
@@ -156,11 +138,11 @@ class _ScriptedTurn:
                 await self._flood(size)
         return None
 
-    async def _run(self, launch: Launch, stdin: str, done: str) -> Failed | None:
+    async def _run(self, launch: ports.Launch, stdin: str, done: str) -> Failed | None:
         tail = Tail()
         try:
             code = await run_to_end(self._launcher, launch, stdin.encode(), tail, self._watch.live)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         if code != 0:
             message = f"{' '.join(launch.argv[2:])}: exit code {code}\n{tail.text()}"
@@ -168,10 +150,12 @@ class _ScriptedTurn:
         await self._watch.saw(Item(kind="did", text=done))
         return None
 
-    def _launch(self, argv: tuple[str, ...], *, trusted: bool) -> Launch:
+    def _launch(self, argv: tuple[str, ...], *, trusted: bool) -> ports.Launch:
         place = self._turn.place
         assert place is not None, "this step needs a workspace"
-        return Launch(argv=argv, box=place, label=self._turn.run, env=place.env, trusted=trusted)
+        return ports.Launch(
+            argv=argv, box=place, label=self._turn.run, env=place.env, trusted=trusted
+        )
 
     async def _question(self, text: str, labels: tuple[str, ...]) -> None:
         options = tuple(Option(label=label) for label in labels)
@@ -185,5 +169,5 @@ class _ScriptedTurn:
     async def _flood(self, size: int) -> None:
         chunk = "x" * 8192
         for _ in range(0, size, len(chunk)):
-            self._watch.live(Live("text", chunk))
+            self._watch.live(ports.Live("text", chunk))
             await anyio.lowlevel.checkpoint()

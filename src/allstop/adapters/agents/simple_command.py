@@ -1,7 +1,5 @@
 """Splits shell commands that contain nothing but plain words."""
 
-from __future__ import annotations
-
 import shlex
 
 _SHELL = frozenset("$`*?[]{}~!#;&|<>()\n\r\\")

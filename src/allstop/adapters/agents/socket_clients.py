@@ -21,8 +21,6 @@ NO_MORE_FILES_S = 0.1
 
 
 class SocketClient:
-    """A connected client."""
-
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         self._connection = connection

@@ -5,8 +5,6 @@ For agents whose own connection has no tools. The program `allstop` in the box c
 first client that presents one of them.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets
@@ -94,8 +92,7 @@ class TurnSockets:
     ) -> Iterator[SocketAccess]:
         """Serve clients in the task group until the block ends.
 
-        Raises:
-            OSError: the folder or its socket can't be created.
+        Raises OSError if the folder or its socket can't be created.
         """
         folder = self._take_free() or self._create()
         serving = anyio.CancelScope()

@@ -4,8 +4,6 @@ Calls arrive over the agent's own connection or the socket in its box, so they b
 Like the agent's message, a call is only a claim.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -123,7 +121,6 @@ class TurnTools:
             return ToolResult(f"{name}: {error}", is_error=True)
 
     async def answer(self, call: ToolCall) -> Message:
-        """The answer to an MCP call."""
         result = await self.call(call.name, call.arguments)
         return content(call.id, result.text, is_error=result.is_error)
 

@@ -5,8 +5,6 @@ and rejects unknown keys. Finished tasks are imported as done. A task without a 
 `allstop:` and its id as its source.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 
@@ -18,21 +16,10 @@ from allstop.core.tasks import OVER, NewTask, Status, Task
 
 NAME = "json"
 _VERSION = 1
-_KEYS = (
-    "id",
-    "title",
-    "status",
-    "body",
-    "operation",
-    "needs",
-    "tags",
-    "priority",
-    "agent",
-    "iterations",
-    "minutes",
-    "stuck_after",
-    "source",
-)
+KEYS = (
+    "id", "title", "status", "body", "operation", "needs", "tags", "priority", "agent",
+    "iterations", "minutes", "stuck_after", "source",
+)  # fmt: skip
 
 
 def looks_like(content: Content) -> bool:
@@ -66,8 +53,8 @@ def source_of(task: Task) -> str:
 
 def _task(entry: Entry) -> NewTask:
     for key in entry.fields:
-        if key not in _KEYS:
-            raise entry.error(key, f"one of {', '.join(_KEYS)}")
+        if key not in KEYS:
+            raise entry.error(key, f"one of {', '.join(KEYS)}")
     key = entry.name("id")
     agent = entry.optional_text("agent")
     return NewTask(
@@ -96,6 +83,6 @@ def _status(entry: Entry) -> Status:
 
 def _fields(task: Task) -> dict[str, object]:
     """The fields that are not empty."""
-    values: dict[str, object] = {key: getattr(task, key) for key in _KEYS}
+    values: dict[str, object] = {key: getattr(task, key) for key in KEYS}
     values["priority"] = task.priority or None
     return {key: value for key, value in values.items() if value not in ("", (), None)}

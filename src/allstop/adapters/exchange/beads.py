@@ -6,8 +6,6 @@ unless it is `task`, becomes a tag. Skipped: deleted issues (tombstones), templa
 messages and memories.
 """
 
-from __future__ import annotations
-
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Entry, sections
 from allstop.adapters.exchange.task_items import DEFERRED, Item, to_tasks
@@ -34,7 +32,9 @@ def looks_like(content: Content) -> bool:
 
 def read(content: Content) -> list[NewTask]:
     entries = _entries(as_json(content))
-    deleted = {entry.name("id") for entry in entries if _is_deleted(entry)}
+    deleted = {
+        entry.name("id") for entry in entries if entry.optional_text("status") == "tombstone"
+    }
     return to_tasks(content.path, [_item(entry, deleted) for entry in entries if _is_work(entry)])
 
 
@@ -50,10 +50,6 @@ def _entries(content: Json) -> list[Entry]:
     if not content.by_line and isinstance(content.whole.value, list):
         return content.whole.entries((), content.whole.value)
     return [document.entry((), document.value) for document in content.documents]
-
-
-def _is_deleted(entry: Entry) -> bool:
-    return entry.optional_text("status") == "tombstone"
 
 
 def _is_work(entry: Entry) -> bool:

@@ -46,14 +46,11 @@ def _unix_newlines(text: str) -> str:
 
 
 def _width(line: str) -> int:
-    """The indentation of a line."""
     start = line[: len(line) - len(line.lstrip(" \t"))]
     return len(start.expandtabs(4))
 
 
 class Node:
-    """An item of the checklist."""
-
     def __init__(self, line: int, indent: int, box: str, marks: Marks) -> None:
         self.line = line
         self.indent = indent

@@ -10,8 +10,6 @@ title is never a mark. `Close #12` has none, because a tag begins with a letter.
 a sign.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
@@ -77,7 +75,8 @@ def read_line(text: str) -> Marks:
 
 def write_line(task: Task) -> str:
     """The line after the checkbox."""
-    return " ".join([*_id_before(task), _title(task), *_marks(task)])
+    before = [f"[{task.id}]"] if _is_id(task.id) else []
+    return " ".join([*before, _title(task), *_marks(task)])
 
 
 def unescape(text: str) -> str:
@@ -162,10 +161,6 @@ def _whole(values: dict[str, list[str]], key: str, least: int) -> int | None:
     if not number.is_integer():
         raise MarkError(f"{key}: expected a whole number, found {_last(values, key)}")
     return int(number)
-
-
-def _id_before(task: Task) -> Iterable[str]:
-    return [f"[{task.id}]"] if _is_id(task.id) else []
 
 
 def _title(task: Task) -> str:

@@ -1,7 +1,5 @@
 """Finds the line of an imported file that the board's refusal is about."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

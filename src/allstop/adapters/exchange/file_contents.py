@@ -1,7 +1,5 @@
 """Loads an imported file and tells whether it is a database, JSON or other text."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import TypeAlias
@@ -31,7 +29,6 @@ class Json(Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> Document:
-        """The only document."""
         if len(self.documents) > 1:
             second = self.documents[1].first_line
             raise ImportFileError(
@@ -70,7 +67,6 @@ def load(path: Path) -> Content:
 
 
 def load_piped(data: bytes) -> Content:
-    """Load data from standard input."""
     if data.startswith(_DATABASE):
         problem = "expected text, found a database"
         hint = "pass the database's path instead"

@@ -1,7 +1,5 @@
 """The error for a file of tasks that can't be imported, with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from allstop.core.errors import AllstopError

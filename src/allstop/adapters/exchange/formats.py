@@ -1,10 +1,9 @@
 """The table of exchange formats, and the detection of a file's format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -35,51 +34,37 @@ class Format(Struct, frozen=True, kw_only=True):
     write: Callable[[Sequence[Task]], str] | None = None
 
 
+class _Reader(Protocol):
+    """A module that reads a format."""
+
+    NAME: str
+
+    def looks_like(self, content: Content) -> bool: ...
+    def read(self, content: Content) -> list[NewTask]: ...
+
+
+def _readable(
+    module: _Reader, description: str, write: Callable[[Sequence[Task]], str] | None = None
+) -> Format:
+    return Format(
+        name=module.NAME,
+        description=description,
+        looks_like=module.looks_like,
+        read=module.read,
+        write=write,
+    )
+
+
 _ALL = (
-    Format(
-        name=allstop_export.NAME,
-        description="Allstop's own export; keeps everything",
-        looks_like=allstop_export.looks_like,
-        read=allstop_export.read,
-        write=allstop_export.write,
+    _readable(allstop_export, "Allstop's own export; keeps everything", write=allstop_export.write),
+    _readable(
+        markdown, "a Markdown checklist: - [ ] title (needs: T1) #tag !3", write=markdown.write
     ),
-    Format(
-        name=markdown.NAME,
-        description="a Markdown checklist: - [ ] title (needs: T1) #tag !3",
-        looks_like=markdown.looks_like,
-        read=markdown.read,
-        write=markdown.write,
-    ),
-    Format(
-        name=prd.NAME,
-        description="prd.json as ralph tools use it: userStories, or a list of features",
-        looks_like=prd.looks_like,
-        read=prd.read,
-    ),
-    Format(
-        name=beads.NAME,
-        description="beads' issues.jsonl, or what bd list --json prints",
-        looks_like=beads.looks_like,
-        read=beads.read,
-    ),
-    Format(
-        name=taskmaster.NAME,
-        description="task-master's tasks.json, with or without tags",
-        looks_like=taskmaster.looks_like,
-        read=taskmaster.read,
-    ),
-    Format(
-        name=github.NAME,
-        description="GitHub issues: gh issue list --json number,title,body,labels,state,url",
-        looks_like=github.looks_like,
-        read=github.read,
-    ),
-    Format(
-        name=vibe_kanban.NAME,
-        description="vibe-kanban's database, db.v2.sqlite; it is only read",
-        looks_like=vibe_kanban.looks_like,
-        read=vibe_kanban.read,
-    ),
+    _readable(prd, "prd.json as ralph tools use it: userStories, or a list of features"),
+    _readable(beads, "beads' issues.jsonl, or what bd list --json prints"),
+    _readable(taskmaster, "task-master's tasks.json, with or without tags"),
+    _readable(github, "GitHub issues: gh issue list --json number,title,body,labels,state,url"),
+    _readable(vibe_kanban, "vibe-kanban's database, db.v2.sqlite; it is only read"),
     Format(
         name=csv_export.NAME,
         description="a table for spreadsheets; export only",

@@ -10,8 +10,6 @@ The number #12 becomes the id `gh-12`. If the fields include `url`, the source c
 repository's name.
 """
 
-from __future__ import annotations
-
 import re
 
 from allstop.adapters.exchange.file_contents import Content, Json, as_json

@@ -10,14 +10,8 @@ from typing import NoReturn
 
 from msgspec import Struct
 
+from allstop.adapters.exchange import json_lines
 from allstop.adapters.exchange.file_errors import ImportFileError
-from allstop.adapters.exchange.json_lines import (
-    JsonPath,
-    find_duplicate_key,
-    find_invalid_number,
-    format_path,
-    line_of,
-)
 from allstop.adapters.exchange.task_items import clean
 from allstop.core.text import one_line
 
@@ -35,17 +29,17 @@ class Document(Struct, frozen=True, kw_only=True):
     value: object
     first_line: int = 1
 
-    def error(self, value_path: JsonPath, problem: str) -> ImportFileError:
-        line = self.first_line - 1 + line_of(self.text, value_path)
-        shown = format_path(value_path)
+    def error(self, value_path: json_lines.JsonPath, problem: str) -> ImportFileError:
+        line = self.first_line - 1 + json_lines.line_of(self.text, value_path)
+        shown = json_lines.format_path(value_path)
         return ImportFileError(self.path, line, f"{shown}: {problem}" if shown else problem)
 
-    def entry(self, value_path: JsonPath, value: object) -> Entry:
+    def entry(self, value_path: json_lines.JsonPath, value: object) -> Entry:
         if not isinstance(value, dict):
             raise self.error(value_path, f"expected an object, found {kind(value)}")
         return Entry(document=self, value_path=value_path, fields=value)
 
-    def entries(self, value_path: JsonPath, value: object) -> list[Entry]:
+    def entries(self, value_path: json_lines.JsonPath, value: object) -> list[Entry]:
         """The entries of a list that must not be empty."""
         if not isinstance(value, list):
             raise self.error(value_path, f"expected a list, found {kind(value)}")
@@ -58,21 +52,19 @@ class Entry(Struct, frozen=True, kw_only=True):
     """A JSON object; a field that is `null` counts as missing."""
 
     document: Document
-    value_path: JsonPath
+    value_path: json_lines.JsonPath
     fields: dict[str, object]
 
     def error(self, key: str, expected: str) -> ImportFileError:
         return self._error((key,), expected, self.fields.get(key, _MISSING))
 
     def text(self, key: str) -> str:
-        """A required text."""
         value = self.fields.get(key)
         if not isinstance(value, str) or not clean(value).strip():
             raise self.error(key, "a text")
         return self._reject_surrogates((key,), value)
 
     def optional_text(self, key: str) -> str:
-        """An optional text, "" if missing."""
         value = self.fields.get(key)
         if value is None:
             return ""
@@ -149,14 +141,14 @@ class Entry(Struct, frozen=True, kw_only=True):
             raise self.error(key, "a list")
         return value
 
-    def _name(self, value_path: JsonPath, value: object) -> str:
+    def _name(self, value_path: json_lines.JsonPath, value: object) -> str:
         if isinstance(value, str) and value.strip():
             return self._reject_surrogates(value_path, value.strip())
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER:
             return str(value)
         raise self._error(value_path, "a text or a whole number", value)
 
-    def _reject_surrogates(self, value_path: JsonPath, value: str) -> str:
+    def _reject_surrogates(self, value_path: json_lines.JsonPath, value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -166,7 +158,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return value
 
     def _error(
-        self, value_path: JsonPath, expected: str, value: object, found: str = ""
+        self, value_path: json_lines.JsonPath, expected: str, value: object, found: str = ""
     ) -> ImportFileError:
         problem = f"expected {expected}, found {found or kind(value)}"
         return self.document.error((*self.value_path, *value_path), problem)
@@ -201,11 +193,11 @@ def parse(path: Path, text: str, first_line: int = 1) -> Document:
     except RecursionError:
         raise ImportFileError(path, first_line, "not valid JSON: nested too deeply") from None
     except _DuplicateKeyError:
-        key, line = find_duplicate_key(text) or ("", 1)
+        key, line = json_lines.find_duplicate_key(text) or ("", 1)
         problem = f"expected each key once, found {json.dumps(one_line(key))} twice"
         raise ImportFileError(path, first_line - 1 + line, problem) from None
     except ValueError:
-        word, line = find_invalid_number(text)
+        word, line = json_lines.find_invalid_number(text)
         problem = f"not valid JSON: {one_line(word, 20)} is no number"
         raise ImportFileError(path, first_line - 1 + line, problem) from None
     return Document(path=path, text=text, value=value, first_line=first_line)

@@ -1,7 +1,5 @@
 """Finds the line of a value in a JSON text; used only for error messages."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import TypeAlias

@@ -18,8 +18,6 @@ An item without an id gets one made from its title. Its source is made from its 
 headings and items above it, so that moving it within its list changes nothing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

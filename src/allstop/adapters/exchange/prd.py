@@ -11,8 +11,6 @@ from its title. The source contains the branch, or else the project, because eve
 ids at US-001.
 """
 
-from __future__ import annotations
-
 from allstop.adapters.exchange.file_contents import Content, Json, as_json
 from allstop.adapters.exchange.json_document import Document, Entry, sections
 from allstop.adapters.exchange.task_items import (

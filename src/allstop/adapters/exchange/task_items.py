@@ -12,13 +12,11 @@ is added to theirs.
 **Finished items** (done, closed or cancelled elsewhere) are imported as done and never started.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -131,7 +129,6 @@ class _Tree:
                 raise ImportFileError(self._path, None, problem)
 
     def _reject_cycles(self) -> None:
-        """Reject cycles of parents."""
         tops = [item.key for item in self._items.values() if item.parent not in self._items]
         placed = set()
         while tops:
@@ -157,7 +154,7 @@ class _Tree:
             if parents
             else _line(item.operation or item.parent),
             needs=tuple(dict.fromkeys(self._id(need) for need in needs)),
-            tags=_distinct(item.tags),
+            tags=tuple(dict.fromkeys(tag for tag in map(_line, item.tags) if tag)),
             priority=item.priority,
             agent=item.agent,
             iterations=item.iterations,
@@ -224,7 +221,3 @@ def _title_and_body(item: Item) -> tuple[str, str]:
 
 def _line(text: str) -> str:
     return " ".join(clean(text).split())
-
-
-def _distinct(tags: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tag for tag in map(_line, tags) if tag))

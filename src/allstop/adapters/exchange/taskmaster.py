@@ -7,8 +7,6 @@ medium 0, low -1; subtasks inherit their parent's. Subtasks of a done or cancell
 too, as in task-master.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

@@ -7,8 +7,6 @@ project becomes the operation. There are no priorities. The id is `vk-` and the 
 the task's UUID.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """Runs two coroutines at the same time and returns both results."""
 
-from __future__ import annotations
-
 from collections.abc import Coroutine
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Claims on runs: a lock file names the process that drives a run, and is freed when that ends."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys

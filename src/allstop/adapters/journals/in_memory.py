@@ -1,7 +1,5 @@
 """A journal in memory, which is lost when the process ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

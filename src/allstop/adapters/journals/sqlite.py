@@ -1,7 +1,5 @@
 """A journal in one SQLite file that several processes may share."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -98,9 +96,8 @@ class SqliteJournal(SqliteRecords):
         self._numbers = RunNumbers(self._cursor)
         self._wake_sockets = WakeSockets(folder / "bells")
         self._queue: list[_Job] = []
-        self._has_delayed_cancel = (
-            False  # a cancelled writer may not have noticed its cancellation yet
-        )
+        # a cancelled writer may not have noticed its cancellation yet
+        self._has_delayed_cancel = False
         self._is_committing = False  # a writer is about to commit for all
         self._single_commits = 0  # commits in a row with only one writer
         self._committed: anyio.Event | None = None  # set after that commit

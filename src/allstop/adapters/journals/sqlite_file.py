@@ -1,7 +1,5 @@
 """Opens the SQLite file of a journal, and explains errors of a file that can't be read."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from contextlib import ExitStack

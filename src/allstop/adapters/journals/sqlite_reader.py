@@ -1,7 +1,5 @@
 """Reads a journal's SQLite file without an event loop."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The tables of the SQLite journal, and its migrations."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 
@@ -35,8 +33,7 @@ MIGRATIONS: tuple[str, ...] = (_FIRST,)
 def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
     """Migrate the file to the newest version, or refuse one that is newer than this program.
 
-    Raises:
-        StoreBrokenError: the file is newer, or belongs to another program.
+    Raises StoreBrokenError if the file is newer, or belongs to another program.
     """
     version = version_of(db)
     if version > len(migrations):
@@ -63,8 +60,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> N
 def version_of(db: sqlite3.Connection) -> int:
     """Return the version, 0 for an empty file.
 
-    Raises:
-        StoreBrokenError: the file belongs to another program.
+    Raises StoreBrokenError if the file belongs to another program.
     """
     # in one statement: another process may be creating the tables at this moment
     ((version, application, tables),) = db.execute(

@@ -1,7 +1,5 @@
 """The STOP file: creating it in the journal's folder stops everything."""
 
-from __future__ import annotations
-
 import os
 import select
 import sys
@@ -71,25 +69,22 @@ class StopFile:
                 self._path.unlink()
 
     async def wait_created(self) -> None:
-        """Wait until the file exists."""
         while not self.exists():
             await self._changed(existed=False)
 
     async def wait_removed(self) -> None:
-        """Wait until the file is gone."""
         while self.exists():
             await self._changed(existed=True)
 
     async def _changed(self, *, existed: bool) -> None:
-        """Wait until the folder changes; `up` is the state that the caller saw."""
+        """Wait until the folder changes; `existed` is the state that the caller saw."""
         import anyio  # callers that only check the file don't need it
 
         with _folder_events(self._path.parent) as fd:
             if fd is None:
                 await anyio.sleep(_POLL_S)
-            elif (
-                self.exists() is existed
-            ):  # checked again, because the folder is watched only from here on
+            elif self.exists() is existed:
+                # checked again, because the folder is watched only from here on
                 await anyio.wait_readable(fd)
 
 

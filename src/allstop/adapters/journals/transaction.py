@@ -103,7 +103,6 @@ class Transaction:
 
     @property
     def last(self) -> int:
-        """The position of its last event."""
         return self.first + len(self._events) - 1
 
     def write(self) -> None:

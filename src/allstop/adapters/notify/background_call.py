@@ -1,7 +1,5 @@
 """Runs a call that may hang in a daemon thread that isn't waited for at exit."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import suppress

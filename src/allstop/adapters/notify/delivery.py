@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -83,12 +82,7 @@ class Delivery:
     def reaches_anybody(self) -> bool:
         return bool(self._find_channels())
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Give pending deliveries a moment; the rest is dropped."""
         self._send_rest()
         self._over.set()
@@ -136,7 +130,6 @@ class Delivery:
             queue.close()
 
     def _switch_channels(self, channels: Sequence[Channel]) -> None:
-        """Switch to other channels."""
         self._close_queues()
         self._channels, self._queues = channels, []
         for channel in channels:

@@ -1,7 +1,5 @@
 """Resolves a host name once, and checks that notifications may be sent to its addresses."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,9 +29,7 @@ def resolve(host: str) -> Sequence[Address]:
 async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
     """Return the address to connect to. One forbidden address among several refuses all.
 
-    Raises:
-        NoAddressError: the host has no address.
-        RefusedError: nothing may be sent there.
+    Raises NoAddressError if the host has no address, and RefusedError if nothing may be sent there.
     """
     try:
         addresses = await run_in_thread(lambda: resolve(host))

@@ -1,7 +1,5 @@
 """Rings the terminal's bell."""
 
-from __future__ import annotations
-
 from typing import TextIO
 
 from allstop.views.alerts import Alert, Level

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from enum import Enum
-from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 
@@ -45,12 +44,7 @@ class ChildInputs:
     def __enter__(self) -> ChildInputs:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number in self._open:
             os.close(number)
 

@@ -1,7 +1,5 @@
 """Which labels are frozen: the latest order that covers a label counts."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 

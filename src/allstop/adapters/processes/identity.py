@@ -1,7 +1,5 @@
 """Identifies a process by pid, start time and boot, so that a reused pid isn't mistaken for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,16 +1,13 @@
 """Starts programs, and ends their process trees whatever they do."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import anyio
-from anyio.lowlevel import cancel_shielded_checkpoint
+from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
-from allstop.adapters.processes import process_tree
 from allstop.adapters.processes.frozen_labels import (
     LabelOrder,
     Order,
@@ -24,11 +21,13 @@ from allstop.adapters.processes.live_records import LiveRecordFile, LiveRecords
 from allstop.adapters.processes.live_registry import Record, TreeKind
 from allstop.adapters.processes.memory.cgroups import Cgroups, own_cgroups
 from allstop.adapters.processes.memory.memory_limits import MemoryLimit, MemoryLimits
+from allstop.adapters.processes.proc import halt_family, resume_family
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
 from allstop.ports import Child, Isolation, Launch, LaunchError, MemoryExceeded
 
 KILL_TIMEOUT_S = 10.0
+FREEZE_TIMEOUT_S = 2.0
 
 
 class SurvivedError(AllstopError):
@@ -46,17 +45,12 @@ class ProcessTree(Protocol):
     async def ready(self) -> int:
         """Wait until the program may start; returns the root process, whose end is the end of all.
 
-        Raises:
-            LaunchError: the program can't be started.
+        Raises LaunchError if the program can't be started.
         """
         ...
 
     async def start_program(self) -> Child:
-        """Start the program.
-
-        Raises:
-            LaunchError: the program can't be run.
-        """
+        """Start the program. Raises LaunchError if the program can't be run."""
         ...
 
     def has_ended(self) -> bool:
@@ -108,9 +102,6 @@ class ProcessLauncher:
     def isolation(self) -> Isolation:
         return self._isolation
 
-    def launch(self, launch: Launch) -> AbstractAsyncContextManager[Child]:
-        return self._run_launch(launch)
-
     async def freeze(self, label: str) -> None:
         self._orders = with_order(self._orders, LabelOrder(label, Order.FREEZE))
         async with anyio.create_task_group() as group:
@@ -120,7 +111,7 @@ class ProcessLauncher:
     async def thaw(self, label: str) -> None:
         self._orders = with_order(self._orders, LabelOrder(label, Order.THAW))
         for live in self._trees_under(label):
-            process_tree.thaw(live.root)
+            resume_family(live.root)
         self._thawed.set()
         self._thawed = anyio.Event()
 
@@ -147,7 +138,7 @@ class ProcessLauncher:
         return reported
 
     @asynccontextmanager
-    async def _run_launch(self, launch: Launch) -> AsyncIterator[Child]:
+    async def launch(self, launch: Launch) -> AsyncIterator[Child]:
         tree = self._start(launch)
         record_file: LiveRecordFile | None = None
         live: _LiveTree | None = None
@@ -201,7 +192,10 @@ class ProcessLauncher:
 
     async def _freeze_if_wanted(self, live: _LiveTree) -> None:
         if is_frozen(self._orders, live.label):
-            await process_tree.freeze(live.root, lambda: is_frozen(self._orders, live.label))
+            # repeated until all are stopped: one that forks while being stopped leaves a child
+            with anyio.move_on_after(FREEZE_TIMEOUT_S):
+                while is_frozen(self._orders, live.label) and halt_family(live.root):
+                    await checkpoint()
 
     def _trees_under(self, label: str) -> list[_LiveTree]:
         return [live for live in self._live if covers(label, live.label)]

@@ -1,7 +1,5 @@
 """Writes one record file per live process tree, and reuses the files."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets
@@ -20,8 +18,7 @@ class LiveRecordFile:
     def __init__(self, blank: str) -> None:
         """`blank` is its name while it holds no record; readers ignore that name.
 
-        Raises:
-            OSError: the file can't be created.
+        Raises OSError if the file can't be created.
         """
         self._blank = blank
         self._handle = os.open(blank, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -31,8 +28,7 @@ class LiveRecordFile:
     def write(self, record: Record, path: str) -> None:
         """Write the record, then rename the file, so that readers see a complete record or none.
 
-        Raises:
-            OSError: the disk is full, or the file was removed.
+        Raises OSError if the disk is full, or the file was removed.
         """
         # padded, so that it overwrites the earlier record completely
         data = msgspec.json.encode(record).ljust(self._size)
@@ -45,8 +41,7 @@ class LiveRecordFile:
     def clear(self) -> None:
         """Rename the file to its blank name.
 
-        Raises:
-            OSError: the process that killed the tree has removed the file.
+        Raises OSError if the process that killed the tree has removed the file.
         """
         os.rename(self._path, self._blank)  # noqa: PTH104
 
@@ -75,8 +70,7 @@ class LiveRecords:
     def add(self, record: Record) -> LiveRecordFile:
         """Write a record, if possible into an unused file.
 
-        Raises:
-            OSError: the record can't be written.
+        Raises OSError if the record can't be written.
         """
         path = record_path(self.directory, record)
         while self._unused:

@@ -1,7 +1,5 @@
 """Reads the records of live process trees, so that another process can kill the trees."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -40,16 +38,13 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def recorded_trees(directory: Path) -> tuple[Record, ...]:
-    """Return the records of trees that are alive."""
     return tuple(record for _, record in _read(directory) if record and is_alive(record.root))
 
 
-def _any(label: str) -> bool:
-    return True
-
-
 def kill_recorded(
-    directory: Path, within_s: float = KILL_TIMEOUT_S, wanted: Callable[[str], bool] = _any
+    directory: Path,
+    within_s: float = KILL_TIMEOUT_S,
+    wanted: Callable[[str], bool] = lambda label: True,
 ) -> tuple[Killed, ...]:
     """Kill every recorded tree whose label is wanted, wait for its end, and remove stale records.
 

@@ -5,8 +5,6 @@ namespace and before it told its child to continue, that child waits forever. No
 but it stays until someone kills it.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The parent's ends of a child's pipes; output is read only when the caller asks for it."""
 
-from __future__ import annotations
-
 import fcntl
 import math
 import os

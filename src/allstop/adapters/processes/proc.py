@@ -3,8 +3,6 @@
 Uses only the standard library, because the unboxed supervisor runs it without other packages.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """A running program, as the caller of a launch sees it."""
 
-from __future__ import annotations
-
 import select
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Waits repeatedly until one of several descriptors becomes readable."""
 
-from __future__ import annotations
-
 import asyncio  # noqa: TID251 - anyio registers the descriptor anew for each wait
 import math
 import select

@@ -1,7 +1,5 @@
 """Finds out by trying whether programs can be sandboxed on this machine."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path
@@ -61,8 +59,7 @@ class _ProbeResult(Struct, frozen=True, kw_only=True):
 async def make_launcher(mode: Mode, live_dir: Path, host: Host | None = None) -> Launcher:
     """Return the safest launcher that this machine and the settings allow.
 
-    Raises:
-        UnsafeError: the settings demand a sandbox, and none works here.
+    Raises UnsafeError if the settings demand a sandbox, and none works here.
     """
     host = host or this_host()
     isolation = Isolation(boxed=False, allowed=True, how=UNBOXED_HOW)

@@ -16,16 +16,7 @@ from msgspec.structs import replace
 from allstop.adapters.shell.literal_words import exclusion, literal, revision, short, text_of
 from allstop.core.asks import BOX, Ask, Decision
 from allstop.core.text import one_line
-from allstop.policy.command_line import (
-    MAX_COMMANDS,
-    MAX_WORDS,
-    CommandLine,
-    Redirect,
-    SimpleCommand,
-    line_from_words,
-    too_many_words,
-    unsafe_text_reason,
-)
+from allstop.policy import command_line
 from allstop.policy.policy import Policy, Verdict, evaluate, evaluate_edit
 
 if TYPE_CHECKING:
@@ -44,10 +35,10 @@ _GLOBS = frozenset({"-g", "--glob", "--iglob"})
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
-def parse(text: str) -> CommandLine:
+def parse(text: str) -> command_line.CommandLine:
     """Parse a command line. Never fails: `why` says if something isn't understood."""
-    if why := unsafe_text_reason(text):
-        return CommandLine(why=why)
+    if why := command_line.unsafe_text_reason(text):
+        return command_line.CommandLine(why=why)
     return _LineParser(text.encode()).line()
 
 
@@ -73,14 +64,14 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask) -> CommandLine:
+def _line_of(ask: Ask) -> command_line.CommandLine:
     """Parse the command of an ask; if both words and text are given, they must mean the same.
 
     The shell that a driver puts around a line is parsed; another shell inside it is not.
     """
     script = _script(ask.argv)
     if not ask.text:
-        return line_from_words(ask.argv) if script is None else parse(script)
+        return command_line.line_from_words(ask.argv) if script is None else parse(script)
     line = parse(ask.text)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
@@ -115,27 +106,27 @@ class _LineParser:
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._commands: list[SimpleCommand] = []
-        self._redirects: list[Redirect] = []
+        self._commands: list[command_line.SimpleCommand] = []
+        self._redirects: list[command_line.Redirect] = []
         self._operator = ""
         self._depth = 0
         self._words = 0
         self._why = ""
         self._covered_to = 0
 
-    def line(self) -> CommandLine:
+    def line(self) -> command_line.CommandLine:
         root = _parser().parse(self._source).root_node
         if root.has_error:
             self._refuse("it doesn't parse")
         self._walk(root)
         self._cover(len(self._source), len(self._source))
-        if len(self._commands) > MAX_COMMANDS:
-            self._refuse(f"more than {MAX_COMMANDS} commands")
-        if why := too_many_words(self._words):
+        if len(self._commands) > command_line.MAX_COMMANDS:
+            self._refuse(f"more than {command_line.MAX_COMMANDS} commands")
+        if why := command_line.too_many_words(self._words):
             self._refuse(why)
         if not self._commands:
             self._refuse("there is no command")
-        return CommandLine(
+        return command_line.CommandLine(
             commands=tuple(self._commands), redirects=tuple(self._redirects), why=self._why
         )
 
@@ -185,10 +176,10 @@ class _LineParser:
 
     def _add(self, words: tuple[str, ...], *, is_cut: bool) -> list[Node]:
         self._words += len(words)
-        command = SimpleCommand(
-            words=words[:MAX_WORDS],
+        command = command_line.SimpleCommand(
+            words=words[: command_line.MAX_WORDS],
             after=self._operator,
-            is_cut=is_cut or len(words) > MAX_WORDS,
+            is_cut=is_cut or len(words) > command_line.MAX_WORDS,
         )
         self._commands.append(command)
         self._operator = ";"
@@ -248,6 +239,6 @@ class _LineParser:
             self._refuse("a redirect that is not literal")
             return node.children
         self._redirects.append(
-            Redirect(operator=text_of(rest[0]), target=target, descriptor=descriptor)
+            command_line.Redirect(operator=text_of(rest[0]), target=target, descriptor=descriptor)
         )
         return []

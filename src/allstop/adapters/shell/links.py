@@ -1,7 +1,5 @@
 """Detects symbolic links that lead out of a workspace."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Sends spans to a collector by OTLP over HTTP, from a background thread."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -10,21 +8,13 @@ from datetime import datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import IdGenerator
-from opentelemetry.trace import (
-    NonRecordingSpan,
-    SpanContext,
-    SpanKind,
-    Status,
-    StatusCode,
-    TraceFlags,
-    set_span_in_context,
-)
 
 from allstop import __version__
 from allstop.views.trace_spans import Span, digest
@@ -90,27 +80,29 @@ def _send(provider: TracerProvider, ids: _NamedIds, span: Span) -> None:
     ids.trace, ids.span = digest(span.trace, 16), digest(f"{span.trace} {span.key}", 8)
     parent_context = Context()
     if span.parent:
-        parent_context = set_span_in_context(NonRecordingSpan(_parent(span)), parent_context)
+        parent_context = trace.set_span_in_context(
+            trace.NonRecordingSpan(_parent(span)), parent_context
+        )
     started = provider.get_tracer("allstop", __version__).start_span(
         span.name,
         context=parent_context,
-        kind=SpanKind.CLIENT if span.is_call else SpanKind.INTERNAL,
+        kind=trace.SpanKind.CLIENT if span.is_call else trace.SpanKind.INTERNAL,
         attributes=span.attributes,
         start_time=_nanoseconds(span.began),
     )
     for mark in span.events:
         started.add_event(mark.name, mark.attributes, _nanoseconds(mark.at))
     if span.error:
-        started.set_status(Status(StatusCode.ERROR, span.error))
+        started.set_status(trace.Status(trace.StatusCode.ERROR, span.error))
     started.end(_nanoseconds(span.ended))
 
 
-def _parent(span: Span) -> SpanContext:
-    return SpanContext(
+def _parent(span: Span) -> trace.SpanContext:
+    return trace.SpanContext(
         trace_id=digest(span.trace, 16),
         span_id=digest(f"{span.trace} {span.parent}", 8),
         is_remote=False,
-        trace_flags=TraceFlags(TraceFlags.SAMPLED),
+        trace_flags=trace.TraceFlags(trace.TraceFlags.SAMPLED),
     )
 
 

@@ -22,7 +22,8 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
-from allstop.settings import FILE_NAME, roster
+from allstop.settings.agent_order import roster
+from allstop.settings.loader import FILE_NAME
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals, GuardedFiles
-from allstop.settings.section_file import read_section_keys
+from allstop.settings.section_file import read_section
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -241,7 +241,7 @@ def read_rule_overrides(file: Path) -> RuleOverrides:
     Raises:
         SettingsError: it is no valid settings file.
     """
-    settings, keys = read_section_keys(file, "auto")
+    settings, keys = read_section(file, "auto")
     auto = settings.auto
     given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in keys}
     if "review" in keys:

@@ -25,7 +25,7 @@ from allstop.core.board_specs import (
 from allstop.core.brakes import Limits, limits_spending
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, LimitPatience
-from allstop.settings import fallbacks
+from allstop.settings.agent_order import fallbacks
 from allstop.settings.detection import missing_checks
 from allstop.settings.detection.detect import detect
 

@@ -16,7 +16,7 @@ from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.settings import Settings
+    from allstop.settings.model import Settings
 
 
 class SessionRequest(NamedTuple):

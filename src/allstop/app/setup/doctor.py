@@ -42,10 +42,11 @@ from allstop.core.prompt import prompt
 from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
-from allstop.engine.null_watch import NullWatch
+from allstop.engine.tool_adviser import NullWatch
 from allstop.ports import Box, Isolation, Turn, Workspaces
-from allstop.settings import SettingsError, roster
+from allstop.settings.agent_order import roster
 from allstop.settings.model import Agent, Driver
+from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
     from allstop.app.project import Project

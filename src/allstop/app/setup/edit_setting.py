@@ -13,10 +13,11 @@ from msgspec import UNSET, Struct
 
 from allstop.core.errors import AllstopError
 from allstop.core.secrets import HIDDEN
-from allstop.settings import FILE_NAME, SettingsError
 from allstop.settings.aliases import rename
 from allstop.settings.files.toml_editor import NotEditableError, with_value, without
 from allstop.settings.key_path import split_dotted
+from allstop.settings.loader import FILE_NAME
+from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
     from allstop.app.project import Project

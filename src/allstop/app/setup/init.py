@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from allstop.adapters.git.repository.repository import checked_out_branch
 from allstop.app.setup.edit_setting import Change, digest_of, write_setting
 from allstop.core.errors import AllstopError
-from allstop.settings import FILE_NAME, trust
 from allstop.settings.consistency import RESERVED_NAMES
 from allstop.settings.detection.detect import Detected, ProposedAgent, detect
 from allstop.settings.detection.template import render
+from allstop.settings.loader import FILE_NAME
 from allstop.settings.model import Driver
+from allstop.settings.repository_trust.accepted import trust
 
 if TYPE_CHECKING:
     from allstop.app.project import Project

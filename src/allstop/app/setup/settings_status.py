@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, Struct, to_builtins
 
-from allstop.settings import Flag, Loaded, Variable
 from allstop.settings.aliases import rename
 from allstop.settings.files.settings_file import Text, parse
 from allstop.settings.key_path import split_dotted, value_at
+from allstop.settings.loader import Loaded
+from allstop.settings.origins import Flag, Variable
 
 if TYPE_CHECKING:
     from allstop.settings.key_path import Document

@@ -19,8 +19,8 @@ from allstop.cli.output import Context, json_option, print_json
 def init(context: Context, agent: str, as_json: bool) -> int:
     """Write allstop.toml from what this repository and machine have. It never overwrites."""
     from allstop.app.setup.init import write_settings
-    from allstop.settings import FILE_NAME
     from allstop.settings.detection.missing_checks import CODE, warning
+    from allstop.settings.loader import FILE_NAME
 
     with context.project() as project:
         detected = write_settings(project, own=agent)
@@ -47,7 +47,8 @@ def init(context: Context, agent: str, as_json: bool) -> int:
 @click.pass_obj
 def config(context: Context, as_json: bool) -> None:
     """Show every setting, its value and where it comes from."""
-    from allstop.settings import describe_origin, rows
+    from allstop.settings.origins import describe_origin
+    from allstop.settings.settings_rows import rows
 
     with context.project() as project:
         found = list(rows(project.loaded))

@@ -17,7 +17,7 @@ from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import runs
 from allstop.server.routes.path_parameters import CommandTarget, NoParameters
-from allstop.settings import FILE_NAME
+from allstop.settings.loader import FILE_NAME
 
 BY = "the control room"
 """The author of these commands in the journal and in receipts."""

@@ -27,7 +27,7 @@ from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import detail_of, hold_view
-from allstop.settings import FILE_NAME
+from allstop.settings.loader import FILE_NAME
 from allstop.views.log import lines
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import LiveRoom

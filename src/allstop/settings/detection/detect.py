@@ -1,11 +1,10 @@
 """Detects checks, agents and workspace folders for `allstop init`, without running anything."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from os import pathsep
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -45,36 +44,23 @@ def detect(root: Path, environment: Environment) -> Detected:
     )
 
 
+def _installed(name: str, driver: Driver, **more: Any) -> ProposedAgent:
+    return ProposedAgent(name=name, driver=driver, reason=f"{name} is installed", **more)
+
+
 _PROGRAMS = (
-    ProposedAgent(name="codex", driver=Driver.CODEX, reason="codex is installed"),
-    ProposedAgent(name="claude", driver=Driver.CLAUDE_CODE, reason="claude is installed"),
-    ProposedAgent(
-        name="gemini",
-        driver=Driver.ACP,
-        reason="gemini is installed",
-        command=("gemini", "--acp"),
-    ),
-    ProposedAgent(
-        name="opencode",
-        driver=Driver.ACP,
-        reason="opencode is installed",
-        command=("opencode", "acp"),
-    ),
-    ProposedAgent(
-        name="aider",
-        driver=Driver.COMMAND,
-        reason="aider is installed",
+    _installed("codex", Driver.CODEX),
+    _installed("claude", Driver.CLAUDE_CODE),
+    _installed("gemini", Driver.ACP, command=("gemini", "--acp")),
+    _installed("opencode", Driver.ACP, command=("opencode", "acp")),
+    _installed(
+        "aider",
+        Driver.COMMAND,
         command=("aider", "--yes-always", "--no-pretty", "--no-check-update", "--message"),
         prompt=PromptBy.ARG,
         done=DoneBy.EXIT,
     ),
-    ProposedAgent(
-        name="ollama",
-        driver=Driver.OLLAMA,
-        reason="ollama is installed",
-        model="llama3.2",
-        can_edit=False,
-    ),
+    _installed("ollama", Driver.OLLAMA, model="llama3.2", can_edit=False),
 )
 
 _KEYS = (

@@ -1,7 +1,5 @@
 """Ecosystems: proposes test commands by the files of a repository."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

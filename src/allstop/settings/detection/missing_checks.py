@@ -1,7 +1,5 @@
 """The warning about missing checks: no verification command is configured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import json

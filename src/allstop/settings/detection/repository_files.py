@@ -1,7 +1,5 @@
 """Repository files: reads the files that detection needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec import DecodeError, json

@@ -1,7 +1,5 @@
 """The template of allstop.toml that `allstop init` writes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import json

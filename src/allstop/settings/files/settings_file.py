@@ -1,7 +1,5 @@
 """Reads a settings file: from bytes to a document with line numbers."""
 
-from __future__ import annotations
-
 import os.path
 import re
 import stat
@@ -21,8 +19,6 @@ _REPEATED = re.compile(r"overwrite a value|twice|[Dd]uplicate|immutable namespac
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """A parsed file."""
-
     document: Document
     lines: Mapping[KeyPath, int]
 

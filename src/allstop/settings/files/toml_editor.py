@@ -1,7 +1,5 @@
 """TOML editor: changes one setting in a file's text and keeps every other byte."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re
@@ -12,11 +10,10 @@ from msgspec import json
 
 from allstop.core.errors import AllstopError
 from allstop.settings.files.toml_lines import Statement, has_comment, statements
-from allstop.settings.key_path import Document, KeyPath, dotted, put, table_at, value_at
+from allstop.settings.key_path import Document, KeyPath, dotted, is_set, put, table_at, value_at
 
 Names = tuple[str, ...]
 
-_ABSENT = object()
 _BLANKS = re.compile(r"[ \t]*")
 
 
@@ -39,7 +36,7 @@ def with_value(text: str, path: Names, value: object) -> str:
 def without(text: str, path: Names) -> str:
     """The text without the key. Raises NotEditableError if other content would be lost."""
     wanted = copy.deepcopy(tomllib.loads(text))
-    if value_at(wanted, path, _ABSENT) is _ABSENT:
+    if not is_set(wanted, path):
         return text
     table_at(wanted, path[:-1]).pop(path[-1])
     return _checked(_removed(text, path, wanted), path, wanted)
@@ -76,7 +73,7 @@ def _put(text: str, path: Names, wanted: Document) -> str:
     found = list(statements(text))
     if around := _around(found, path):
         return _replaced(text, around, path, toml(value_at(wanted, around.path)))
-    if value_at(tomllib.loads(text), path, _ABSENT) is not _ABSENT:
+    if is_set(tomllib.loads(text), path):
         raise _not_editable(path, "it is written as separate tables")
     return _inserted(text, found, path, toml(value_at(wanted, path)))
 

@@ -1,7 +1,5 @@
 """Line numbers of the keys in a TOML text, which tomllib doesn't report."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Mapping

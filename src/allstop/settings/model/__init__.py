@@ -7,7 +7,7 @@ from text.
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
 from allstop.settings.model.agents import (
     CHAT_DRIVERS,
@@ -17,7 +17,7 @@ from allstop.settings.model.agents import (
     Driver,
     PromptBy,
 )
-from allstop.settings.model.bases import Entry, Name, Table, Text
+from allstop.settings.model.bases import Entry, Name, Table, Text, doc
 from allstop.settings.model.conversations import Approvals, Auto, GuardedFiles, Guidance, Room
 from allstop.settings.model.host import (
     ApprovalRule,
@@ -53,91 +53,44 @@ from allstop.settings.model.tasks import (
     Workspace,
 )
 
-__all__ = [
-    "CHAT_DRIVERS",
-    "STANDARD_KEY",
-    "Agent",
-    "Allowance",
-    "ApprovalRule",
-    "ApprovalRules",
-    "Approvals",
-    "Auto",
-    "Budget",
-    "Check",
-    "DoneBy",
-    "Driver",
-    "Entry",
-    "ErrorStrategy",
-    "Filters",
-    "GuardedFiles",
-    "Guidance",
-    "Hooks",
-    "Limits",
-    "Loop",
-    "Merge",
-    "ModelPrice",
-    "Network",
-    "Notify",
-    "Project",
-    "PromptBy",
-    "Retry",
-    "Review",
-    "Room",
-    "Sandbox",
-    "SandboxMode",
-    "Server",
-    "Settings",
-    "Sprint",
-    "Store",
-    "Table",
-    "Target",
-    "TargetKind",
-    "Traces",
-    "Verification",
+__all__ = (
+    "CHAT_DRIVERS", "STANDARD_KEY", "Agent", "Allowance", "ApprovalRule", "ApprovalRules",
+    "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters",
+    "GuardedFiles", "Guidance", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
+    "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
+    "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
     "Workspace",
-]
+)  # fmt: skip
 
 
 class Settings(Table, frozen=True, kw_only=True):
-    project: Annotated[Project, Meta(description="The repository and its target branch.")] = (
-        Project()
-    )
-    agents: Annotated[Mapping[Name, Agent], Meta(description="The agents, by name.")] = field(
+    project: Annotated[Project, doc("The repository and its target branch.")] = Project()
+    agents: Annotated[Mapping[Name, Agent], doc("The agents, by name.")] = field(
         default_factory=dict
     )
-    loop: Annotated[Loop, Meta(description="The loop that runs tasks.")] = Loop()
-    verification: Annotated[
-        Verification, Meta(description="The gate: checks a task must pass.")
-    ] = Verification()
-    workspace: Annotated[Workspace, Meta(description="The clone that each task works in.")] = (
-        Workspace()
+    loop: Annotated[Loop, doc("The loop that runs tasks.")] = Loop()
+    verification: Annotated[Verification, doc("The gate: checks a task must pass.")] = (
+        Verification()
     )
-    merge: Annotated[Merge, Meta(description="Merging verified tasks into the target branch.")] = (
-        Merge()
+    workspace: Annotated[Workspace, doc("The clone that each task works in.")] = Workspace()
+    merge: Annotated[Merge, doc("Merging verified tasks into the target branch.")] = Merge()
+    review: Annotated[Review, doc("When a person reviews finished tasks.")] = Review()
+    room: Annotated[Room, doc("Rooms and their limits.")] = Room()
+    auto: Annotated[Auto, doc("Full Auto threads.")] = Auto()
+    retry: Annotated[Retry, doc("Retries after errors and rate limits.")] = Retry()
+    budget: Annotated[Budget, doc("Limits on turns, tokens, money and time.")] = Budget()
+    sprint: Annotated[Sprint, doc("Sprints. Not implemented; this section has no effect.")] = (
+        Sprint()
     )
-    review: Annotated[Review, Meta(description="When a person reviews finished tasks.")] = Review()
-    room: Annotated[Room, Meta(description="Rooms and their limits.")] = Room()
-    auto: Annotated[Auto, Meta(description="Full Auto threads.")] = Auto()
-    retry: Annotated[Retry, Meta(description="Retries after errors and rate limits.")] = Retry()
-    budget: Annotated[Budget, Meta(description="Limits on turns, tokens, money and time.")] = (
-        Budget()
-    )
-    sprint: Annotated[
-        Sprint, Meta(description="Sprints. Not implemented; this section has no effect.")
-    ] = Sprint()
-    approvals: Annotated[ApprovalRules, Meta(description="Commands that agents may run.")] = (
-        ApprovalRules()
-    )
-    limits: Annotated[Limits, Meta(description="Resource limits of a task.")] = Limits()
+    approvals: Annotated[ApprovalRules, doc("Commands that agents may run.")] = ApprovalRules()
+    limits: Annotated[Limits, doc("Resource limits of a task.")] = Limits()
     prices: Annotated[
         Mapping[Text, ModelPrice],
-        Meta(description="Prices by model; they replace those of the built-in price list."),
+        doc("Prices by model; they replace those of the built-in price list."),
     ] = field(default_factory=dict)
-    sandbox: Annotated[
-        Sandbox, Meta(description="The files and the network that agents can reach.")
-    ] = Sandbox()
-    server: Annotated[Server, Meta(description="The control room.")] = Server()
-    notify: Annotated[Notify, Meta(description="Notifications.")] = Notify()
-    traces: Annotated[Traces, Meta(description="OpenTelemetry traces.")] = Traces()
-    hooks: Annotated[Hooks, Meta(description="Your own commands, run on this machine.")] = Hooks()
-    store: Annotated[Store, Meta(description="The database of the journal.")] = Store()
+    sandbox: Annotated[Sandbox, doc("The files and the network that agents can reach.")] = Sandbox()
+    server: Annotated[Server, doc("The control room.")] = Server()
+    notify: Annotated[Notify, doc("Notifications.")] = Notify()
+    traces: Annotated[Traces, doc("OpenTelemetry traces.")] = Traces()
+    hooks: Annotated[Hooks, doc("Your own commands, run on this machine.")] = Hooks()
+    store: Annotated[Store, doc("The database of the journal.")] = Store()

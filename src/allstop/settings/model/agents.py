@@ -4,19 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
-from allstop.settings.model.bases import (
-    Count,
-    Minutes,
-    Name,
-    OptionalVariableName,
-    Seconds,
-    Table,
-    Text,
-    VariableName,
-    WebAddress,
-)
+from allstop.settings.model import bases
+from allstop.settings.model.bases import doc
 
 
 class Driver(StrEnum):
@@ -57,84 +48,74 @@ STANDARD_KEY: Mapping[Driver, str] = {
 """The variable that holds a driver's key if `api_key_env` is unset."""
 
 
-class Agent(Table, frozen=True, kw_only=True):
-    driver: Annotated[Driver, Meta(description="How Allstop talks to the agent.")]
+class Agent(bases.Table, frozen=True, kw_only=True):
+    driver: Annotated[Driver, doc("How Allstop talks to the agent.")]
     model: Annotated[
-        Text | None,
-        Meta(
-            description="The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
+        bases.Text | None,
+        doc(
+            "The model. Defaults: gpt-6.1-sol (openai), claude-sonnet-5-5 (anthropic), "
             "llama3.2 (ollama), otherwise the program's own default."
         ),
     ] = None
     base_url: Annotated[
-        WebAddress | None,
-        Meta(
-            description="A compatible endpoint to use instead of the vendor's. "
+        bases.WebAddress | None,
+        doc(
+            "A compatible endpoint to use instead of the vendor's. "
             "Default for ollama: http://127.0.0.1:11434/v1."
         ),
     ] = None
     api_key_env: Annotated[
-        OptionalVariableName | None,
-        Meta(
-            description="The environment variable that holds the API key; empty for an endpoint without a key."
+        bases.OptionalVariableName | None,
+        doc(
+            "The environment variable that holds the API key; empty for an endpoint without a key."
         ),
     ] = None
     account: Annotated[
-        Name | None,
-        Meta(description="Agents of one account share its rate limit and its login."),
+        bases.Name | None, doc("Agents of one account share its rate limit and its login.")
     ] = None
     command: Annotated[
-        tuple[Text, ...],
-        Meta(description="The program and its arguments. It runs in the workspace."),
+        tuple[bases.Text, ...], doc("The program and its arguments. It runs in the workspace.")
     ] = ()
     mode: Annotated[
-        Text | None,
-        Meta(
-            description="acp only: the name of the session mode to start in. Default: the agent's own."
-        ),
+        bases.Text | None,
+        doc("acp only: the name of the session mode to start in. Default: the agent's own."),
     ] = None
-    prompt: Annotated[PromptBy, Meta(description="How the program receives its prompt.")] = (
-        PromptBy.STDIN
-    )
+    prompt: Annotated[PromptBy, doc("How the program receives its prompt.")] = PromptBy.STDIN
     script: Annotated[
-        Text | None,
-        Meta(description="scripted only: the script file, relative to the repository."),
+        bases.Text | None, doc("scripted only: the script file, relative to the repository.")
     ] = None
     done: Annotated[
-        DoneBy,
-        Meta(description='"exit": a clean exit with a change counts as COMPLETE without a signal.'),
+        DoneBy, doc('"exit": a clean exit with a change counts as COMPLETE without a signal.')
     ] = DoneBy.SIGNAL
     env: Annotated[
-        Mapping[VariableName, str],
-        Meta(description="Environment variables and values set for this agent only."),
+        Mapping[bases.VariableName, str],
+        doc("Environment variables and values set for this agent only."),
     ] = field(default_factory=dict)
     pass_env: Annotated[
-        tuple[VariableName, ...],
-        Meta(
-            description="Names of this machine's environment variables passed to this agent only."
-        ),
+        tuple[bases.VariableName, ...],
+        doc("Names of this machine's environment variables passed to this agent only."),
     ] = ()
     idle_seconds: Annotated[
-        Seconds | None,
-        Meta(
-            description="Seconds without output after which a turn counts as stalled. "
+        bases.Seconds | None,
+        doc(
+            "Seconds without output after which a turn counts as stalled. "
             "Default: loop.idle_seconds."
         ),
     ] = None
     timeout_minutes: Annotated[
-        Minutes | None,
-        Meta(
-            description="Minutes for one attempt at a task; in rooms and threads, for one turn. "
+        bases.Minutes | None,
+        doc(
+            "Minutes for one attempt at a task; in rooms and threads, for one turn. "
             "Default: loop.timeout_minutes."
         ),
     ] = None
     max_tokens_per_call: Annotated[
-        Count | None,
-        Meta(
-            description="Maximum tokens of a turn. Exact where a turn is one model call; "
+        bases.Count | None,
+        doc(
+            "Maximum tokens of a turn. Exact where a turn is one model call; "
             "coding agents are stopped after they exceed it."
         ),
     ] = None
-    flat_rate: Annotated[
-        bool, Meta(description="The agent uses a subscription: count tokens but no costs.")
-    ] = False
+    flat_rate: Annotated[bool, doc("The agent uses a subscription: count tokens but no costs.")] = (
+        False
+    )

@@ -20,6 +20,11 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shorthand: ClassVar[str | None] = None
 
 
+def doc(description: str, *, ge: float | None = None, le: float | None = None) -> Meta:
+    """The description of a setting, which people are shown, and the bounds of its value."""
+    return Meta(description=description, ge=ge, le=le)
+
+
 def expecting(description: str, pattern: str) -> Meta:
     """A pattern and the description of it that errors show."""
     return Meta(pattern=pattern, extra={"expected": description})
@@ -43,8 +48,7 @@ Name = Annotated[
     ),
 ]
 VariableName = Annotated[
-    str,
-    expecting("the name of an environment variable", r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"),
+    str, expecting("the name of an environment variable", r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)")
 ]
 OptionalVariableName = Annotated[
     str,
@@ -54,8 +58,7 @@ OptionalVariableName = Annotated[
     ),
 ]
 Branch = Annotated[
-    str,
-    expecting("the name of a branch", r"^(?!-)(?!.*\.\.)[^\s~^:?*\[\\\x00-\x1f\x7f]+$(?!\n)"),
+    str, expecting("the name of a branch", r"^(?!-)(?!.*\.\.)[^\s~^:?*\[\\\x00-\x1f\x7f]+$(?!\n)")
 ]
 WebAddress = Annotated[
     str,

@@ -3,9 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
-
-from allstop.settings.model.bases import Entry, Hours, StoreAddress, Table, Text, ZoneName
+from allstop.settings.model.bases import Entry, Hours, StoreAddress, Table, Text, ZoneName, doc
 
 Words = Text | tuple[Text, ...]
 
@@ -13,28 +11,20 @@ Words = Text | tuple[Text, ...]
 class ApprovalRule(Entry, frozen=True, kw_only=True):
     """Sets exactly one of allow, ask and deny. The strictest matching rule wins."""
 
-    allow: Annotated[Words | None, Meta(description="First words of a command that may run.")] = (
-        None
-    )
+    allow: Annotated[Words | None, doc("First words of a command that may run.")] = None
     ask: Annotated[
-        Words | None, Meta(description="First words of a command that needs a person's approval.")
+        Words | None, doc("First words of a command that needs a person's approval.")
     ] = None
-    deny: Annotated[Words | None, Meta(description="First words of a command that never runs.")] = (
-        None
-    )
+    deny: Annotated[Words | None, doc("First words of a command that never runs.")] = None
     match: Annotated[
         tuple[Text, ...],
-        Meta(
-            description="Example commands that this rule must match; checked when the settings load."
-        ),
+        doc("Example commands that this rule must match; checked when the settings load."),
     ] = ()
     not_match: Annotated[
         tuple[Text, ...],
-        Meta(
-            description="Example commands that this rule must not match; checked when the settings load."
-        ),
+        doc("Example commands that this rule must not match; checked when the settings load."),
     ] = ()
-    why: Annotated[Text | None, Meta(description="The reason, shown to the agent.")] = None
+    why: Annotated[Text | None, doc("The reason, shown to the agent.")] = None
 
 
 class BoxedApprovals(StrEnum):
@@ -47,14 +37,14 @@ class BoxedApprovals(StrEnum):
 class ApprovalRules(Table, frozen=True, kw_only=True):
     boxed: Annotated[
         BoxedApprovals,
-        Meta(
-            description="In a sandbox, allow or ask about what no rule decides. "
+        doc(
+            "In a sandbox, allow or ask about what no rule decides. "
             "Without a sandbox, agents always ask."
         ),
     ] = BoxedApprovals.ALLOW
     rules: Annotated[
         tuple[ApprovalRule, ...],
-        Meta(description="Which commands agents may run, need approval for, or may not run."),
+        doc("Which commands agents may run, need approval for, or may not run."),
     ] = ()
 
 
@@ -73,100 +63,81 @@ class Network(StrEnum):
 class Sandbox(Table, frozen=True, kw_only=True):
     mode: Annotated[
         SandboxMode,
-        Meta(
-            description="auto and on refuse unattended runs if no sandbox works; off runs without a sandbox."
-        ),
+        doc("auto and on refuse unattended runs if no sandbox works; off runs without a sandbox."),
     ] = SandboxMode.AUTO
     read: Annotated[
-        tuple[Text, ...], Meta(description="Additional paths that are readable in the sandbox.")
+        tuple[Text, ...], doc("Additional paths that are readable in the sandbox.")
     ] = ()
     network: Annotated[
         Network,
-        Meta(
-            description="Network access of agents and checks in the sandbox. model-only isn't implemented and is refused."
+        doc(
+            "Network access of agents and checks in the sandbox. model-only isn't implemented and is refused."
         ),
     ] = Network.FULL
 
 
 class Server(Table, frozen=True, kw_only=True):
-    host: Annotated[Text, Meta(description="The address the control room listens on.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 picks a free one.")] = 7373
+    host: Annotated[Text, doc("The address the control room listens on.")] = "127.0.0.1"
+    port: Annotated[int, doc("The port; 0 picks a free one.", ge=0, le=65_535)] = 7373
     hosts: Annotated[
         tuple[Text, ...],
-        Meta(description="Additional host names of the control room, for example behind a proxy."),
+        doc("Additional host names of the control room, for example behind a proxy."),
     ] = ()
     tls_cert: Annotated[
-        Text | None,
-        Meta(description="TLS certificate file. Access from other machines needs TLS or a proxy."),
+        Text | None, doc("TLS certificate file. Access from other machines needs TLS or a proxy.")
     ] = None
-    tls_key: Annotated[Text | None, Meta(description="Private key file of the certificate.")] = None
+    tls_key: Annotated[Text | None, doc("Private key file of the certificate.")] = None
     behind_proxy: Annotated[
-        bool, Meta(description="Your own proxy terminates TLS. It must forward the Host header.")
+        bool, doc("Your own proxy terminates TLS. It must forward the Host header.")
     ] = False
 
 
 class Notify(Table, frozen=True, kw_only=True):
-    sounds: Annotated[
-        bool, Meta(description="Play sounds in the browser and ring the terminal bell.")
-    ] = True
-    desktop: Annotated[bool, Meta(description="Show desktop notifications.")] = True
+    sounds: Annotated[bool, doc("Play sounds in the browser and ring the terminal bell.")] = True
+    desktop: Annotated[bool, doc("Show desktop notifications.")] = True
     urls: Annotated[
-        tuple[Text, ...],
-        Meta(description="Additional receivers: https addresses or apprise addresses."),
+        tuple[Text, ...], doc("Additional receivers: https addresses or apprise addresses.")
     ] = ()
-    private: Annotated[
-        bool, Meta(description="Allow `urls` that lead to this machine or your own network.")
-    ] = False
+    private: Annotated[bool, doc("Allow `urls` that lead to this machine or your own network.")] = (
+        False
+    )
     quiet: Annotated[
         Hours | None,
-        Meta(
-            description="Quiet hours, for example 22:00-07:00: only alerts that need you are sent."
-        ),
+        doc("Quiet hours, for example 22:00-07:00: only alerts that need you are sent."),
     ] = None
     zone: Annotated[
         ZoneName | None,
-        Meta(
-            description="Time zone of `quiet`, for example Europe/Berlin. Default: this machine's."
-        ),
+        doc("Time zone of `quiet`, for example Europe/Berlin. Default: this machine's."),
     ] = None
 
 
 class Traces(Table, frozen=True, kw_only=True):
-    on: Annotated[bool, Meta(description="Send spans to OpenTelemetry. Needs allstop[otel].")] = (
-        False
-    )
+    on: Annotated[bool, doc("Send spans to OpenTelemetry. Needs allstop[otel].")] = False
     endpoint: Annotated[
         Text | None,
-        Meta(
-            description="Receiver, for example http://127.0.0.1:4318. Default: the OTEL_… variables."
-        ),
+        doc("Receiver, for example http://127.0.0.1:4318. Default: the OTEL_… variables."),
     ] = None
     content: Annotated[
-        bool,
-        Meta(description="Include the texts of people and agents, not only names and numbers."),
+        bool, doc("Include the texts of people and agents, not only names and numbers.")
     ] = False
 
 
 class Hooks(Table, frozen=True, kw_only=True):
     """Commands run on this machine, outside the sandbox, as the user who started Allstop."""
 
-    pre_start: Annotated[Text | None, Meta(description="Runs before a task starts.")] = None
-    post_complete: Annotated[Text | None, Meta(description="Runs after a task is verified.")] = None
-    pre_merge: Annotated[Text | None, Meta(description="Runs before a merge.")] = None
-    post_merge: Annotated[Text | None, Meta(description="Runs after a merge.")] = None
-    on_conflict: Annotated[Text | None, Meta(description="Runs when a merge has a conflict.")] = (
-        None
-    )
-    on_pause: Annotated[Text | None, Meta(description="Runs when a run pauses.")] = None
-    on_error: Annotated[Text | None, Meta(description="Runs when a task fails.")] = None
+    pre_start: Annotated[Text | None, doc("Runs before a task starts.")] = None
+    post_complete: Annotated[Text | None, doc("Runs after a task is verified.")] = None
+    pre_merge: Annotated[Text | None, doc("Runs before a merge.")] = None
+    post_merge: Annotated[Text | None, doc("Runs after a merge.")] = None
+    on_conflict: Annotated[Text | None, doc("Runs when a merge has a conflict.")] = None
+    on_pause: Annotated[Text | None, doc("Runs when a run pauses.")] = None
+    on_error: Annotated[Text | None, doc("Runs when a task fails.")] = None
 
 
 class Store(Table, frozen=True, kw_only=True):
     url: Annotated[
         StoreAddress,
-        Meta(
-            description='"sqlite": a database in .allstop/. "postgresql://…" isn\'t implemented and is refused.'
+        doc(
+            '"sqlite": a database in .allstop/. "postgresql://…" isn\'t implemented and is refused.'
         ),
     ] = "sqlite"

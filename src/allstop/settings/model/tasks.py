@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from msgspec import Meta, field
+from msgspec import field
 
 from allstop.core import bounds
 from allstop.core.board_specs import Mode, ReviewMode
@@ -20,163 +20,122 @@ from allstop.settings.model.bases import (
     Seconds,
     Table,
     Text,
+    doc,
 )
 
 
 class Project(Table, frozen=True, kw_only=True):
     target: Annotated[
         Branch | None,
-        Meta(
-            description="The branch that tasks start from and are merged into. Default: the checked-out one."
-        ),
+        doc("The branch that tasks start from and are merged into. Default: the checked-out one."),
     ] = None
 
 
 class Loop(Table, frozen=True, kw_only=True):
     max_parallel: Annotated[
-        int,
-        Meta(
-            ge=1, le=bounds.SLOTS, description="Maximum number of agents working at the same time."
-        ),
+        int, doc("Maximum number of agents working at the same time.", ge=1, le=bounds.SLOTS)
     ] = 2
-    mode: Annotated[
-        Mode, Meta(description="autopilot: the loop picks tasks; semi: a person assigns each.")
-    ] = Mode.AUTOPILOT
+    mode: Annotated[Mode, doc("autopilot: the loop picks tasks; semi: a person assigns each.")] = (
+        Mode.AUTOPILOT
+    )
     auto_execute: Annotated[
-        bool,
-        Meta(
-            description="Start tasks without approval. false isn't implemented and has no effect."
-        ),
+        bool, doc("Start tasks without approval. false isn't implemented and has no effect.")
     ] = True
     idle_seconds: Annotated[
-        Seconds, Meta(description="Seconds without output after which a turn counts as stalled.")
+        Seconds, doc("Seconds without output after which a turn counts as stalled.")
     ] = 600
     compact_at_tokens: Annotated[
         Count | None,
-        Meta(
-            description="Context size at which a conversation is compacted. Not implemented; has no effect."
-        ),
+        doc("Context size at which a conversation is compacted. Not implemented; has no effect."),
     ] = None
-    max_iterations: Annotated[
-        Count, Meta(description="Maximum turns of one attempt at a task.")
-    ] = 50
+    max_iterations: Annotated[Count, doc("Maximum turns of one attempt at a task.")] = 50
     timeout_minutes: Annotated[
-        Minutes,
-        Meta(description="Wall-clock minutes of one attempt at a task, including its gate."),
+        Minutes, doc("Wall-clock minutes of one attempt at a task, including its gate.")
     ] = 30
     stuck_threshold: Annotated[
-        Count, Meta(description="Turns without a commit after which a warning is shown.")
+        Count, doc("Turns without a commit after which a warning is shown.")
     ] = 5
-    max_consecutive_errors: Annotated[
-        Count, Meta(description="Failed tasks in a row that pause the loop.")
-    ] = 3
-    agent: Annotated[Text | None, Meta(description="The agent for tasks that name no agent.")] = (
+    max_consecutive_errors: Annotated[Count, doc("Failed tasks in a row that pause the loop.")] = 3
+    agent: Annotated[Text | None, doc("The agent for tasks that name no agent.")] = None
+    fallback: Annotated[Text | None, doc("The agent used while the first one is rate limited.")] = (
         None
     )
-    fallback: Annotated[
-        Text | None, Meta(description="The agent used while the first one is rate limited.")
-    ] = None
     order: Annotated[
-        tuple[Text, ...],
-        Meta(description="Agents in the order to try, if agent and fallback are unset."),
+        tuple[Text, ...], doc("Agents in the order to try, if agent and fallback are unset.")
     ] = ()
 
 
 class Check(Entry, frozen=True, kw_only=True):
     shorthand: ClassVar[str | None] = "run"
 
-    run: Annotated[Text, Meta(description="The command, run by sh -c in a clean clone.")]
-    name: Annotated[Text | None, Meta(description="The name shown. Default: the command.")] = None
+    run: Annotated[Text, doc("The command, run by sh -c in a clean clone.")]
+    name: Annotated[Text | None, doc("The name shown. Default: the command.")] = None
     timeout: Annotated[
-        Seconds | None, Meta(description="Maximum seconds. Default: verification.default_timeout.")
+        Seconds | None, doc("Maximum seconds. Default: verification.default_timeout.")
     ] = None
-    required: Annotated[bool, Meta(description="A failure fails the gate.")] = True
+    required: Annotated[bool, doc("A failure fails the gate.")] = True
     report: Annotated[
         InsidePath | None,
-        Meta(
-            description="JUnit XML report that decides the result. Not implemented; has no effect."
-        ),
+        doc("JUnit XML report that decides the result. Not implemented; has no effect."),
     ] = None
 
 
 PROTECTED = (
-    "tests/**",
-    "test/**",
-    "spec/**",
-    "**/__tests__/**",
-    ".github/**",
-    ".gitlab-ci.yml",
-    ".circleci/**",
-    "allstop.toml",
-)
+    "tests/**", "test/**", "spec/**", "**/__tests__/**", ".github/**", ".gitlab-ci.yml",
+    ".circleci/**", "allstop.toml",
+)  # fmt: skip
 
 
 class Verification(Table, frozen=True, kw_only=True):
     commands: Annotated[
-        tuple[Check, ...],
-        Meta(description="Commands that must pass before a task is done, in order."),
+        tuple[Check, ...], doc("Commands that must pass before a task is done, in order.")
     ] = ()
     default_timeout: Annotated[
-        Seconds, Meta(description="Maximum seconds of a command without its own timeout.")
+        Seconds, doc("Maximum seconds of a command without its own timeout.")
     ] = 300
-    required: Annotated[
-        bool, Meta(description="Refuse to run if no verification command is configured.")
-    ] = False
+    required: Annotated[bool, doc("Refuse to run if no verification command is configured.")] = (
+        False
+    )
     keep_going: Annotated[
-        bool, Meta(description="Run the remaining commands after a required one has failed.")
+        bool, doc("Run the remaining commands after a required one has failed.")
     ] = False
-    protected: Annotated[
-        tuple[Text, ...], Meta(description="Paths that agents shouldn't change.")
-    ] = PROTECTED
+    protected: Annotated[tuple[Text, ...], doc("Paths that agents shouldn't change.")] = PROTECTED
     protection: Annotated[
         Protection,
-        Meta(
-            description="Reaction to a changed protected path; restore uses the target's version "
-            "for checks."
-        ),
+        doc("Reaction to a changed protected path; restore uses the target's version for checks."),
     ] = Protection.REPORT
     mutation: Annotated[
-        bool,
-        Meta(
-            description="Break changed lines and expect a test to fail. Not implemented; has no effect."
-        ),
+        bool, doc("Break changed lines and expect a test to fail. Not implemented; has no effect.")
     ] = False
 
 
 class Workspace(Table, frozen=True, kw_only=True):
-    copy: Annotated[
-        tuple[InsidePath, ...], Meta(description="Untracked files copied into every workspace.")
-    ] = (".env*",)
+    copy: Annotated[tuple[InsidePath, ...], doc("Untracked files copied into every workspace.")] = (
+        ".env*",
+    )
     link: Annotated[
-        tuple[InsidePath, ...], Meta(description="Folders mounted read-only in every workspace.")
+        tuple[InsidePath, ...], doc("Folders mounted read-only in every workspace.")
     ] = (".venv", "node_modules")
-    setup: Annotated[
-        Text | None, Meta(description="A command run once in each workspace, in the sandbox.")
-    ] = None
-    setup_timeout: Annotated[Seconds, Meta(description="Seconds the setup command may take.")] = 600
-    keep_days: Annotated[
-        Days, Meta(description="Days to keep workspaces and refs of finished tasks.")
-    ] = 7
+    setup: Annotated[Text | None, doc("A command run once in each workspace, in the sandbox.")] = (
+        None
+    )
+    setup_timeout: Annotated[Seconds, doc("Seconds the setup command may take.")] = 600
+    keep_days: Annotated[Days, doc("Days to keep workspaces and refs of finished tasks.")] = 7
 
 
 class Merge(Table, frozen=True, kw_only=True):
-    enabled: Annotated[bool, Meta(description="Merge verified tasks into the target branch.")] = (
-        True
-    )
+    enabled: Annotated[bool, doc("Merge verified tasks into the target branch.")] = True
     max_conflict_attempts: Annotated[
-        Quantity,
-        Meta(description="Attempts of an agent to resolve a conflict before a person is asked."),
+        Quantity, doc("Attempts of an agent to resolve a conflict before a person is asked.")
     ] = 2
 
 
 class Review(Table, frozen=True, kw_only=True):
     mode: Annotated[
-        ReviewMode,
-        Meta(description="When a person reviews finished tasks before they are merged."),
+        ReviewMode, doc("When a person reviews finished tasks before they are merged.")
     ] = ReviewMode.BATCH
     rules: Annotated[
-        Mapping[Text, ReviewMode],
-        Meta(description="Modes for tasks with a tag; the strictest one wins."),
+        Mapping[Text, ReviewMode], doc("Modes for tasks with a tag; the strictest one wins.")
     ] = field(default_factory=dict)
 
 
@@ -190,36 +149,29 @@ class TargetKind(StrEnum):
 class Target(Entry, frozen=True, kw_only=True):
     shorthand: ClassVar[str | None] = "type"
 
-    type: Annotated[TargetKind, Meta(description="The end of a sprint.")]
-    value: Annotated[
-        int | float | str | None, Meta(description='Tasks, hours, or a time such as "07:00".')
-    ] = None
+    type: Annotated[TargetKind, doc("The end of a sprint.")]
+    value: Annotated[int | float | str | None, doc('Tasks, hours, or a time such as "07:00".')] = (
+        None
+    )
 
 
 class Filters(Table, frozen=True, kw_only=True):
     include_operations: Annotated[
-        tuple[Text, ...], Meta(description="Take only tasks of these operations; empty means all.")
+        tuple[Text, ...], doc("Take only tasks of these operations; empty means all.")
     ] = ()
-    exclude_operations: Annotated[
-        tuple[Text, ...], Meta(description="Skip tasks of these operations.")
-    ] = ()
+    exclude_operations: Annotated[tuple[Text, ...], doc("Skip tasks of these operations.")] = ()
     include_tags: Annotated[
-        tuple[Text, ...],
-        Meta(description="Take only tasks with one of these tags; empty means all."),
+        tuple[Text, ...], doc("Take only tasks with one of these tags; empty means all.")
     ] = ()
-    exclude_tags: Annotated[
-        tuple[Text, ...], Meta(description="Skip tasks with one of these tags.")
-    ] = ()
+    exclude_tags: Annotated[tuple[Text, ...], doc("Skip tasks with one of these tags.")] = ()
 
 
 class Sprint(Table, frozen=True, kw_only=True):
-    target: Annotated[Target, Meta(description="The end of a sprint.")] = Target(
-        type=TargetKind.NO_READY
-    )
-    filters: Annotated[Filters, Meta(description="The tasks of a sprint.")] = Filters()
+    target: Annotated[Target, doc("The end of a sprint.")] = Target(type=TargetKind.NO_READY)
+    filters: Annotated[Filters, doc("The tasks of a sprint.")] = Filters()
     checkpoint_before: Annotated[
-        bool, Meta(description="Save a git tag and a copy of the state before a sprint.")
+        bool, doc("Save a git tag and a copy of the state before a sprint.")
     ] = True
-    pause_on_error: Annotated[bool, Meta(description="Pause when a task fails.")] = False
-    pause_on_stuck: Annotated[bool, Meta(description="Pause when a task makes no commits.")] = False
-    batch_review: Annotated[bool, Meta(description="Review everything at the end.")] = True
+    pause_on_error: Annotated[bool, doc("Pause when a task fails.")] = False
+    pause_on_stuck: Annotated[bool, doc("Pause when a task makes no commits.")] = False
+    batch_review: Annotated[bool, doc("Review everything at the end.")] = True

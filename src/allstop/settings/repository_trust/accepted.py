@@ -1,7 +1,5 @@
 """Accepted settings: digests of the sensitive settings that a person trusts, by repository."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ or loosen a limit of the person. An agent can edit allstop.toml and could otherw
 more rights. Commands inside the sandbox (setup, checks) aren't sensitive.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -123,157 +121,75 @@ _GUARDED = (GuardedFiles.PAUSE, GuardedFiles.CONTINUE)
 _SUMS = ("turns", "tokens", "cost_usd", "minutes")
 _RESOURCES = ("processes", "memory_mb", "file_mb", "disk_mb")
 _LIMITS = (
-    *(("budget", name) for name in _SUMS),
-    *(("budget", whose, name) for whose in ("task", "sprint", "day") for name in _SUMS),
-    *(("limits", name) for name in _RESOURCES),
-    ("agents", "*", "max_tokens_per_call"),
+    *(f"budget.{name}" for name in _SUMS),
+    *(f"budget.{whose}.{name}" for whose in ("task", "sprint", "day") for name in _SUMS),
+    *(f"limits.{name}" for name in _RESOURCES),
+    "agents.*.max_tokens_per_call",
 )
 
-SENSITIVE: tuple[Sensitive, ...] = (
-    Sensitive(
-        key=("hooks", "*"),
-        why="runs a command on this machine, outside the sandbox",
-        needs_trust=_always,
+_RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
+    ("hooks.*", _always, "runs a command on this machine, outside the sandbox"),
+    ("sandbox.mode", _further_than(_MODES), "lets agents run without a sandbox"),
+    ("sandbox.read", _adds, "exposes more of your files to agents"),
+    ("sandbox.network", _further_than(_NETWORKS), "opens the network to agents"),
+    (
+        "workspace.link",
+        _adds,
+        "exposes more folders of your checkout to agents, even if they are symbolic links",
     ),
-    Sensitive(
-        key=("sandbox", "mode"),
-        why="lets agents run without a sandbox",
-        needs_trust=_further_than(_MODES),
+    ("workspace.copy", _adds, "exposes more untracked files of your checkout to agents"),
+    (
+        "approvals.rules",
+        _allows_more,
+        "lets agents run commands without asking you, or removes one of your rules",
     ),
-    Sensitive(
-        key=("sandbox", "read"), why="exposes more of your files to agents", needs_trust=_adds
+    (
+        "auto.guarded_files",
+        _further_than(_GUARDED),
+        "lets agents change files that control CI, hooks or other agents without your review",
     ),
-    Sensitive(
-        key=("sandbox", "network"),
-        why="opens the network to agents",
-        needs_trust=_further_than(_NETWORKS),
+    ("agents.*.driver", _changes_yours, "replaces the program of one of your agents"),
+    (
+        "agents.*.command",
+        _runs_with_your_keys,
+        "runs a program with your key or login, or exposes one from your home folder",
     ),
-    Sensitive(
-        key=("workspace", "link"),
-        why="exposes more folders of your checkout to agents, even if they are symbolic links",
-        needs_trust=_adds,
+    (
+        "agents.*.base_url",
+        _is_foreign_address,
+        "sends your key and all messages to another address",
     ),
-    Sensitive(
-        key=("workspace", "copy"),
-        why="exposes more untracked files of your checkout to agents",
-        needs_trust=_adds,
+    (
+        "agents.*.api_key_env",
+        _takes_another_key,
+        "passes one of your environment variables to this agent's provider",
     ),
-    Sensitive(
-        key=("approvals", "rules"),
-        why="lets agents run commands without asking you, or removes one of your rules",
-        needs_trust=_allows_more,
+    ("agents.*.mode", _always, "can let an agent act without asking you"),
+    ("agents.*.account", _differs, "chooses which of your logins the agent uses"),
+    ("agents.*.env", _always, "can redirect an agent's key or load code into it"),
+    ("agents.*.pass_env", _adds, "passes your environment variables to an agent"),
+    ("notify.urls", _adds, "sends messages from this machine to addresses you didn't choose"),
+    ("notify.private", _always, "sends messages to this machine or your own network"),
+    ("traces.on", _differs, "sends traces of your runs to another program"),
+    ("traces.endpoint", _differs, "sends traces to an address you didn't choose"),
+    ("traces.content", _differs, "sends the texts of people and agents to another program"),
+    ("server.host", _is_reachable, "lets other machines reach the control room"),
+    ("server.hosts", _adds, "accepts more host names for the control room"),
+    (
+        "server.behind_proxy",
+        _always,
+        "lets other machines reach the control room without its own TLS",
     ),
-    Sensitive(
-        key=("auto", "guarded_files"),
-        why="lets agents change files that control CI, hooks or other agents without your review",
-        needs_trust=_further_than(_GUARDED),
-    ),
-    Sensitive(
-        key=("agents", "*", "driver"),
-        why="replaces the program of one of your agents",
-        needs_trust=_changes_yours,
-    ),
-    Sensitive(
-        key=("agents", "*", "command"),
-        why="runs a program with your key or login, or exposes one from your home folder",
-        needs_trust=_runs_with_your_keys,
-    ),
-    Sensitive(
-        key=("agents", "*", "base_url"),
-        why="sends your key and all messages to another address",
-        needs_trust=_is_foreign_address,
-    ),
-    Sensitive(
-        key=("agents", "*", "api_key_env"),
-        why="passes one of your environment variables to this agent's provider",
-        needs_trust=_takes_another_key,
-    ),
-    Sensitive(
-        key=("agents", "*", "mode"),
-        why="can let an agent act without asking you",
-        needs_trust=_always,
-    ),
-    Sensitive(
-        key=("agents", "*", "account"),
-        why="chooses which of your logins the agent uses",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("agents", "*", "env"),
-        why="can redirect an agent's key or load code into it",
-        needs_trust=_always,
-    ),
-    Sensitive(
-        key=("agents", "*", "pass_env"),
-        why="passes your environment variables to an agent",
-        needs_trust=_adds,
-    ),
-    Sensitive(
-        key=("notify", "urls"),
-        why="sends messages from this machine to addresses you didn't choose",
-        needs_trust=_adds,
-    ),
-    Sensitive(
-        key=("notify", "private"),
-        why="sends messages to this machine or your own network",
-        needs_trust=_always,
-    ),
-    Sensitive(
-        key=("traces", "on"),
-        why="sends traces of your runs to another program",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("traces", "endpoint"),
-        why="sends traces to an address you didn't choose",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("traces", "content"),
-        why="sends the texts of people and agents to another program",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("server", "host"),
-        why="lets other machines reach the control room",
-        needs_trust=_is_reachable,
-    ),
-    Sensitive(
-        key=("server", "hosts"),
-        why="accepts more host names for the control room",
-        needs_trust=_adds,
-    ),
-    Sensitive(
-        key=("server", "behind_proxy"),
-        why="lets other machines reach the control room without its own TLS",
-        needs_trust=_always,
-    ),
-    Sensitive(
-        key=("server", "tls_cert"),
-        why="chooses the certificate of the control room",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("server", "tls_key"),
-        why="chooses the certificate of the control room",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("store", "url"),
-        why="stores the journal in a database you didn't choose",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("prices", "*"),
-        why="sets the prices of models, and so how much of your budget is used",
-        needs_trust=_differs,
-    ),
-    Sensitive(
-        key=("agents", "*", "flat_rate"),
-        why="counts no costs for this agent, regardless of your budget",
-        needs_trust=_always,
-    ),
-    *(Sensitive(key=key, why="exceeds your own limit", needs_trust=_loosens) for key in _LIMITS),
+    ("server.tls_cert", _differs, "chooses the certificate of the control room"),
+    ("server.tls_key", _differs, "chooses the certificate of the control room"),
+    ("store.url", _differs, "stores the journal in a database you didn't choose"),
+    ("prices.*", _differs, "sets the prices of models, and so how much of your budget is used"),
+    ("agents.*.flat_rate", _always, "counts no costs for this agent, regardless of your budget"),
+    *((key, _loosens, "exceeds your own limit") for key in _LIMITS),
+)
+SENSITIVE = tuple(
+    Sensitive(key=tuple(key.split(".")), why=why, needs_trust=needs_trust)
+    for key, needs_trust, why in _RULES
 )
 
 

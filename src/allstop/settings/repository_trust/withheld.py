@@ -1,13 +1,11 @@
 """Withheld settings: the parts of a repository's file that need trust and aren't in force."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from allstop.settings.key_path import Document, dotted, put, table_at, value_at
+from allstop.settings.key_path import Document, dotted, is_set, put, table_at, value_at
 from allstop.settings.model import STANDARD_KEY
 from allstop.settings.origins import RepositoryFile, source_of
 from allstop.settings.repository_trust.sensitive import SENSITIVE, Request, occurrences
@@ -109,14 +107,11 @@ def _key_of(path: tuple[str, ...]) -> tuple[str, ...]:
     return (*path[:2], "api_key_env")
 
 
-_ABSENT = object()
-
-
 def _is_overridden(stack: LayerStack, path: tuple[str, ...]) -> bool:
     kind = kind_at(path)
     if kind is None or merges(kind):
         return False
-    return any(value_at(each.document, path, _ABSENT) is not _ABSENT for each in stack.stronger)
+    return any(is_set(each.document, path) for each in stack.stronger)
 
 
 def _untrusted(
@@ -128,7 +123,6 @@ def _untrusted(
 
 
 def _without(document: Document, paths: Iterable[tuple[str, ...]]) -> Document:
-    """A copy without the given paths."""
     gone = set(paths)
 
     def copy(table: Document, path: tuple[str, ...]) -> Document:

@@ -1,7 +1,5 @@
 """The environment of the settings: home folder and environment variables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,7 +27,6 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 def this_environment() -> Environment:
-    """The environment of the running process."""
     import os
 
     return Environment(home=Path.home(), variables=dict(os.environ))

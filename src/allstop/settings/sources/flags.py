@@ -1,7 +1,5 @@
 """The layer of flags: settings given by the caller as dotted keys and values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import to_builtins

@@ -1,7 +1,5 @@
 """Layers: the settings of each source, merged from the weakest to the strongest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -12,7 +10,7 @@ from msgspec.inspect import Type
 from allstop.settings.aliases import duplicates, rename
 from allstop.settings.files.settings_file import Missing, Text, Unreadable
 from allstop.settings.files.toml_lines import line_of
-from allstop.settings.key_path import Document, KeyPath, value_at
+from allstop.settings.key_path import Document, KeyPath, is_set
 from allstop.settings.origins import Default, Origin, RepositoryFile, UserFile
 from allstop.settings.problems import Problem, locate
 from allstop.settings.schema import inside, merges, root
@@ -93,13 +91,10 @@ def _merge(low: Document, high: Document, kind: Type) -> Document:
     return both
 
 
-_ABSENT = object()
-
-
 def origin_of(layers: Sequence[Layer], path: KeyPath) -> Origin:
     """The origin of the effective value; the last layer is the strongest."""
     for layer in reversed(layers):
-        if value_at(layer.document, path, _ABSENT) is not _ABSENT:
+        if is_set(layer.document, path):
             return _nearest_origin(layer, path)
     return Default()
 

@@ -1,7 +1,5 @@
 """A layer of single values, from environment variables or flags."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -45,4 +43,4 @@ def values_layer(given: Iterable[GivenValue], problems: Iterable[Problem]) -> La
 
 def _given_twice(each: GivenValue, first: Origin) -> Problem:
     message = f"duplicates {describe_origin(first)}; remove one of them"
-    return locate(Fault(path=each.key, message=message), each.origin)
+    return locate(Fault(each.key, message), each.origin)

@@ -1,19 +1,8 @@
 """Parses text values of environment variables and flags by the type of their key."""
 
-from __future__ import annotations
-
 import re
 
-from msgspec.inspect import (
-    BoolType,
-    DictType,
-    FloatType,
-    IntType,
-    StructType,
-    Type,
-    UnionType,
-    VarTupleType,
-)
+from msgspec import inspect
 
 from allstop.settings.schema import bare
 
@@ -25,28 +14,25 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
-def read_text(text: str, kind: Type) -> object:
+def read_text(text: str, kind: inspect.Type) -> object:
     """Text that can't be parsed is returned unchanged; validation then reports it."""
     stripped = text.strip()
     match bare(kind):
-        case BoolType():
+        case inspect.BoolType():
             return _WORDS.get(stripped.lower(), text)
-        case IntType():
+        case inspect.IntType():
             return int(stripped) if _WHOLE.fullmatch(stripped) else text
-        case FloatType():
+        case inspect.FloatType():
             return float(stripped) if _NUMBER.fullmatch(stripped) else text
-        case VarTupleType():
-            return _toml(text) if stripped.startswith("[") else _separated(stripped)
-        case DictType() | StructType():
+        case inspect.VarTupleType():
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            return _toml(text) if stripped.startswith("[") else parts
+        case inspect.DictType() | inspect.StructType():
             return _toml(text) if stripped.startswith("{") else text
-        case UnionType() if stripped.startswith("["):
+        case inspect.UnionType() if stripped.startswith("["):
             return _toml(text)
         case _:
             return text
-
-
-def _separated(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _toml(text: str) -> object:

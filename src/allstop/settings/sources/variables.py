@@ -1,7 +1,5 @@
 """The layer of environment variables, for example ALLSTOP_LOOP_MAX_PARALLEL=4."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -18,38 +16,15 @@ from allstop.settings.sources.text_values import read_text
 PREFIX = "ALLSTOP_"
 
 NOT_SETTINGS = frozenset(
-    {
-        "ALLSTOP_BENCH",
-        "ALLSTOP_CHROMIUM",
-        "ALLSTOP_HOME",
-        "ALLSTOP_KILLS",
-        "ALLSTOP_PORT",
-        "ALLSTOP_SEEDS",
-        "ALLSTOP_WEB",
-    }
+    PREFIX + name for name in ("BENCH", "CHROMIUM", "HOME", "KILLS", "PORT", "SEEDS", "WEB")
 )
 """Variables of Allstop that aren't settings."""
 
-HOOK_VARIABLES = frozenset(
-    PREFIX + fact
-    for fact in [
-        "HOOK",
-        "TASK",
-        "TITLE",
-        "STATUS",
-        "TARGET",
-        "BRANCH",
-        "RUN",
-        "ATTEMPT",
-        "OUTCOME",
-        "NOTE",
-        "COMMIT",
-        "WORKSPACE",
-        "COST_USD",
-        "TOKENS",
-        "ITERATIONS",
-    ]
-)
+_FACTS = (
+    "HOOK", "TASK", "TITLE", "STATUS", "TARGET", "BRANCH", "RUN", "ATTEMPT", "OUTCOME", "NOTE",
+    "COMMIT", "WORKSPACE", "COST_USD", "TOKENS", "ITERATIONS",
+)  # fmt: skip
+HOOK_VARIABLES = frozenset(PREFIX + fact for fact in _FACTS)
 """Variables set for hooks; a hook may call Allstop itself."""
 
 _NOT_READ = NOT_SETTINGS | HOOK_VARIABLES

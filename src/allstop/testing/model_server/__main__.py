@@ -1,7 +1,5 @@
 """Runs the model server: `python -m allstop.testing.model_server --port 0` prints its address."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

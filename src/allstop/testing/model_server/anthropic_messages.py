@@ -1,7 +1,5 @@
 """Encodes replies in the format of Anthropic's Messages API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Sends broken replies: cut off, corrupted, silent or endless."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial

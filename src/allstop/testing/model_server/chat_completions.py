@@ -1,7 +1,5 @@
 """Encodes replies in the format of chat completions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

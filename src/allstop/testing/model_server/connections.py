@@ -1,7 +1,5 @@
 """Sends HTTP/1.1 responses, one per connection."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The error responses of each provider, by fault."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

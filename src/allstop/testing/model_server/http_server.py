@@ -1,7 +1,5 @@
 """An HTTP server on localhost that answers as model providers do, correctly or with faults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -93,7 +91,6 @@ class ModelServer:
     async def _answer_until_closed(
         self, connection: Connection, request: ReceivedRequest, say: Say
     ) -> None:
-        """Answer until the client closes."""
         answered = False
         async with anyio.create_task_group() as group:
             group.start_soon(_until_gone, connection, group.cancel_scope)

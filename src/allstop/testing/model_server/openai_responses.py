@@ -1,7 +1,5 @@
 """Encodes replies in the format of OpenAI's Responses API."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

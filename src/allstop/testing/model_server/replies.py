@@ -1,7 +1,5 @@
 """The scripted replies and faults of the model server, and the requests that it receives."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Helpers that all providers' replies share: server-sent events, ids and token counts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -6,7 +6,7 @@ import pytest
 
 from allstop.adapters.agents.acp.error_kinds import failure_of_request, failure_of_text, is_error
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.adapters.agents.rpc_messages import RpcError
+from allstop.adapters.agents.rpc_peer import RpcError
 from allstop.core.moves import FailureKind
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from adapters.agents.acp.test_turn import Thinking, methods, taken
 from adapters.agents.claude_code.launch_claude import came_back, write
 from allstop.adapters.agents.acp import SessionSettings
+from allstop.adapters.agents.acp.acp_session import choose_mode
 from allstop.adapters.agents.acp.form_questions import DECLINED, WITHDRAWN, read_ask, write_answer
 from allstop.adapters.agents.acp.messages import Choice, Field, Fields, Form
-from allstop.adapters.agents.acp.session_modes import choose_mode
 from allstop.adapters.agents.acp.turn import AGENT_DECIDES
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host

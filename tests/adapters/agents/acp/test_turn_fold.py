@@ -11,7 +11,7 @@ from allstop.adapters.agents.acp.approvals import read_ask, write_answer
 from allstop.adapters.agents.acp.tool_calls import MAX_BYTES, MAX_CALLS, ToolCalls
 from allstop.adapters.agents.acp.turn_fold import TurnFold
 from allstop.adapters.agents.api.call_usage import TokenCounts
-from allstop.adapters.agents.rpc_messages import Message, read
+from allstop.adapters.agents.rpc_peer import Message, read
 from allstop.core.asks import NOBODY, Answer, Ask, Permission
 from allstop.core.moves import Item
 from allstop.ports import Live

@@ -8,7 +8,7 @@ import pytest
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.project import Project
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from support.api_agents import KEY
 from support.person import Person, at_home
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from allstop.adapters.agents.api.event_sizes import EVENT_BYTES, EVENT_LINES, EventSizeCheck
+from allstop.adapters.agents.api.http_client import EVENT_BYTES, EVENT_LINES, EventSizeCheck
 
 
 def all_sane(stream, size):

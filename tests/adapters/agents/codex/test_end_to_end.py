@@ -11,7 +11,7 @@ from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.project import Project
 from allstop.app.setup import doctor
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.testing.model_server import envelope, model_server
 from support.agent_programs import program
 from support.person import MERGE_AT_ONCE, at_home

@@ -9,7 +9,7 @@ import trio.testing
 
 from allstop.adapters.agents.codex.app_server import UNWANTED, AppServer
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S
-from allstop.adapters.agents.rpc_messages import read
+from allstop.adapters.agents.rpc_peer import read
 from allstop.ports import Chunk, Stream
 from allstop.testing.agent_contract import RecordingWatch, turn
 

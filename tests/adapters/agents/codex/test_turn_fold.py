@@ -10,7 +10,7 @@ from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.codex.approvals import read_ask, write_answer
 from allstop.adapters.agents.codex.messages import Location
 from allstop.adapters.agents.codex.turn_fold import Ended, NewItem, ServerRequest, TurnFold
-from allstop.adapters.agents.rpc_messages import Message, decoded, read
+from allstop.adapters.agents.rpc_peer import Message, decoded, read
 from allstop.core.asks import NOBODY, Ask
 from allstop.ports import Live
 

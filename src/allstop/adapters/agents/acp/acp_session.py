@@ -1,17 +1,48 @@
 """Opens an ACP session: starts, resumes, loads or forks it, by the agent's capabilities."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
-from allstop.adapters.agents.acp import messages, session_modes
+from allstop.adapters.agents.acp import messages
 from allstop.adapters.agents.acp.connection import Connection
 from allstop.adapters.agents.acp.error_kinds import NOT_FOUND
 from allstop.adapters.agents.rpc_peer import RequestFailedError
 from allstop.core.mcp import Message
+
+ALWAYS = "ask"
+"""The only mode that is known to ask before everything."""
+
+_ASKING = (ALWAYS, "default", "read-only", "workspace-write", "edit-internal")
+"""Modes that ask, the strictest first. Claude Code and Gemini have `default`, Codex's adapters the
+others."""
+
+_STRICTER = ("plan", "dontAsk", "read-only")
+"""Modes that allow less than any mode that asks."""
+
+_UNASKED = ("agent", "agent-full-access", "full-access", "bypassPermissions", "yolo")
+"""Modes in which a model answers for people, or nothing is asked."""
+
+_USUAL = ("workspace-write", "edit-internal", "default", "auto", "read-only")
+"""Modes that allow everything in the workspace and ask about the rest. `auto` is Codex's; Claude
+Code's mode of that name lets a model answer, but it has `default` too."""
+
+
+def choose_mode(current: str, offered: Collection[str], *, asks_first: bool) -> str | None:
+    """The mode to set, never a laxer one; None keeps the current mode.
+
+    The current mode may come from the agent's settings, which agents can write themselves.
+    """
+    if asks_first:
+        return None if current in _STRICTER else _first(_ASKING, offered)
+    is_unasked = current in _UNASKED or (current == "auto" and "default" in offered)
+    return _first(_USUAL, offered) if is_unasked else None
+
+
+def _first(modes: tuple[str, ...], offered: Collection[str]) -> str | None:
+    return next((mode for mode in modes if mode in offered), None)
+
 
 VERSION = 1
 CLIENT: dict[str, object] = {
@@ -58,8 +89,7 @@ async def open_session(
 ) -> OpenSession:
     """`servers`: one for each try, because each admits only one client.
 
-    Raises:
-        RequestFailedError, PeerGoneError, NoAnswerError: the agent opened none.
+    Raises RequestFailedError, PeerGoneError or NoAnswerError if the agent opened none.
     """
     agent = await connection.request("initialize", messages.AgentInfo, CLIENT)
     if agent.protocol_version != VERSION:
@@ -75,16 +105,14 @@ async def open_session(
     if settings.model is not None:
         await _choose(connection, thread, session, "model", settings.model)
     offered = session.offered_modes
-    mode = settings.mode or session_modes.choose_mode(
-        offered.current, offered.modes, asks_first=asks_first
-    )
+    mode = settings.mode or choose_mode(offered.current, offered.modes, asks_first=asks_first)
     if mode is not None:
         await _set_mode(connection, thread, session, mode)
     return OpenSession(
         thread=thread,
         method=method,
         notice=notice,
-        agent_decides=asks_first and mode != session_modes.ALWAYS,
+        agent_decides=asks_first and mode != ALWAYS,
     )
 
 

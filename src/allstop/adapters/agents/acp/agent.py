@@ -1,7 +1,5 @@
 """The ACP agent: runs one process per turn, in the turn's box."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC
 from secrets import token_hex

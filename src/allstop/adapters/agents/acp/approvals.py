@@ -1,13 +1,11 @@
 """Translates ACP permission requests into asks, and the answers back."""
 
-from __future__ import annotations
-
 import json
 import shlex
 
 from allstop.adapters.agents.acp.items import call_command, call_diff, call_paths
 from allstop.adapters.agents.acp.messages import Permission, ToolCall
-from allstop.adapters.agents.rpc_messages import RequestId
+from allstop.adapters.agents.rpc_peer import RequestId
 from allstop.adapters.agents.simple_command import literal_words
 from allstop.core.asks import Answer, Ask
 from allstop.core.text import last_chars, one_line

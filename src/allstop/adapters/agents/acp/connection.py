@@ -1,7 +1,5 @@
 """A connection to one ACP agent's process: sends requests and reads its messages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -16,8 +14,14 @@ from allstop.adapters.agents.output_lines import (
     LineSplitter,
     OversizedLine,
 )
-from allstop.adapters.agents.rpc_messages import Message, read
-from allstop.adapters.agents.rpc_peer import NoAnswerError, Peer, PeerGoneError, RequestFailedError
+from allstop.adapters.agents.rpc_peer import (
+    Message,
+    NoAnswerError,
+    Peer,
+    PeerGoneError,
+    RequestFailedError,
+    read,
+)
 from allstop.ports import Child, Stream
 from allstop.programs import Tail
 
@@ -73,8 +77,7 @@ class Connection:
     async def working_directory(self) -> str:
         """The folder that the agent was started in.
 
-        Raises:
-            PeerGoneError, NoAnswerError: the agent did not start.
+        Raises PeerGoneError or NoAnswerError if the agent did not start.
         """
         with anyio.move_on_after(self._answer_within_s):
             await self._started.wait()
@@ -85,11 +88,8 @@ class Connection:
         return self.cwd
 
     async def request(self, method: str, kind: type[T], params: Mapping[str, object]) -> T:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the agent ended before it answered.
-            NoAnswerError: the agent didn't answer in time.
+        """Raises RequestFailedError if the answer is an error, PeerGoneError if the agent ended
+        before it answered, and NoAnswerError if the agent didn't answer in time.
         """
         with anyio.move_on_after(self._answer_within_s):
             return await self.request_untimed(method, kind, params)

@@ -1,7 +1,5 @@
 """Maps an ACP agent's errors to failures, by the type some agents add or else by the text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 
@@ -12,7 +10,7 @@ from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_faul
 from allstop.adapters.agents.api.reset_headers import retry_at
 from allstop.adapters.agents.limit_patterns import is_limited
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.adapters.agents.rpc_messages import RpcError
+from allstop.adapters.agents.rpc_peer import RpcError
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.text import one_line
 
@@ -60,7 +58,6 @@ _ERROR_REPLY = re.compile(
 
 
 def failure_of_request(fault: RpcError, at: LocalTime) -> Failed:
-    """The failure for an error response."""
     text = _text_of(fault)
     if fault.code == AUTH_REQUIRED:
         return Failed(kind=FailureKind.AUTH, message=text)

@@ -1,14 +1,12 @@
 """Translates an agent's form into questions for a person, and the answers back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.messages import Choice, Field, Form, ToolCall
-from allstop.adapters.agents.rpc_messages import RequestId
+from allstop.adapters.agents.rpc_peer import RequestId
 from allstop.core.asks import Answer, Ask, Option, Question
 from allstop.core.text import last_chars, one_line
 

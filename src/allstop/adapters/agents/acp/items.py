@@ -1,7 +1,5 @@
 """Converts an ACP agent's tool calls and plans to items of the journal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from difflib import unified_diff
@@ -28,7 +26,6 @@ def merge(known: ToolCall, update: ToolCall) -> ToolCall:
 
 
 def tool_item(call: ToolCall) -> Item:
-    """The item of a finished tool call."""
     mark = f"[{call.status}]"
     if call.kind == "execute":
         line = call_command(call) or call.title or ""
@@ -67,7 +64,6 @@ def call_diff(call: ToolCall) -> str:
 
 
 def block_text(content: object) -> str:
-    """The text of a content block."""
     text = content.get("text") if isinstance(content, dict) else None
     return text if isinstance(text, str) else ""
 

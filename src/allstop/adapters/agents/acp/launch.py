@@ -1,7 +1,5 @@
 """Builds the launch of an ACP agent: its command and environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

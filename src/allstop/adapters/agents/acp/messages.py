@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
+from allstop.adapters.agents.rpc_peer import Message, RequestId, decoded
 
 
 class _Message(Struct, frozen=True, rename="camel"):
@@ -25,14 +25,9 @@ class Capabilities(_Message, frozen=True):
     session_capabilities: SessionCapabilities = SessionCapabilities()
 
 
-class AuthMethod(_Message, frozen=True):
-    name: str = ""
-
-
 class AgentInfo(_Message, frozen=True):
     protocol_version: int = 0
     agent_capabilities: Capabilities = Capabilities()
-    auth_methods: tuple[AuthMethod, ...] = ()
 
 
 class ConfigOption(_Message, frozen=True):

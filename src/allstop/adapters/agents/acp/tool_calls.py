@@ -1,7 +1,5 @@
 """Merges the updates of an agent's tool calls, within memory limits. Pure."""
 
-from __future__ import annotations
-
 import msgspec
 from msgspec.structs import replace
 
@@ -23,7 +21,6 @@ class ToolCalls:
         self._bytes = 0
 
     def known(self, call: ToolCall) -> ToolCall:
-        """The call with all that is known about it."""
         return items.merge(self._of(call)[0], call)
 
     def update(self, call: ToolCall, size: int) -> tuple[ToolCall, ToolCall]:

@@ -1,7 +1,5 @@
 """The turn's tools in ACP's format: an MCP server that the agent starts in its box."""
 
-from __future__ import annotations
-
 from allstop.adapters.agents.acp.messages import ToolCall
 from allstop.adapters.agents.turn_socket import ADMISSION_VARIABLE
 from allstop.adapters.agents.turn_tools import NAME, TOOLS, WAIT_MS

@@ -1,7 +1,5 @@
 """Runs one turn in an ACP agent's process."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -9,23 +7,17 @@ from typing import NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from allstop.adapters.agents.acp import form_questions, messages
-from allstop.adapters.agents.acp.acp_session import (
-    OpenMethod,
-    OpenSession,
-    SessionSettings,
-    open_session,
-)
+from allstop.adapters.agents.acp import acp_session, form_questions, messages
 from allstop.adapters.agents.acp.approvals import CANCELLED, read_ask, write_answer
 from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.adapters.agents.acp.turn_fold import TurnFold
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.output_lines import OversizedLine
-from allstop.adapters.agents.rpc_messages import Message, RequestId
+from allstop.adapters.agents.rpc_peer import Message, RequestId
 from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
-from allstop.core.asks import Answer, Ask, Permission, describe_ask
+from allstop.core.asks import Answer, Permission, describe_ask
 from allstop.core.moves import Item
 from allstop.core.text import one_line
 from allstop.ports import Live, Turn, Watch
@@ -74,11 +66,8 @@ class TurnProcess:
         self._message_arrived = anyio.Event()
         self._asks: dict[RequestId, PendingAsk] = {}
 
-    async def run(self, settings: SessionSettings) -> messages.Ended:
-        """
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
-        """
+    async def run(self, settings: acp_session.SessionSettings) -> messages.Ended:
+        """Raises RequestFailedError, PeerGoneError or NoAnswerError if the turn didn't end."""
         try:
             return await self._run(settings)
         except anyio.get_cancelled_exc_class():
@@ -87,7 +76,7 @@ class TurnProcess:
         except ExceptionGroup as group:
             raise first_error(group) from group
 
-    async def _run(self, settings: SessionSettings) -> messages.Ended:
+    async def _run(self, settings: acp_session.SessionSettings) -> messages.Ended:
         async with anyio.create_task_group() as group:
             group.start_soon(self._connection.read_messages, partial(self._receive, group))
             ended = await self._converse(settings)
@@ -99,9 +88,9 @@ class TurnProcess:
         for item in self.fold.end():
             await self._watch.saw(item)
 
-    async def _converse(self, settings: SessionSettings) -> messages.Ended:
+    async def _converse(self, settings: acp_session.SessionSettings) -> messages.Ended:
         turn = self._turn
-        open_ = await open_session(
+        open_ = await acp_session.open_session(
             self._connection,
             turn.thread,
             settings,
@@ -110,14 +99,14 @@ class TurnProcess:
             servers=self._servers,
         )
         await self._report_session(open_)
-        if open_.method is OpenMethod.LOAD and not self._had_history:
+        if open_.method is acp_session.OpenMethod.LOAD and not self._had_history:
             await self._drain()
         text = _not_a_command(turn.prompt.whole.encode(errors="replace").decode())
         self._is_running = True
         prompt = {"sessionId": self.thread, "prompt": [{"type": "text", "text": text}]}
         return await self._connection.request_untimed("session/prompt", messages.Ended, prompt)
 
-    async def _report_session(self, open_: OpenSession) -> None:
+    async def _report_session(self, open_: acp_session.OpenSession) -> None:
         self.thread = open_.thread
         if open_.notice:
             await self._watch.saw(Item(kind="notice", text=open_.notice))
@@ -200,7 +189,8 @@ class TurnProcess:
             return _ALLOWED
         ask = read_ask(request, call, self._connection.cwd)
         answer = await self._watch.ask(ask)
-        self.denied = self.denied if answer.allows else _denial(ask, answer)
+        if not answer.allows:
+            self.denied = f"{one_line(describe_ask(ask))} {answer.message}".strip()
         return answer
 
     async def _fill_in(self, form: messages.Form, request: RequestId) -> Mapping[str, object]:
@@ -237,7 +227,3 @@ class TurnProcess:
 def _not_a_command(text: str) -> str:
     """Keep the agent from running a prompt that begins with "/" as one of its own commands."""
     return f"\n{text}" if text.lstrip().startswith("/") else text
-
-
-def _denial(ask: Ask, answer: Answer) -> str:
-    return f"{one_line(describe_ask(ask))} {answer.message}".strip()

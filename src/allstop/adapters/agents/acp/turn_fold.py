@@ -1,7 +1,5 @@
 """Folds an ACP agent's updates into the items of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -74,7 +72,6 @@ class TurnFold:
             yield Item(kind=kind, text=last_chars(text, items.ITEM_CHARS))
 
     def known(self, call: ToolCall) -> ToolCall:
-        """The call with all that is known about it."""
         return self._calls.known(call)
 
     def count_tokens(self, tokens: Tokens | None, prompt_chars: int) -> TokenCounts:

@@ -1,25 +1,15 @@
 """An agent that calls a model's API: one call per turn, without tools or a workspace."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 from msgspec.structs import replace
 
+from allstop.adapters.agents.api import error_kinds
 from allstop.adapters.agents.api.call_usage import count_tokens
-from allstop.adapters.agents.api.error_kinds import (
-    CallError,
-    Fault,
-    failure_of,
-    invalid_reply,
-    is_unknown_path,
-    redact_key,
-    rejects_parameters,
-)
 from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
 from allstop.adapters.agents.api.json_schemas import without_nulls
 from allstop.adapters.agents.api.reply_stream import Reply
@@ -54,6 +44,10 @@ class ApiVariant(Protocol):
         ...
 
 
+Connected: TypeAlias = tuple[tuple[ApiVariant, ...], Callable[[], Awaitable[None]]]
+"""The variants of an API in the order to try, and a function that closes their client."""
+
+
 class ModelAgent:
     """Tries the variants of the API in order; drops one for good if the server doesn't support it."""
 
@@ -61,22 +55,20 @@ class ModelAgent:
 
     def __init__(
         self,
-        variants: tuple[ApiVariant, ...],
+        connect: Callable[[Endpoint, CallLimits], Connected],
+        endpoint: Endpoint,
         *,
         name: str,
-        endpoint: Endpoint,
         price: TokenPrice,
         clock: Clock,
-        limits: CallLimits,
-        close: Callable[[], Awaitable[None]],
+        limits: CallLimits | None = None,
     ) -> None:
-        self._variants = variants
+        self._limits = limits or CallLimits()
+        self._variants, self._close = connect(endpoint, self._limits)
         self._name = name
         self._endpoint = endpoint
         self._price = price
         self._clock = clock
-        self._limits = limits
-        self._close = close
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         if turn.fork:
@@ -102,12 +94,12 @@ class ModelAgent:
             with anyio.fail_after(self._limits.total_s):
                 await self._send(request, reply)
             if not reply.text().strip():
-                raise invalid_reply("the model's reply is empty")
+                raise error_kinds.invalid_reply("the model's reply is empty")
         except TimeoutError:
             message = f"no complete answer within {self._limits.total_s:g} s"
             return Failed(kind=FailureKind.TIMED_OUT, message=message)
-        except CallError as error:
-            return failure_of(error.fault, self._clock.now())
+        except error_kinds.CallError as error:
+            return error_kinds.failure_of(error.fault, self._clock.now())
         return None
 
     async def _send(self, request: ModelRequest, reply: Reply) -> None:
@@ -115,7 +107,7 @@ class ModelAgent:
             variant = self._variants[0]
             try:
                 await variant.send(request, reply)
-            except CallError as error:
+            except error_kinds.CallError as error:
                 left = tuple(
                     each for each in self._variants if not _is_ruled_out(each, variant, error.fault)
                 )
@@ -139,17 +131,17 @@ class ModelAgent:
         )
 
     def _explained(self, failed: Failed) -> str:
-        message = redact_key(failed.message, self._endpoint.key)
+        message = error_kinds.redact_key(failed.message, self._endpoint.key)
         if failed.kind is FailureKind.AUTH and self._endpoint.key_name:
             message += f"; check the key in {self._endpoint.key_name}"
         return f"{self._endpoint.model}: {message}"
 
 
-def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: Fault) -> bool:
+def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: error_kinds.Fault) -> bool:
     """Whether the error from the variant that was tried shows that this one can't work."""
-    if is_unknown_path(fault):
+    if error_kinds.is_unknown_path(fault):
         return variant.api == tried.api
-    return variant is tried and rejects_parameters(fault, tried.schema_parameters)
+    return variant is tried and error_kinds.rejects_parameters(fault, tried.schema_parameters)
 
 
 async def read_stream(
@@ -166,7 +158,7 @@ async def read_stream(
                 if reply.complete:
                     scope.deadline = anyio.current_time() + LINGER_S
     if not reply.complete:
-        raise invalid_reply("the stream ended before the reply did")
+        raise error_kinds.invalid_reply("the stream ended before the reply did")
 
 
 def system_text(request: ModelRequest, variant: ApiVariant) -> str:

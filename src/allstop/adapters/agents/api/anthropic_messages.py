@@ -1,15 +1,14 @@
 """Calls models over Anthropic's Messages API."""
 
-from __future__ import annotations
-
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import anthropic
 from anthropic import AsyncAnthropic
 from msgspec.structs import replace
 
-from allstop.adapters.agents.api.agent import ModelAgent, get, read_stream, system_text
+from allstop.adapters.agents.api.agent import Connected, ModelAgent, get, read_stream, system_text
 from allstop.adapters.agents.api.call_usage import ReportedUsage, total
 from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, rejected_reply
 from allstop.adapters.agents.api.http_client import (
@@ -21,10 +20,8 @@ from allstop.adapters.agents.api.http_client import (
 from allstop.adapters.agents.api.json_schemas import close_objects
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
-from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.core.moves import FailureKind
 from allstop.core.prompt import CacheLifetime
-from allstop.ports import Clock
 
 MAX_BREAKPOINTS = 4
 """Cache breakpoints that one request can have."""
@@ -43,15 +40,7 @@ class Shape(StrEnum):
     WORDS = ""
 
 
-def anthropic_agent(
-    endpoint: Endpoint,
-    *,
-    name: str,
-    price: TokenPrice,
-    clock: Clock,
-    limits: CallLimits | None = None,
-) -> ModelAgent:
-    limits = limits or CallLimits()
+def _connect(endpoint: Endpoint, limits: CallLimits) -> Connected:
     compatible_header = {} if endpoint.is_vendors else {"x-api-key": endpoint.key}
     client = AsyncAnthropic(
         api_key=endpoint.key,
@@ -62,15 +51,10 @@ def anthropic_agent(
         timeout=None,
         open_telemetry=False,
     )
-    return ModelAgent(
-        tuple(Messages(client, endpoint, shape) for shape in Shape),
-        name=name,
-        endpoint=endpoint,
-        price=price,
-        clock=clock,
-        limits=limits,
-        close=client.close,
-    )
+    return tuple(Messages(client, endpoint, shape) for shape in Shape), client.close
+
+
+anthropic_agent = partial(ModelAgent, _connect)
 
 
 class Messages:

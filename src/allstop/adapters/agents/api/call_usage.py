@@ -1,7 +1,5 @@
 """The tokens of a call: as the provider reports them, or estimated if the report is invalid."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

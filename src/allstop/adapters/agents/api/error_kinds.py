@@ -1,7 +1,5 @@
 """Maps a provider's errors to failures of the turn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,8 +24,6 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class CallError(Exception):
-    """A call failed."""
-
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault

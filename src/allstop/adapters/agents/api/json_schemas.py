@@ -1,7 +1,5 @@
 """Adapts JSON schemas to the dialects that providers enforce, and converts the replies back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,14 +1,20 @@
 """Calls models over OpenAI's Responses API, or chat completions if the server has only those."""
 
-from __future__ import annotations
-
 import re
+from functools import partial
 from typing import Any
 
 import openai
 from openai import AsyncOpenAI
 
-from allstop.adapters.agents.api.agent import ApiVariant, ModelAgent, get, read_stream, system_text
+from allstop.adapters.agents.api.agent import (
+    ApiVariant,
+    Connected,
+    ModelAgent,
+    get,
+    read_stream,
+    system_text,
+)
 from allstop.adapters.agents.api.call_usage import ReportedUsage
 from allstop.adapters.agents.api.chat_completions import Chat, events
 from allstop.adapters.agents.api.error_kinds import (
@@ -26,23 +32,13 @@ from allstop.adapters.agents.api.http_client import (
 from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
-from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.core.prompt import CacheLifetime
-from allstop.ports import Clock
 
 MAX_BREAKPOINTS = 4
 """Cache breakpoints that one request can write."""
 
 
-def openai_agent(
-    endpoint: Endpoint,
-    *,
-    name: str,
-    price: TokenPrice,
-    clock: Clock,
-    limits: CallLimits | None = None,
-) -> ModelAgent:
-    limits = limits or CallLimits()
+def _connect_responses(endpoint: Endpoint, limits: CallLimits) -> Connected:
     client = _client(endpoint, limits)
     variants: tuple[ApiVariant, ...] = (
         Responses(client, endpoint, schema_parameters=("text.format", "json_schema")),
@@ -50,22 +46,17 @@ def openai_agent(
     )
     if not endpoint.is_vendors:
         variants = (*variants, *_chat_variants(client, endpoint))
-    return _agent(variants, client, endpoint, name=name, price=price, clock=clock, limits=limits)
+    return variants, client.close
 
 
-def ollama_agent(
-    endpoint: Endpoint,
-    *,
-    name: str,
-    price: TokenPrice,
-    clock: Clock,
-    limits: CallLimits | None = None,
-) -> ModelAgent:
-    """An agent for any server with the chat completions API."""
-    limits = limits or CallLimits()
+def _connect_chat(endpoint: Endpoint, limits: CallLimits) -> Connected:
     client = _client(endpoint, limits)
-    variants = _chat_variants(client, endpoint)
-    return _agent(variants, client, endpoint, name=name, price=price, clock=clock, limits=limits)
+    return _chat_variants(client, endpoint), client.close
+
+
+openai_agent = partial(ModelAgent, _connect_responses)
+ollama_agent = partial(ModelAgent, _connect_chat)
+"""For any server with the chat completions API."""
 
 
 def _client(endpoint: Endpoint, limits: CallLimits) -> AsyncOpenAI:
@@ -81,27 +72,6 @@ def _client(endpoint: Endpoint, limits: CallLimits) -> AsyncOpenAI:
 def _chat_variants(client: AsyncOpenAI, endpoint: Endpoint) -> tuple[ApiVariant, ...]:
     shaped = Chat(client, endpoint, schema_parameters=("response_format", "json_schema"))
     return shaped, Chat(client, endpoint)
-
-
-def _agent(
-    variants: tuple[ApiVariant, ...],
-    client: AsyncOpenAI,
-    endpoint: Endpoint,
-    *,
-    name: str,
-    price: TokenPrice,
-    clock: Clock,
-    limits: CallLimits,
-) -> ModelAgent:
-    return ModelAgent(
-        variants,
-        name=name,
-        endpoint=endpoint,
-        price=price,
-        clock=clock,
-        limits=limits,
-        close=client.close,
-    )
 
 
 class Responses:

@@ -1,7 +1,5 @@
 """Collects a streamed reply: shows it live and keeps the end of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from allstop.adapters.agents.api.call_usage import ReportedUsage
@@ -27,7 +25,6 @@ class Reply:
         self.complete = False  # reported by the provider
 
     def add(self, delta: object) -> None:
-        """Add a piece of text."""
         if not isinstance(delta, str):
             raise invalid_reply("the response has no text where text should be")
         text = self._join_surrogates(delta)

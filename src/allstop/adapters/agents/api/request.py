@@ -1,10 +1,9 @@
 """Builds the request to a model from a turn, within the turn's token limit."""
 
-from __future__ import annotations
-
 import hashlib
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core.moves import Failed, FailureKind
 from allstop.core.prompt import CacheLifetime, Part
@@ -71,14 +70,7 @@ def _limited(request: ModelRequest, max_tokens: int) -> ModelRequest | Failed:
     if max_tokens - prompt < LEAST_OUTPUT:
         message = f"the prompt needs up to {prompt:,} of this turn's {max_tokens:,} tokens"
         return Failed(kind=FailureKind.BAD_REQUEST, message=message)
-    return ModelRequest(
-        system=request.system,
-        parts=request.parts,
-        lifetime=request.lifetime,
-        schema=request.schema,
-        cache_key=request.cache_key,
-        max_output=max_tokens - prompt,
-    )
+    return replace(request, max_output=max_tokens - prompt)
 
 
 def _cache_key(run: str, agent: str) -> str:

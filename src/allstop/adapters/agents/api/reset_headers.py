@@ -1,7 +1,5 @@
 """Parses when a provider's rate limit ends, from response headers or the error message."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,13 +1,12 @@
 """The Claude Code agent: runs one process per turn, in the turn's box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC
 from uuid import uuid4
 
 from msgspec.structs import replace
 
+from allstop import ports
 from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.claude_code import items
 from allstop.adapters.agents.claude_code.launch import (
@@ -22,17 +21,6 @@ from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, TurnDone
-from allstop.ports import (
-    Abilities,
-    Box,
-    Clock,
-    Launcher,
-    LaunchError,
-    TokenCap,
-    Turn,
-    UnsafeError,
-    Watch,
-)
 
 MAX_PLANS = 100
 STARTED_OVER = "Claude Code did not find the conversation and started a new one"
@@ -45,7 +33,7 @@ def _new_thread() -> str:
 class ClaudeCodeAgent:
     """Keeps only plans between turns, to show them; Claude Code stores conversations in its home."""
 
-    abilities = Abilities(
+    abilities = ports.Abilities(
         resume=True,
         fork=True,
         steer=True,
@@ -54,16 +42,16 @@ class ClaudeCodeAgent:
         usage=True,
         structured=True,
         needs_box=True,
-        token_cap=TokenCap.AFTER,
+        token_cap=ports.TokenCap.AFTER,
     )
 
     def __init__(
         self,
         program: Program,
         *,
-        launcher: Launcher,
-        clock: Clock,
-        fallback_box: Box,
+        launcher: ports.Launcher,
+        clock: ports.Clock,
+        fallback_box: ports.Box,
         flat_rate: bool = False,
         new_thread: Callable[[], str] = _new_thread,
     ) -> None:
@@ -76,31 +64,30 @@ class ClaudeCodeAgent:
         self._new_thread = new_thread
         self._plans: dict[str, Plan] = {}
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
         thread = self._thread_of(turn)
         if thread.is_new:
             await watch.opened(thread.id)
         try:
             end, is_lost = await self._run(turn, thread, watch)
-            if (
-                is_lost
-            ):  # Claude Code died before the first message, or the conversation was removed
+            if is_lost:
+                # Claude Code died before the first message, or the conversation was removed
                 await watch.saw(items.notice(STARTED_OVER))
                 end, _ = await self._run(turn, TurnThread(id=thread.id), watch)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         return self._finish(end)
 
     async def close(self) -> None:
         pass
 
-    def _thread_of(self, turn: Turn) -> TurnThread:
+    def _thread_of(self, turn: ports.Turn) -> TurnThread:
         if turn.thread is not None and not turn.fork:
             return TurnThread(id=turn.thread, resumed=turn.thread)
         return TurnThread(id=self._new_thread(), resumed=turn.thread)
 
     async def _run(
-        self, turn: Turn, thread: TurnThread, watch: Watch
+        self, turn: ports.Turn, thread: TurnThread, watch: ports.Watch
     ) -> tuple[TurnDone | Failed, bool]:
         fold = TurnFold(thread.id, turn.max_tokens, self._plan(thread.id))
         box = turn.place or self._fallback_box

@@ -1,7 +1,5 @@
 """Translates Claude Code's permission requests into asks, and the answers back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Encodes the lines that are written to Claude Code's standard input."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

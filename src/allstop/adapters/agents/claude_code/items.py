@@ -1,7 +1,5 @@
 """Converts Claude Code's messages and tool calls to items of the journal."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -72,7 +70,6 @@ def _plan(arguments: dict[str, Any]) -> str:
 
 
 def content_text(content: Any) -> str:
-    """The text of a tool's result."""
     if isinstance(content, list):
         return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
     return "" if content is None else str(content)

@@ -1,7 +1,5 @@
 """Builds the launch of Claude Code: its arguments and its whole environment."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from enum import StrEnum
@@ -38,8 +36,6 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class TurnThread(Struct, frozen=True, kw_only=True):
-    """The conversation of a turn."""
-
     id: str
     resumed: str | None = None  # the conversation that it resumes or forks
 

@@ -1,7 +1,5 @@
 """The messages that Claude Code writes; unknown types and fields are ignored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -66,8 +64,6 @@ class Delta(_Message, frozen=True):
 
 
 class Event(_Message, frozen=True):
-    """An event of the API's stream."""
-
     type: str = ""
     content_block: Block | None = None
     delta: Delta | None = None
@@ -123,7 +119,6 @@ class Permission(_Message, frozen=True):
     subtype: str = ""
     tool_name: str = ""
     input: dict[str, Any] = {}
-    server_name: str = ""  # for a message to the turn's tools
     message: Any = None
 
 

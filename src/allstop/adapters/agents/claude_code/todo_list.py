@@ -1,7 +1,5 @@
 """Rebuilds Claude Code's task list from its changes. Pure."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The turn's tools in Claude Code's format: an MCP server on its own connection."""
 
-from __future__ import annotations
-
 import json
 
 from allstop.adapters.agents.claude_code.messages import Permission

@@ -1,8 +1,8 @@
 """Runs one turn in a Claude Code process: sends messages, reads events, answers requests."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 import anyio
@@ -10,7 +10,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.claude_code import input_lines, items, turn_end
+from allstop.adapters.agents.claude_code import input_lines, items, turn_end, turn_fold
 from allstop.adapters.agents.claude_code.approvals import (
     HOOKS,
     QUESTION,
@@ -28,19 +28,6 @@ from allstop.adapters.agents.claude_code.messages import (
     UsageSoFar,
 )
 from allstop.adapters.agents.claude_code.tools import read_request
-from allstop.adapters.agents.claude_code.turn_fold import (
-    HOOK,
-    MCP,
-    Aborted,
-    Accepted,
-    ClockReader,
-    End,
-    Rejected,
-    TurnEvent,
-    TurnFold,
-    UnknownRequest,
-    Withdrawn,
-)
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S, Line, LineSplitter
 from allstop.adapters.agents.turn_tools import TurnTools
@@ -57,14 +44,12 @@ ALLOWED_BY_BOX = asks.Answer(leave=asks.Permission.ALLOW, by="its box")
 
 
 class TurnProcess:
-    """The conversation with one process during one turn."""
-
     def __init__(
         self,
         child: Child,
-        fold: TurnFold,
+        fold: turn_fold.TurnFold,
         watch: Watch,
-        local_time: ClockReader,
+        local_time: turn_fold.ClockReader,
         permissions: PermissionMode,
         *,
         is_ruled: bool = False,
@@ -89,7 +74,7 @@ class TurnProcess:
         self._message_accepted = anyio.Event()
         self._unawaited: set[bool] = set()  # for each event of the last data: nothing waits for it
 
-    async def run(self, prompt: str, *, is_resumed: bool) -> End:
+    async def run(self, prompt: str, *, is_resumed: bool) -> turn_fold.End:
         """Run the turn to its end; if cancelled, interrupt the process first."""
         try:
             return await self._run(prompt, is_resumed=is_resumed)
@@ -99,7 +84,7 @@ class TurnProcess:
         except ExceptionGroup as group:
             raise first_error(group) from group
 
-    async def _run(self, prompt: str, *, is_resumed: bool) -> End:
+    async def _run(self, prompt: str, *, is_resumed: bool) -> turn_fold.End:
         async with anyio.create_task_group() as group:
             group.start_soon(self._send_all, prompt, is_resumed)
             end = await self._read(group)
@@ -129,7 +114,7 @@ class TurnProcess:
             await self._send(input_lines.user_message(text, self._message_id))
             await self._message_accepted.wait()
 
-    async def _read(self, group: TaskGroup) -> End:
+    async def _read(self, group: TaskGroup) -> turn_fold.End:
         while (chunk := await self._child.receive()) is not None:
             if chunk.stream is Stream.ERR:
                 self._errors.add(chunk.data)
@@ -147,7 +132,7 @@ class TurnProcess:
         failed = turn_end.crash(exit_.code, self._errors.text().strip())
         return replace(failed, usage=self._fold.used)
 
-    async def _line(self, line: Line, group: TaskGroup) -> End | None:
+    async def _line(self, line: Line, group: TaskGroup) -> turn_fold.End | None:
         for event in self._fold.feed(line, self._local_time):
             self._unawaited.add(isinstance(event, Live | Item))
             if (end := await self._handle(event, group)) is not None:
@@ -155,41 +140,47 @@ class TurnProcess:
         return None
 
     async def _handle(  # noqa: C901 - one case for each kind
-        self, event: TurnEvent, group: TaskGroup
-    ) -> End | None:
+        self, event: turn_fold.TurnEvent, group: TaskGroup
+    ) -> turn_fold.End | None:
         match event:
             case Live():
                 self._watch.live(event)
             case Item():
                 await self._watch.saw(event)
-            case ControlRequest(request_id=id_, request=request) if request.subtype == MCP:
+            case ControlRequest(request_id=id_, request=request) if (
+                request.subtype == turn_fold.MCP
+            ):
                 call = read_request(request)
                 if isinstance(call, ToolCall):
                     group.start_soon(self._call_tool, id_, call)
                 else:
                     await self._reply(input_lines.success(id_, {"mcp_response": call}), group)
-            case ControlRequest(request_id=id_, request=request) if request.subtype == HOOK:
+            case ControlRequest(request_id=id_, request=request) if (
+                request.subtype == turn_fold.HOOK
+            ):
                 if self._is_ruled:
                     group.start_soon(self._answer_hook, event)
                 else:
-                    await self._reply(input_lines.error(id_, f"{HOOK} is not known here"), group)
+                    await self._reply(
+                        input_lines.error(id_, f"{turn_fold.HOOK} is not known here"), group
+                    )
             case ControlRequest():
                 group.start_soon(self._ask, event)
-            case Withdrawn(id_):
+            case turn_fold.Withdrawn(id_):
                 if scope := self._asks.get(id_):
                     scope.cancel()
-            case UnknownRequest(id_, what):
+            case turn_fold.UnknownRequest(id_, what):
                 await self._reply(input_lines.error(id_, f"{what} is not known here"), group)
             case Answer(request_id=id_):
                 self._answered(id_, event)
-            case Accepted(name) if name == self._prompt_id:
+            case turn_fold.Accepted(name) if name == self._prompt_id:
                 self._prompt_accepted.set()
-            case Accepted(name) if name == self._message_id:
+            case turn_fold.Accepted(name) if name == self._message_id:
                 await self._watch.reached()  # before later events, such as the end
                 self._message_accepted.set()
-            case Accepted() | Rejected():
+            case turn_fold.Accepted() | turn_fold.Rejected():
                 pass  # send no further message, to keep them in order
-            case Aborted(failed):
+            case turn_fold.Aborted(failed):
                 await self._interrupt()
                 return replace(failed, usage=self._fold.used)
             case TurnDone() | Failed():
@@ -197,28 +188,28 @@ class TurnProcess:
         return None
 
     async def _ask(self, request: ControlRequest) -> None:
-        with anyio.CancelScope() as scope:
-            self._asks[request.request_id] = scope
-            is_question = request.request.tool_name == QUESTION
-            is_allowed = self._permissions is PermissionMode.ALL and not is_question
+        is_question = request.request.tool_name == QUESTION
+        is_allowed = self._permissions is PermissionMode.ALL and not is_question
+        with self._withdrawable(request.request_id):
             answer = ALLOWED_BY_BOX if is_allowed else await self._watch.ask(read_ask(request))
             await self._send(input_lines.success(request.request_id, write_answer(request, answer)))
-        self._asks.pop(request.request_id, None)
 
     async def _answer_hook(self, request: ControlRequest) -> None:
         """Let the rules decide about a command before Claude Code runs it or asks."""
-        with anyio.CancelScope() as scope:
-            self._asks[request.request_id] = scope
+        with self._withdrawable(request.request_id):
             answer = await self._watch.ask(read_hook(request))
             await self._send(input_lines.success(request.request_id, write_hook_answer(answer)))
-        self._asks.pop(request.request_id, None)
 
     async def _call_tool(self, id_: str, call: ToolCall) -> None:
-        """Run one of the turn's tools; Claude Code may withdraw the call."""
-        with anyio.CancelScope() as scope:
-            self._asks[id_] = scope
+        with self._withdrawable(id_):
             answer = await self.tools.answer(call)
             await self._send(input_lines.success(id_, {"mcp_response": answer}))
+
+    @contextmanager
+    def _withdrawable(self, id_: str) -> Iterator[None]:
+        """Answer in the block, until Claude Code withdraws the request."""
+        with anyio.CancelScope() as self._asks[id_]:
+            yield
         self._asks.pop(id_, None)
 
     async def _reply(self, line: bytes, group: TaskGroup) -> None:

@@ -1,7 +1,5 @@
 """Reads the end of a turn: its reply or failure, and its usage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
@@ -96,7 +94,6 @@ def failure(
     why: str,
     at: LocalTime,
 ) -> Failed | None:
-    """The failure of the turn, or None."""
     if not result.is_error and result.subtype == "success":
         return None
     text = " ".join(filter(None, (result.result, *(result.errors or ()), why)))

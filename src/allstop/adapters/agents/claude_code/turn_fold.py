@@ -1,36 +1,12 @@
 """Folds Claude Code's messages into the events of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from allstop.adapters.agents.api.call_usage import capped_turn
-from allstop.adapters.agents.claude_code import items, todo_list, turn_end
-from allstop.adapters.agents.claude_code.messages import (
-    Answer,
-    Assistant,
-    Block,
-    ControlCancel,
-    ControlRequest,
-    ControlResponse,
-    Delta,
-    Event,
-    Lifecycle,
-    Message,
-    RateLimit,
-    RateLimitEvent,
-    Result,
-    Session,
-    StreamEvent,
-    System,
-    ToolProgress,
-    Unreadable,
-    User,
-    read,
-)
+from allstop.adapters.agents.claude_code import items, messages, todo_list, turn_end
 from allstop.adapters.agents.claude_code.todo_list import Plan
 from allstop.adapters.agents.output_lines import Line, OversizedLine
 from allstop.adapters.agents.reset_times import LocalTime
@@ -83,10 +59,10 @@ End: TypeAlias = TurnDone | Failed
 TurnEvent: TypeAlias = (
     Live
     | Item
-    | ControlRequest
+    | messages.ControlRequest
     | Withdrawn
     | UnknownRequest
-    | Answer
+    | messages.Answer
     | Accepted
     | Rejected
     | Aborted
@@ -101,60 +77,59 @@ class TurnFold:
         self, thread: str, max_tokens: int | None = None, plan: Plan | None = None
     ) -> None:
         """`plan`: as known from earlier turns."""
-        self.before = Session()
+        self.before = messages.Session()
         self.is_lost = False  # Claude Code didn't find the conversation to resume
         self.used = Usage()  # as far as known
         self.unconfirmed: set[str] = set()  # messages sent during the turn, not yet accepted
         self._thread = thread
         self._max_tokens = max_tokens
-        self._tools: dict[str, Block] = {}
+        self._tools: dict[str, messages.Block] = {}
         self._plan = plan or Plan()
         self._reply_words: MessageExtractor | None = None
-        self._error_message: Assistant | None = None
-        self._limit: RateLimit | None = None
+        self._error_message: messages.Assistant | None = None
+        self._limit: messages.RateLimit | None = None
         self._refusal = ""
         self._unreadable_lines = 0
-        self._provisional_end: TurnDone | None = (
-            None  # an end that counts only if no message is accepted after it
-        )
+        # an end that counts only if no message is accepted after it
+        self._provisional_end: TurnDone | None = None
 
     def feed(self, line: Line, at: ClockReader) -> Iterator[TurnEvent]:
         if isinstance(line, OversizedLine):
             yield from self._too_long(line)
-        elif (message := read(line)) is not None:
+        elif (message := messages.read(line)) is not None:
             yield from self._message(message, at)
 
     def _message(  # noqa: C901 - one case for each kind
-        self, message: Message, at: ClockReader
+        self, message: messages.Message, at: ClockReader
     ) -> Iterator[TurnEvent]:
         match message:
-            case StreamEvent():
+            case messages.StreamEvent():
                 yield from self._event(message)
-            case Assistant():
+            case messages.Assistant():
                 yield from self._assistant(message)
-            case User():
+            case messages.User():
                 yield from self._tool_results(message)
-            case System():
+            case messages.System():
                 yield from self._system(message, at)
-            case ToolProgress(tool_name=name, elapsed_time_seconds=seconds):
+            case messages.ToolProgress(tool_name=name, elapsed_time_seconds=seconds):
                 yield Live("status", f"{name} {seconds:.0f} s")
-            case Result():
+            case messages.Result():
                 yield from self._result(message, at)
-            case Lifecycle(command_uuid=name, state=state):
+            case messages.Lifecycle(command_uuid=name, state=state):
                 yield from self._message_state(name, state)
-            case ControlRequest(request_id=id_, request=request):
+            case messages.ControlRequest(request_id=id_, request=request):
                 known = request.subtype in ("can_use_tool", MCP, HOOK)
                 yield message if known else UnknownRequest(id_, request.subtype)
-            case ControlCancel(request_id=id_):
+            case messages.ControlCancel(request_id=id_):
                 yield Withdrawn(id_)
-            case ControlResponse(response=answer):
+            case messages.ControlResponse(response=answer):
                 yield answer
-            case RateLimitEvent(rate_limit_info=limit):
+            case messages.RateLimitEvent(rate_limit_info=limit):
                 yield from self._rate(limit)
-            case Unreadable(line=words):
+            case messages.Unreadable(line=words):
                 yield from self._unreadable(words)
 
-    def _event(self, message: StreamEvent) -> Iterator[TurnEvent]:
+    def _event(self, message: messages.StreamEvent) -> Iterator[TurnEvent]:
         event = message.event
         self._count(event)
         if self._is_capped(message):
@@ -167,7 +142,7 @@ class TurnFold:
         if event.delta is not None:
             yield from self._delta(event.delta)
 
-    def _delta(self, delta: Delta) -> Iterator[TurnEvent]:
+    def _delta(self, delta: messages.Delta) -> Iterator[TurnEvent]:
         """Show every delta, as a sign of life."""
         if delta.text:
             yield Live("text", delta.text)
@@ -178,7 +153,7 @@ class TurnFold:
         elif self._reply_words and (shown := self._reply_words.feed(delta.partial_json)):
             yield Live("text", shown)
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: messages.Event) -> None:
         """Add a call's usage, until the result reports it more exactly."""
         if event.type != "message_delta" or (tokens := event.usage) is None:
             return
@@ -190,7 +165,7 @@ class TurnFold:
             output=self.used.output + (tokens.output_tokens or 0),
         )
 
-    def _is_capped(self, message: StreamEvent) -> bool:
+    def _is_capped(self, message: messages.StreamEvent) -> bool:
         """Whether the turn is at its token cap and would call the model again."""
         event = message.event
         if event.type != "message_delta" or self._max_tokens is None:
@@ -199,7 +174,7 @@ class TurnFold:
         is_last = stops and message.parent_tool_use_id is None and not self.unconfirmed
         return self.used.tokens >= self._max_tokens and not is_last
 
-    def _assistant(self, message: Assistant) -> Iterator[TurnEvent]:
+    def _assistant(self, message: messages.Assistant) -> Iterator[TurnEvent]:
         if message.error:
             self._error_message = message
             return
@@ -209,26 +184,26 @@ class TurnFold:
             if block.type == "text" and block.text and message.parent_tool_use_id is None:
                 yield items.message(block.text)
 
-    def _tool_started(self, block: Block) -> Iterator[TurnEvent]:
+    def _tool_started(self, block: messages.Block) -> Iterator[TurnEvent]:
         if len(self._tools) < MAX_TOOLS:
             self._tools[block.id] = block
         if block.name != items.REPLY_TOOL:
             yield Live("status", items.describe_call(block))
 
-    def _tool_results(self, message: User) -> Iterator[TurnEvent]:
+    def _tool_results(self, message: messages.User) -> Iterator[TurnEvent]:
         for block in message.message.blocks:
             call = self._tools.pop(block.tool_use_id, None)
             if block.type == "tool_result" and call and (item := self._tool_item(call, block)):
                 yield item
 
-    def _tool_item(self, call: Block, result: Block) -> Item | None:
+    def _tool_item(self, call: messages.Block, result: messages.Block) -> Item | None:
         if call.name in todo_list.TOOLS and not result.is_error:
             return Item(
                 kind="plan", text=self._plan.apply(call, items.content_text(result.content))
             )
         return items.tool_item(call, result)
 
-    def _system(self, message: System, at: ClockReader) -> Iterator[TurnEvent]:
+    def _system(self, message: messages.System, at: ClockReader) -> Iterator[TurnEvent]:
         match message.subtype:
             case "api_retry":
                 delay_ms = message.retry_delay_ms or 0.0
@@ -252,13 +227,13 @@ class TurnFold:
             case _:
                 pass
 
-    def _rate(self, limit: RateLimit) -> Iterator[TurnEvent]:
+    def _rate(self, limit: messages.RateLimit) -> Iterator[TurnEvent]:
         if limit.status == "rejected":
             self._limit = limit
         if limit.status not in ("", "allowed"):
             yield items.notice(f"limit {limit.rate_limit_type or ''}: {limit.status}")
 
-    def _result(self, result: Result, at: ClockReader) -> Iterator[TurnEvent]:
+    def _result(self, result: messages.Result, at: ClockReader) -> Iterator[TurnEvent]:
         """A message that arrives after the last call is taken up after this result."""
         end = self._end(result, at)
         if self.unconfirmed and isinstance(end, TurnDone):
@@ -277,7 +252,7 @@ class TurnFold:
             if self._provisional_end is not None and not self.unconfirmed:
                 yield self._provisional_end
 
-    def _end(self, result: Result, at: ClockReader) -> End:
+    def _end(self, result: messages.Result, at: ClockReader) -> End:
         self.used = turn_end.usage(result, self.before)
         self.is_lost = turn_end.is_lost(result)
         failed = turn_end.failure(result, self._error_message, self._limit, self._refusal, at())

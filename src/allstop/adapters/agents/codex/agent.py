@@ -1,35 +1,23 @@
 """The codex agent: takes turns through codex's app-server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
+from allstop import ports
 from allstop.adapters.agents.api.call_usage import capped_turn
 from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.api.token_prices import TokenPrice
-from allstop.adapters.agents.codex.app_server import AppServer
+from allstop.adapters.agents.codex.app_server import AppServer, SharedServer
 from allstop.adapters.agents.codex.error_kinds import failure_of_turn
 from allstop.adapters.agents.codex.launch import Approvals, Setup, build_launch
-from allstop.adapters.agents.codex.shared_server import SharedServer
 from allstop.adapters.agents.codex.turn import Conversation, Params
 from allstop.adapters.agents.codex.turn_fold import Ended
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
-from allstop.ports import (
-    Abilities,
-    Clock,
-    Launcher,
-    LaunchError,
-    TokenCap,
-    Turn,
-    UnsafeError,
-    Watch,
-)
 
 IN_USE = "already has an active writer"
 
@@ -37,7 +25,7 @@ IN_USE = "already has an active writer"
 class CodexAgent:
     """Starts an app-server per turn in a workspace; turns without a workspace share one."""
 
-    abilities = Abilities(
+    abilities = ports.Abilities(
         resume=True,
         fork=True,
         steer=True,
@@ -48,7 +36,7 @@ class CodexAgent:
         structured=True,
         review=True,
         needs_box=True,
-        token_cap=TokenCap.AFTER,
+        token_cap=ports.TokenCap.AFTER,
     )
 
     def __init__(
@@ -56,8 +44,8 @@ class CodexAgent:
         setup: Setup,
         *,
         name: str,
-        launcher: Launcher,
-        clock: Clock,
+        launcher: ports.Launcher,
+        clock: ports.Clock,
         price_of: Callable[[str], TokenPrice] | None = None,
     ) -> None:
         """`price_of`: the price of a model by its name, which codex reports."""
@@ -69,18 +57,18 @@ class CodexAgent:
             launcher, build_launch(setup, None, f"agent-{name}"), setup.answer_within_s
         )
 
-    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+    async def take_turn(self, turn: ports.Turn, watch: ports.Watch) -> TurnDone | Failed:
         try:
             async with self._server(turn) as server, server.reading() as group:
                 return await self._converse(server, turn, watch, group)
-        except (LaunchError, UnsafeError) as error:
+        except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
 
     async def close(self) -> None:
         await self._shared.close()
 
     @asynccontextmanager
-    async def _server(self, turn: Turn) -> AsyncIterator[AppServer]:
+    async def _server(self, turn: ports.Turn) -> AsyncIterator[AppServer]:
         if turn.place is None:
             async with self._shared.borrow() as server:
                 yield server
@@ -90,7 +78,7 @@ class CodexAgent:
             yield AppServer(child, self._setup.answer_within_s)
 
     async def _converse(
-        self, server: AppServer, turn: Turn, watch: Watch, group: TaskGroup
+        self, server: AppServer, turn: ports.Turn, watch: ports.Watch, group: TaskGroup
     ) -> TurnDone | Failed:
         is_unrestricted = (
             self._setup.ruled and self._launcher.isolation.boxed and not turn.asks_first
@@ -114,7 +102,9 @@ class CodexAgent:
             return self._result(conversation, ended, server)
         return replace(result, usage=self._usage(conversation))
 
-    async def _clean_up(self, conversation: Conversation, server: AppServer, turn: Turn) -> None:
+    async def _clean_up(
+        self, conversation: Conversation, server: AppServer, turn: ports.Turn
+    ) -> None:
         """End everything that the turn started."""
         if turn.place is not None:
             await server.close()
@@ -143,7 +133,7 @@ class CodexAgent:
         failure = failure_of_turn(ended.error, server.limits, self._clock.now())
         return replace(failure, message=redact_key(failure.message, self._setup.key), usage=usage)
 
-    def _policy(self, turn: Turn) -> Params:
+    def _policy(self, turn: ports.Turn) -> Params:
         """The policy of the conversation; codex's own sandbox is used only without a box."""
         boxed = self._launcher.isolation.boxed
         own_sandbox = "workspace-write" if turn.place else "read-only"

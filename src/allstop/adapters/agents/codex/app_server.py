@@ -1,9 +1,7 @@
 """A running codex app-server: sends requests and passes notifications to conversations."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,25 +15,26 @@ from allstop.adapters.agents.output_lines import (
     LineSplitter,
     LineTooLongError,
 )
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded, read
-from allstop.adapters.agents.rpc_peer import NoAnswerError, Peer, PeerGoneError
-from allstop.ports import Child, Stream
+from allstop.adapters.agents.rpc_peer import (
+    Message,
+    NoAnswerError,
+    Peer,
+    PeerGoneError,
+    RequestId,
+    decoded,
+    read,
+)
+from allstop.ports import Child, Launch, Launcher, Stream
 from allstop.programs import Tail
 
 SEND_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 2.0
 
 UNWANTED = (
-    "account/updated",
-    "mcpServer/startupStatus/updated",
-    "remoteControl/status/changed",
-    "skills/changed",
-    "thread/closed",
-    "thread/name/updated",
-    "thread/readState/changed",
-    "thread/started",
-    "thread/status/changed",
-)
+    "account/updated", "mcpServer/startupStatus/updated", "remoteControl/status/changed",
+    "skills/changed", "thread/closed", "thread/name/updated", "thread/readState/changed",
+    "thread/started", "thread/status/changed",
+)  # fmt: skip
 """Notifications to leave out; servers that don't know the option send them anyway."""
 
 Listener = Callable[[Message | None, messages.Location], bool]
@@ -96,11 +95,8 @@ class AppServer:
     async def request(
         self, method: str, params: dict[str, object], within_s: float | None = None
     ) -> Raw:
-        """
-        Raises:
-            RequestFailedError: the answer is an error.
-            PeerGoneError: the server ended before it answered.
-            NoAnswerError: the server didn't answer in time.
+        """Raises RequestFailedError if the answer is an error, PeerGoneError if the server ended
+        before it answered, and NoAnswerError if the server didn't answer in time.
         """
         within_s = within_s or self._answer_within_s
         with anyio.move_on_after(within_s):
@@ -193,3 +189,51 @@ class AppServer:
         self.peer.lose(f"{why}\n{self._stderr.text().strip()}".strip())
         for listener in tuple(self._listeners.values()):
             listener(None, NO_LOCATION)
+
+
+MAX_THREADS = 200
+"""Each thread keeps some megabytes; a server with this many is replaced when idle."""
+
+
+class SharedServer:
+    """Starts the server on first use, and again after it has died."""
+
+    def __init__(self, launcher: Launcher, launch: Launch, answer_within_s: float) -> None:
+        self._launcher = launcher
+        self._launch = launch
+        self._answer_within_s = answer_within_s
+        self._running = AsyncExitStack()
+        self._server: AppServer | None = None
+        self._changing = anyio.Lock(fast_acquire=True)
+        self._users = 0
+
+    @asynccontextmanager
+    async def borrow(self) -> AsyncIterator[AppServer]:
+        server = await self._ready()
+        self._users += 1
+        try:
+            yield server
+        finally:
+            self._users -= 1
+            if server.gone and server is self._server:
+                with anyio.CancelScope(shield=True):
+                    await self.close()
+
+    async def close(self) -> None:
+        """End the server and everything it has started."""
+        running, self._running = self._running, AsyncExitStack()
+        self._server = None
+        await running.aclose()
+
+    async def _ready(self) -> AppServer:
+        async with self._changing:
+            server = self._server
+            if server is not None and (server.gone or self._is_overused(server)):
+                await self.close()
+            if self._server is None:
+                child = await self._running.enter_async_context(self._launcher.launch(self._launch))
+                self._server = AppServer(child, self._answer_within_s)
+            return self._server
+
+    def _is_overused(self, server: AppServer) -> bool:
+        return not self._users and len(server.threads) >= MAX_THREADS

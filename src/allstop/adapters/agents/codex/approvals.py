@@ -1,7 +1,5 @@
 """Translates codex's approval requests into asks, and the answers back."""
 
-from __future__ import annotations
-
 import shlex
 
 import msgspec
@@ -10,7 +8,7 @@ from allstop.adapters.agents.codex.items import show_changes
 from allstop.adapters.agents.codex.messages import Approval, FileChange, Question, ThreadItem
 from allstop.adapters.agents.codex.shell_wrapper import unwrap, unwrap_argv
 from allstop.adapters.agents.codex.turn_fold import ServerRequest
-from allstop.adapters.agents.rpc_messages import decoded
+from allstop.adapters.agents.rpc_peer import decoded
 from allstop.core import asks
 from allstop.core.asks import Answer, Ask, Option, Permission
 from allstop.core.text import last_chars, one_line

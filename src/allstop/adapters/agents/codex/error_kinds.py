@@ -1,7 +1,5 @@
 """Maps codex's turn errors to failures, by the error's type or else by its text."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

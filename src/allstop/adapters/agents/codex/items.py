@@ -1,7 +1,5 @@
 """Converts codex's finished items to items of the journal."""
 
-from __future__ import annotations
-
 from allstop.adapters.agents.codex.messages import FileChange, Plan, ThreadItem
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.codex.tools import PREFIX
@@ -55,13 +53,5 @@ def _tool(item: ThreadItem) -> str:
 
 def _command(item: ThreadItem) -> str:
     how = f"exit {item.exit_code}" if item.exit_code is not None else str(item.status)
-    return "\n".join(
-        filter(
-            None,
-            (
-                f"$ {unwrap(item.command or '')}",
-                (item.aggregated_output or "").rstrip(),
-                f"[{how}]",
-            ),
-        )
-    )
+    output = (item.aggregated_output or "").rstrip()
+    return "\n".join(filter(None, (f"$ {unwrap(item.command or '')}", output, f"[{how}]")))

@@ -3,8 +3,6 @@
 It writes nothing into codex's home, because the host never writes where an agent can.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

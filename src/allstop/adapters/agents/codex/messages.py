@@ -1,12 +1,10 @@
 """The messages of codex's app-server; only the fields that this driver reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct
 
-from allstop.adapters.agents.rpc_messages import RequestId
+from allstop.adapters.agents.rpc_peer import RequestId
 
 
 class _Message(Struct, frozen=True, rename="camel"):

@@ -1,7 +1,5 @@
 """Estimates the tokens of a review, because codex doesn't report them."""
 
-from __future__ import annotations
-
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item

@@ -1,7 +1,5 @@
 """Unwraps codex's commands from the shell call around each."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """Sends people's messages to codex during a turn."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio

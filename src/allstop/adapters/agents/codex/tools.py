@@ -1,7 +1,5 @@
 """The turn's tools in codex's format: dynamic tools that codex asks its client to run."""
 
-from __future__ import annotations
-
 from allstop.adapters.agents.codex.messages import ToolCall
 from allstop.adapters.agents.turn_tools import NAME, TOOLS, ToolResult
 

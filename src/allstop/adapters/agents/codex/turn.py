@@ -1,7 +1,5 @@
 """Runs one turn of a conversation in codex's app-server."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,22 +10,20 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from allstop.adapters.agents.codex import messages
+from allstop.adapters.agents.codex import messages, turn_fold
 from allstop.adapters.agents.codex.app_server import AppServer
 from allstop.adapters.agents.codex.approvals import read_ask, write_answer
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.steer import Steering
 from allstop.adapters.agents.codex.tools import CALL, dynamic_tools, tool_name, write_result
-from allstop.adapters.agents.codex.turn_fold import (
-    BEGIN,
-    CapReached,
-    Ended,
-    NewItem,
-    ServerRequest,
-    TurnFold,
+from allstop.adapters.agents.rpc_peer import (
+    Message,
+    NoAnswerError,
+    PeerGoneError,
+    RequestFailedError,
+    RequestId,
+    decoded,
 )
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
-from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.adapters.agents.turn_tools import TurnTools, has_turn_tools
 from allstop.core.moves import Item
 from allstop.core.prompt import Prompt
@@ -39,7 +35,9 @@ THREAD_NOT_FOUND = "no rollout found"
 STARTED_OVER = "codex did not find the conversation and started a new one"
 
 Params = dict[str, object]
-QueuedStep: TypeAlias = NewItem | ServerRequest | CapReached | Ended
+QueuedStep: TypeAlias = (
+    turn_fold.NewItem | turn_fold.ServerRequest | turn_fold.CapReached | turn_fold.Ended
+)
 T = TypeVar("T")
 
 
@@ -51,7 +49,7 @@ class Conversation:
     ) -> None:
         """`is_unrestricted`: codex asks only so that the rules see its commands."""
         self._review = turn.prompt.review if turn.place is not None else ""
-        self.fold = TurnFold(ReviewUsage(self._review) if self._review else None)
+        self.fold = turn_fold.TurnFold(ReviewUsage(self._review) if self._review else None)
         self.tools = TurnTools(watch)
         self.thread = turn.thread or ""
         self.opened = messages.OpenThread()
@@ -69,8 +67,7 @@ class Conversation:
     async def open(self, policy: Params) -> None:
         """Start, resume or fork the conversation.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: codex opened none.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if codex opened none.
         """
         thread = self._turn.thread
         try:
@@ -103,11 +100,10 @@ class Conversation:
         tools = {"dynamicTools": dynamic_tools()} if has_turn_tools(self._turn) else {}
         return await self._request("thread/start", {**policy, **tools}, messages.OpenThread)
 
-    async def run(self, group: TaskGroup) -> Ended:
+    async def run(self, group: TaskGroup) -> turn_fold.Ended:
         """Run the turn to its end; people's messages are sent from the group.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the turn didn't end.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if the turn didn't end.
         """
         with self._server.listening(self.thread, self._receive):
             try:
@@ -129,8 +125,7 @@ class Conversation:
     async def end_commands(self, within_s: float = END_COMMANDS_WITHIN_S) -> None:
         """End the commands that codex left running: they outlive a turn and an interrupt.
 
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: the commands may still run.
+        Raises RequestFailedError, PeerGoneError or NoAnswerError if the commands may still run.
         """
         params: Params = {"threadId": self.thread}
         await self._server.request("thread/backgroundTerminals/clean", params, within_s)
@@ -145,10 +140,7 @@ class Conversation:
         self.fold.turn = self.fold.turn or started.turn.id
 
     async def _steer(self, words: str) -> None:
-        """
-        Raises:
-            RequestFailedError, PeerGoneError, NoAnswerError: codex may not have got it.
-        """
+        """Raises RequestFailedError, PeerGoneError or NoAnswerError if codex may not have got it."""
         params: Params = {
             "threadId": self.thread,
             "expectedTurnId": self.fold.active or self.fold.turn,
@@ -157,25 +149,25 @@ class Conversation:
         # without a timeout: the end of the turn limits the wait
         await self._server.peer.request("turn/steer", params)
 
-    async def _follow(self) -> Ended:
+    async def _follow(self) -> turn_fold.Ended:
         while True:
             match await self._next():
-                case NewItem(item):
+                case turn_fold.NewItem(item):
                     await self._watch.saw(item)
-                case ServerRequest() as request:
+                case turn_fold.ServerRequest() as request:
                     await self._ask(request)
-                case CapReached():
+                case turn_fold.CapReached():
                     return await self._cap()
-                case Ended() as ended:
+                case turn_fold.Ended() as ended:
                     return ended
 
-    async def _cap(self) -> Ended:
+    async def _cap(self) -> turn_fold.Ended:
         """Stop the turn at its token cap, and record the items that are still queued."""
         await self._stop()
         for step in self._steps:
-            if isinstance(step, NewItem):
+            if isinstance(step, turn_fold.NewItem):
                 await self._watch.saw(step.item)
-        return self.fold.ended or Ended("interrupted", None)
+        return self.fold.ended or turn_fold.Ended("interrupted", None)
 
     async def _next(self) -> QueuedStep:
         while not self._steps:
@@ -184,7 +176,7 @@ class Conversation:
             await self._changed.wait()
         return self._steps.popleft()
 
-    async def _ask(self, request: ServerRequest) -> None:
+    async def _ask(self, request: turn_fold.ServerRequest) -> None:
         """Ask a person, until codex withdraws the request."""
         if request.method == CALL:
             await self._call_tool(request)
@@ -201,8 +193,7 @@ class Conversation:
         if not scope.cancelled_caught:
             await self._server.peer.answer(request.id, write_answer(request, answer))
 
-    async def _call_tool(self, request: ServerRequest) -> None:
-        """Run one of the turn's tools."""
+    async def _call_tool(self, request: turn_fold.ServerRequest) -> None:
         call = decoded(request.params, messages.ToolCall) or messages.ToolCall()
         name = tool_name(call)
         if name is None:
@@ -230,9 +221,9 @@ class Conversation:
                 self._steps.append(step)
         if not self.is_capped and 0 < self.max_tokens <= self.fold.tokens:
             self.is_capped = True
-            self._steps.append(CapReached())
+            self._steps.append(turn_fold.CapReached())
         self._withdraw()
-        if self._steps or message is None or message.method == BEGIN:
+        if self._steps or message is None or message.method == turn_fold.BEGIN:
             self._changed.set()
             self._changed = anyio.Event()
         return bool(steps)

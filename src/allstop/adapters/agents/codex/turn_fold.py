@@ -1,7 +1,5 @@
 """Folds codex's notifications into the steps of one turn. Pure: no I/O, no clock."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
@@ -14,7 +12,7 @@ from allstop.adapters.agents.codex import messages
 from allstop.adapters.agents.codex.items import plan_item, to_item
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
-from allstop.adapters.agents.rpc_messages import Message, RequestId, decoded
+from allstop.adapters.agents.rpc_peer import Message, RequestId, decoded
 from allstop.core.moves import Item
 from allstop.core.text import last_chars, one_line
 from allstop.ports import Live

@@ -1,7 +1,5 @@
 """Moves a branch to a commit made for it, and updates the user's clean checkout of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +33,7 @@ class Checkout(NamedTuple):
 async def land(repository: Repository, target: str, tip: str, commit: str) -> Landed | Failed:
     """Move the branch if it is still at `tip`. Safe to repeat after a crash.
 
-    Raises:
-        GitError: the branch or the commit doesn't exist, or git can't write.
+    Raises GitError if the branch or the commit doesn't exist, or git can't write.
     """
     ref = branch_ref(target)
     found = await checkouts(repository, ref) if ref else []

@@ -1,7 +1,5 @@
 """Reads small files that are read often, with as few system calls as possible."""
 
-from __future__ import annotations
-
 import errno
 import os
 
@@ -11,8 +9,7 @@ CHUNK_BYTES = 64 * 1024
 def read_small(path: str, most_bytes: int = CHUNK_BYTES) -> bytes:
     """Return the whole file. `os.open` is used because `Path` and `open` cost far more.
 
-    Raises:
-        OSError: the file can't be read, is larger than `most_bytes`, or is a symbolic link.
+    Raises OSError if the file can't be read, is larger than `most_bytes`, or is a symbolic link.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

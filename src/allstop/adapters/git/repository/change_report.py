@@ -1,7 +1,5 @@
 """The changes of a piece of work, read from the user's repository without running anything."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter
@@ -42,17 +40,8 @@ async def raw_changes(
     repository: Repository, base: str, commit: str, *, renames: str = "--no-renames"
 ) -> list[RawChange]:
     out = await repository.output(
-        "diff-tree",
-        "-r",
-        "-z",
-        "--raw",
-        "--no-abbrev",
-        renames,
-        "--no-ext-diff",
-        base,
-        commit,
-        "--",
-    )
+        "diff-tree", "-r", "-z", "--raw", "--no-abbrev", renames, "--no-ext-diff", base, commit, "--"
+    )  # fmt: skip
     return list(parse_raw(iter(out.split(b"\0"))))
 
 
@@ -74,8 +63,7 @@ def parse_raw(fields: Iterator[bytes]) -> Iterator[RawChange]:
 async def file_changes(repository: Repository, base: str, commit: str) -> list[FileChange]:
     """Return the changed files with their added lines.
 
-    Raises:
-        GitError: one of the commits can't be read.
+    Raises GitError if one of the commits can't be read.
     """
     changes = await raw_changes(repository, base, commit, renames="--find-renames")
     texts = await _texts(repository, changes)
@@ -121,7 +109,8 @@ async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[s
     if not wanted:
         return {}
     chosen = await _small(repository, list(dict.fromkeys(wanted)))
-    out = await repository.output("cat-file", "--batch", stdin=_lines(chosen))
+    names = "".join(f"{name}\n" for name in chosen).encode()
+    out = await repository.output("cat-file", "--batch", stdin=names)
     return dict(_contents(out))
 
 
@@ -145,10 +134,6 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
         yield name, out[end + 1 : at - 1]
 
 
-def _lines(names: Sequence[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
-
-
 # --- the base's version of some paths ---
 
 
@@ -159,8 +144,7 @@ async def with_restored(
 
     The child is built from git objects, so that no symbolic link in the tree can redirect a file.
 
-    Raises:
-        GitError: git can't make it.
+    Raises GitError if git can't make it.
     """
     touched = [
         raw
@@ -191,8 +175,7 @@ async def make_commit(
 ) -> str:
     """Make a commit without a ref. The author is the user, or Allstop if git has no identity set.
 
-    Raises:
-        GitError: git can't write it.
+    Raises GitError if git can't write it.
     """
     words = [word for parent in parents for word in ("-p", parent)]
     text = message.encode(errors="replace")

@@ -1,7 +1,5 @@
 """The diff between two commits of the user's repository, for people to read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -43,8 +41,7 @@ async def base_and_tip(repository: Repository, workspace: str) -> tuple[str, str
 async def read_diff(repository: Repository, base: str, tip: str) -> Diff:
     """Return the changed files and the patch.
 
-    Raises:
-        GitError: git can't compare the two commits.
+    Raises GitError if git can't compare the two commits.
     """
     assert is_commit_name(base), base
     between = (base, tip, "--")

@@ -1,7 +1,5 @@
 """The commit that the gate checks, and the base commit that its changes are compared with."""
 
-from __future__ import annotations
-
 from allstop.adapters.git.repository.merge_commits import SEARCHED_ANCESTORS
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref
@@ -12,8 +10,7 @@ from allstop.ports import Subject
 async def of_merge(repository: Repository, commit: str) -> Subject:
     """Return a merge commit with its first parent, the tip of the branch it was made for, as base.
 
-    Raises:
-        GitError: the commit doesn't exist.
+    Raises GitError if the commit doesn't exist.
     """
     named = await repository.commit(commit)
     if named is None:
@@ -25,8 +22,7 @@ async def of_merge(repository: Repository, commit: str) -> Subject:
 async def of_work(repository: Repository, workspace: str, work: str, target: str) -> Subject:
     """Return the work with the commit where it left the target branch, or else where it started.
 
-    Raises:
-        GitError: the starting commit is unknown.
+    Raises GitError if the starting commit is unknown.
     """
     first = repository.own.base(workspace)
     tree, tip, began, *before = await repository.resolve(

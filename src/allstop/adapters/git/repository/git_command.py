@@ -4,8 +4,6 @@ Input and output are files in memory, not pipes. So nothing has to be fed or rea
 and programs that git started can't keep a pipe open.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -59,8 +57,7 @@ async def run_git(
 ) -> GitResult:
     """Run git and return its result, whatever the exit code. When cancelled, kill git and wait.
 
-    Raises:
-        OSError: git is not installed, or the folder doesn't exist.
+    Raises OSError if git is not installed, or the folder doesn't exist.
     """
     with ExitStack() as files:
         out = files.enter_context(_memory_file()) if stdout is None else stdout

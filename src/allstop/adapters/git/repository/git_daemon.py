@@ -1,6 +1,6 @@
-"""A long-lived git process that answers line by line, because starting git per request is slow.
+"""Long-lived git processes that answer line by line, because starting git per request is slow.
 
-Git rereads refs and packs when they change. The process is still replaced after a while: it may
+Git rereads refs and packs when they change. A process is still replaced after a while: it may
 hold a deleted pack open, and it caches every commit it has seen. When this program dies, git sees
 the end of its input and exits.
 """
@@ -132,3 +132,59 @@ class _RunningGit:
                     return None
                 output += data
         return output.decode(errors="replace").split("\n")[:count]
+
+
+class ObjectLookup:
+    """Looks up git objects through one long-lived `git cat-file` process."""
+
+    def __init__(self, root: Path) -> None:
+        self._git = GitDaemon(root, ("cat-file", "--batch-check"), kill)
+
+    async def look_up(self, revisions: Sequence[str]) -> list[str] | None:
+        """Return one line of `git cat-file --batch-check` per revision, or None.
+
+        None means that the request is too long or git doesn't answer; the caller starts git itself
+        then.
+        """
+        request = os.fsencode("".join(f"{revision}\n" for revision in revisions))
+        if len(request) > MAX_BYTES:
+            return None
+        for _ in range(2):  # an idle process may have been killed in the meantime
+            lines = await self._git.ask(request, len(revisions))
+            if lines is not None:
+                return lines
+        return None
+
+    def close(self) -> None:
+        self._git.close()
+
+
+OWN_PREFIX = "refs/allstop/"
+UPDATE_REFS = ("update-ref", "--create-reflog", "--stdin")
+APPLIED = ["start: ok", "commit: ok"]
+
+
+class RefWriter:
+    """Writes refs below `refs/allstop/` through one long-lived `git update-ref` process.
+
+    The user's branches are written by a separate git each time: a long-lived process would put the
+    time of its first write into every reflog entry.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._git = GitDaemon(root, UPDATE_REFS, close_and_wait)
+
+    async def write(self, lines: Sequence[str]) -> bool:
+        """Run these update-ref commands in one transaction; False if none of them was applied."""
+        text = "".join(f"{line}\n" for line in ("start", *lines, "commit")).encode()
+        if len(text) > MAX_BYTES or not all(ref_of(line).startswith(OWN_PREFIX) for line in lines):
+            return False
+        return await self._git.ask(text, len(APPLIED)) == APPLIED
+
+    def close(self) -> None:
+        self._git.close()
+
+
+def ref_of(line: str) -> str:
+    """Return the ref that a command of `git update-ref --stdin` names."""
+    return line.split()[1]

@@ -1,7 +1,5 @@
 """Makes merge and revert commits from git objects, without touching a tree or a branch."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import NamedTuple
@@ -34,8 +32,7 @@ async def integrate(
 ) -> Integrated | Failed | None:
     """Merge a workspace's fetched work with the tip of `target`; None if no work was fetched.
 
-    Raises:
-        GitError: the branch doesn't exist, or git fails.
+    Raises GitError if the branch doesn't exist, or git fails.
     """
     ref = branch_ref(target)
     if ref is None:
@@ -73,8 +70,7 @@ async def revert(
 
     The undo is a merge with a commit that has the tree of the first parent and follows `commit`.
 
-    Raises:
-        GitError: the commit or the branch doesn't exist.
+    Raises GitError if the commit or the branch doesn't exist.
     """
     tip, merge = await repository.branch(target), await repository.commit(commit)
     if tip is None or merge is None:
@@ -128,10 +124,7 @@ async def _tree_of(repository: Repository, commit: str) -> str:
 
 
 async def merge_trees(repository: Repository, ours: str, theirs: str) -> MergedTree:
-    """
-    Raises:
-        GitError: git is too old, or the commits have no common ancestor.
-    """
+    """Raises GitError if git is too old, or the commits have no common ancestor."""
     require_merge_tree(git_version())
     done = await repository.run(
         "-c", "safe.directory=*", "-c", "core.attributesFile=/dev/null",

@@ -1,7 +1,5 @@
 """Git commands in the user's own repository, never in a tree that an agent can write."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -15,8 +13,13 @@ import anyio
 
 from allstop.adapters.git.repository.cached_files import read_small
 from allstop.adapters.git.repository.git_command import GitResult, environment, run_git
-from allstop.adapters.git.repository.object_lookup import ObjectLookup
-from allstop.adapters.git.repository.ref_writer import OWN_PREFIX, UPDATE_REFS, RefWriter, ref_of
+from allstop.adapters.git.repository.git_daemon import (
+    OWN_PREFIX,
+    UPDATE_REFS,
+    ObjectLookup,
+    RefWriter,
+    ref_of,
+)
 from allstop.adapters.git.repository.safe_names import (
     branch_ref,
     git_folders,
@@ -75,8 +78,7 @@ class Repository:
     ) -> bytes:
         """Run git and return its standard output.
 
-        Raises:
-            GitError: git failed; the message is its error output.
+        Raises GitError if git failed; the message is its error output.
         """
         done = await self.run(*arguments, stdin=stdin, env=env)
         if done.code != 0:
@@ -86,8 +88,7 @@ class Repository:
     async def git(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run git and return its standard output as stripped text.
 
-        Raises:
-            GitError: git failed; the message is its error output.
+        Raises GitError if git failed; the message is its error output.
         """
         return (await self.output(*arguments, stdin=stdin)).decode(errors="replace").strip()
 
@@ -113,8 +114,7 @@ class Repository:
     async def look_up(self, *revisions: str) -> tuple[ObjectInfo | None, ...]:
         """Return name, kind and size of the objects behind these revisions.
 
-        Raises:
-            GitError: the repository can't be read.
+        Raises GitError if the repository can't be read.
         """
         assert not any("\n" in revision for revision in revisions), "revisions are single lines"
         answers = await self._object_lookup.look_up(revisions)
@@ -144,10 +144,7 @@ class Repository:
         return await self.commit(ref) == commit
 
     async def is_ancestor(self, one: str, other: str) -> bool:
-        """
-        Raises:
-            GitError: one of the commits doesn't exist.
-        """
+        """Raises GitError if one of the commits doesn't exist."""
         done = await self.run("merge-base", "--is-ancestor", one, other)
         if done.code not in (0, 1):
             raise git_error("merge-base", done)
@@ -158,8 +155,7 @@ class Repository:
 
         Cancellation waits for git: killed, it would leave a lock file that blocks the ref.
 
-        Raises:
-            GitError: a ref has another value than expected, or is locked.
+        Raises GitError if a ref has another value than expected, or is locked.
         """
         text = "".join(f"{line}\n" for line in lines).encode()
         with anyio.CancelScope(shield=True):
@@ -215,10 +211,7 @@ def git_version() -> tuple[int, ...]:
 
 
 def require_merge_tree(version: Sequence[int]) -> None:
-    """
-    Raises:
-        GitError: this git can't merge without a work tree.
-    """
+    """Raises GitError if this git can't merge without a work tree."""
     if tuple(version) < OLDEST:
         here, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
         raise GitError(
@@ -260,39 +253,29 @@ def _alternates(store: Path) -> list[Path]:
     return [Path(os.path.normpath(store / path)) for path in paths]
 
 
+def _run_now(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run git without an event loop."""
+    argv = ["git", *arguments]
+    return subprocess.run(argv, cwd=folder, env=environment(), capture_output=True, check=False)
+
+
 def find_root(start: Path) -> Path | None:
     """Return the top folder of the work tree that contains `start`."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--show-toplevel"],
-        cwd=start,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(start, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(done.stdout.rstrip(b"\n"))) if done.returncode == 0 else None
 
 
 def checked_out_branch(root: Path) -> str | None:
     """Return the current branch; None if HEAD is detached."""
-    done = subprocess.run(
-        ["git", "symbolic-ref", "--quiet", "HEAD"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "symbolic-ref", "--quiet", "HEAD")
     # the short form prints heads/main if a tag is called main too
     return done.stdout.decode().strip().removeprefix("refs/heads/") or None
 
 
 def file_modes(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
     """Return git's mode of each path on the branch: 100755 is executable, 160000 a submodule."""
-    done = subprocess.run(
-        ["git", "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
+    done = _run_now(
+        root, "--literal-pathspecs", "ls-tree", "-z", f"refs/heads/{branch}", "--", *paths
     )
     entries = (os.fsdecode(each).partition("\t") for each in done.stdout.split(b"\0") if each)
     return {path: what.partition(" ")[0] for what, _, path in entries}
@@ -300,23 +283,11 @@ def file_modes(root: Path, branch: str, paths: Sequence[str]) -> dict[str, str]:
 
 def commits_since(root: Path, ref: str, branch: str) -> int:
     """Count the commits of the branch that `ref` doesn't have; 0 if there is no such ref."""
-    done = subprocess.run(
-        ["git", "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--")
     return int(done.stdout) if done.returncode == 0 else 0
 
 
 def has_commit(root: Path, branch: str) -> bool:
     """Whether a branch has a commit: a branch of an empty repository has none."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
+    done = _run_now(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
     return done.returncode == 0

@@ -1,7 +1,5 @@
 """Folder and ref names that are safe for git and the file system, whatever a task is called."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from functools import lru_cache
@@ -97,7 +95,6 @@ class GitFolders(NamedTuple):
 
 
 def git_folders(root: Path) -> GitFolders:
-    """Return the git folders of the checkout at `root`."""
     own = root / ".git"
     if own.is_file():
         own = root / _read_text(own).removeprefix("gitdir:").strip()
@@ -110,7 +107,6 @@ def _read_text(file: Path) -> str:
 
 
 def own_refs(root: Path) -> OwnRefs:
-    """Return the refs of the checkout at `root`."""
     folders = git_folders(root)
     return OwnRefs(f"@{folder_name(folders.own.name)}" if folders.are_linked else "")
 

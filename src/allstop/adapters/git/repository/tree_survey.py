@@ -3,8 +3,6 @@
 Everything is read from git's object store with fixed limits, and nothing is run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -45,10 +43,7 @@ class _Entry(NamedTuple):
 
 
 async def survey(repository: Repository, commit: str) -> Surveyed:
-    """
-    Raises:
-        GitError: the repository can't be read.
-    """
+    """Raises GitError if the repository can't be read."""
     top = await _list_tree(repository, f"{commit}^{{tree}}")
     folders = [entry for entry in top if entry.kind == "tree"][:MAX_FOLDERS]
     paths = [f"{entry.path}/" if entry.kind == "tree" else entry.path for entry in top]

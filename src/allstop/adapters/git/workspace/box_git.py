@@ -1,7 +1,5 @@
 """Runs git scripts in a workspace's box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from allstop.adapters.git.repository.repository import GitError
@@ -47,9 +45,8 @@ class BoxGit:
     ) -> str:
         """Run a script and return its output.
 
-        Raises:
-            BoxFailedError: its exit code wasn't 0.
-            LaunchError, UnsafeError: it can't be started.
+        Raises BoxFailedError if its exit code wasn't 0, and LaunchError or UnsafeError if it can't
+        be started.
         """
         out, err = Tail(KEPT_BYTES), Tail(4096)
         launch = _launch(box, label, script, *arguments)
@@ -83,8 +80,7 @@ class BoxGit:
     async def set_up(self, box: Box, label: str, command: str) -> None:
         """Run the user's setup command.
 
-        Raises:
-            SetUpFailedError: it failed; the message ends with its output.
+        Raises SetUpFailedError if it failed; the message ends with its output.
         """
         output = Tail(4096)
         launch = Launch(argv=("sh", "-c", command), box=box, label=label, env=box.env)

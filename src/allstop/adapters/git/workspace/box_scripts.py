@@ -1,7 +1,5 @@
 """Shell scripts that run git inside the box, where an agent's files can't reach the host."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 DAMAGED = 66

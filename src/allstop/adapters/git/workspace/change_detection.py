@@ -7,8 +7,6 @@ The kernel's clock for files has steps of some milliseconds. Ending one box and 
 takes longer, so a change after a snapshot never has the same time as one before it.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator

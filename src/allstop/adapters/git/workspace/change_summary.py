@@ -1,7 +1,5 @@
 """A short summary of changed files for the journal: the first ones, and guarded ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice
 

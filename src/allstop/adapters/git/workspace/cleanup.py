@@ -1,7 +1,5 @@
 """Lists leftover workspaces and removes them without losing work."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -109,8 +107,7 @@ class WorkspaceCleanup:
     async def leftovers(self, label: str) -> tuple[Leftover, ...]:
         """Return all workspaces, sorted by name.
 
-        Raises:
-            GitError: the repository can't be read.
+        Raises GitError if the repository can't be read.
         """
         refs = await self._repository.refs(*KEPT_REFS)
         named = {self._own.folder_of(ref) for ref in refs} - {None}
@@ -126,8 +123,7 @@ class WorkspaceCleanup:
 
         `branch` received the work; it is reset to the commit where the work started.
 
-        Raises:
-            GitError: the repository can't be written.
+        Raises GitError if the repository can't be written.
         """
         found = await self._inspect(folder_name(workspace), label)
         if not force and not found.is_safe:
@@ -152,9 +148,8 @@ class WorkspaceCleanup:
     async def reset(self, workspace: str, label: str, branch: str = "") -> str:
         """Discard unmerged work; returns the refs that back it up, "" if there was none.
 
-        Raises:
-            AllstopError: some of it can't be backed up.
-            GitError: the repository can't be written.
+        Raises AllstopError if some of it can't be backed up, and GitError if the repository can't
+        be written.
         """
         await self.refuse_if_lost(workspace, label)
         removal = await self.remove(workspace, label, force=True, branch=branch)
@@ -166,10 +161,7 @@ class WorkspaceCleanup:
         return removal.backup
 
     async def refuse_if_lost(self, workspace: str, label: str) -> None:
-        """
-        Raises:
-            AllstopError: the workspace has content that no ref can keep.
-        """
+        """Raises AllstopError if the workspace has content that no ref can keep."""
         found = await self._inspect(folder_name(workspace), label)
         if found.unrecoverable:
             raise AllstopError(
@@ -179,10 +171,7 @@ class WorkspaceCleanup:
             )
 
     async def refuse_if_in_use(self, workspace: str, branch: str) -> None:
-        """
-        Raises:
-            AllstopError: a person works on the branch that received the work.
-        """
+        """Raises AllstopError if a person works on the branch that received the work."""
         ref, tip = branch_ref(branch), await self._repository.commit(self._own.tip(workspace))
         there = await self._repository.branch(branch)
         if ref is None or tip is None or there is None:

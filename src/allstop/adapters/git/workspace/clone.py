@@ -1,7 +1,5 @@
 """Makes a clone: the host prepares its files, and a script in the box checks out the commit."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -113,8 +111,7 @@ class CloneBuilder:
 
         `lfs` says whether Git LFS stores files of it; None means that this is to be found out.
 
-        Raises:
-            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be made.
+        Raises GitError, BoxFailedError, LaunchError, UnsafeError or OSError if it can't be made.
         """
         if target:
             self._clone_setup = await self._find_clone_setup(target) or self._clone_setup

@@ -1,7 +1,5 @@
 """Prepares the files of a clone on the host, in a folder that no agent has touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -127,10 +125,7 @@ def ignore_line(path: str) -> str:
 async def plan(
     repository: Repository, commit: str, extras: Extras, patterns: Sequence[str]
 ) -> ClonePlan:
-    """
-    Raises:
-        GitError: the commit can't be read.
-    """
+    """Raises GitError if the commit can't be read."""
     notes: list[str] = []
     submodules: list[Submodule] = []
     if extras.modules:
@@ -188,7 +183,6 @@ async def _submodules(
 
 
 async def _module_names(repository: Repository, gitmodules: str) -> dict[str, str]:
-    """Return the names of submodules by path."""
     if not await _is_small(repository, gitmodules):
         return {}
     done = await repository.run(

@@ -6,8 +6,6 @@ costs a millisecond. The flag marks a folder like `/home`: its subfolders are un
 places each where the disk is emptiest.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import sys

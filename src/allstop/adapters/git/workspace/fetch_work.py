@@ -57,8 +57,6 @@ FEW_ENTRIES = 250
 
 
 class _LastFetch(NamedTuple):
-    """The state of a workspace at the last fetch."""
-
     meta: Meta
     change: Change
     snapshot: Snapshot | None = None  # only after a fetch without changes
@@ -88,8 +86,7 @@ class WorkFetcher:
         If nothing changed since a fetch without changes, no program is started. If no new commit
         came, the objects aren't checked again: the ref has kept them.
 
-        Raises:
-            GitError, BoxFailedError, LaunchError, UnsafeError, OSError: it can't be fetched.
+        Raises GitError, BoxFailedError, LaunchError, UnsafeError or OSError if it can't be fetched.
         """
         meta = folders.meta()
         assert meta is not None, "a workspace is opened before work is fetched"
@@ -200,10 +197,7 @@ class FetchHeader:
     """The lines before the pack."""
 
     def __init__(self, spool: IO[bytes]) -> None:
-        """
-        Raises:
-            GitError: the output doesn't begin as expected.
-        """
+        """Raises GitError if the output doesn't begin as expected."""
         spool.seek(0)
         start = spool.read(MAX_LINES)
         lines, gap, _ = start.partition(b"\n\n")
@@ -222,8 +216,7 @@ async def unpack(repository: Repository, spool: IO[bytes], offset: int) -> None:
 
     `git fetch` from a bundle doesn't check objects before git 2.48, whatever its settings.
 
-    Raises:
-        GitError: an object is malformed, or one that it needs is missing.
+    Raises GitError if an object is malformed, or one that it needs is missing.
     """
     spool.seek(offset)
     start_bytes = spool.read(12)
@@ -240,10 +233,7 @@ async def unpack(repository: Repository, spool: IO[bytes], offset: int) -> None:
 
 
 def refuse_reserved_folder(files: Iterable[str]) -> None:
-    """
-    Raises:
-        GitError: a file is in `.allstop`; case is ignored, as some file systems do.
-    """
+    """Raises GitError if a file is in `.allstop`; case is ignored, as some file systems do."""
     for file in files:
         if file.partition("/")[0].casefold() == ".allstop":
             raise GitError(
@@ -255,8 +245,7 @@ def refuse_reserved_folder(files: Iterable[str]) -> None:
 async def describe_work(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
     """Return the difference to the base, and the changed files. Checks that all new objects exist.
 
-    Raises:
-        GitError: an object is missing, or `head` isn't a commit.
+    Raises GitError if an object is missing, or `head` isn't a commit.
     """
     listed, changed = await both(
         repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),
@@ -280,15 +269,8 @@ async def describe_work(repository: Repository, base: str, head: str) -> tuple[C
 
 async def changed_files(repository: Repository, base: str, head: str) -> list[RawChange]:
     """Return changes since the work left the base's history; all of them if it was never on it."""
-    words = (
-        "diff",
-        "--raw",
-        "--no-abbrev",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--ignore-submodules=none",
-    )
+    shape = ("--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff")
+    words = ("diff", *shape, "--ignore-submodules=none")
     done = await repository.run(*words, f"{base}...{head}", "--")
     out = done.out if done.code == 0 else await repository.output(*words, base, head, "--")
     return list(parse_raw(iter(out.split(b"\0"))))

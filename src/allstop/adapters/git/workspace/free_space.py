@@ -1,7 +1,5 @@
 """How much disk space workspaces use, and how much is left for them."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

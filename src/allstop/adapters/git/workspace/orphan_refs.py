@@ -1,7 +1,5 @@
 """Refs of removed linked checkouts: their boards are gone, and no other board owns them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio
@@ -15,7 +13,7 @@ from allstop.adapters.git.repository.safe_names import (
     workspace_name,
 )
 from allstop.adapters.git.workspace.cleanup import Removal
-from allstop.adapters.git.workspace.stale_refs import back_up_and_delete
+from allstop.adapters.git.workspace.salvage import heads_of, next_backup
 from allstop.core.text import counted
 
 ALL_REFS = (*KEPT_REFS, "refs/allstop/backup/")
@@ -43,8 +41,7 @@ class OrphanRefs(Struct, frozen=True, kw_only=True):
 async def find_orphan_refs(repository: Repository) -> list[OrphanRefs]:
     """Return the refs of removed checkouts, sorted by name.
 
-    Raises:
-        GitError, OSError: the repository can't be read.
+    Raises GitError or OSError if the repository can't be read.
     """
     orphans = await _refs_by_checkout(repository)
     return [await _describe(repository, mark, refs) for mark, refs in sorted(orphans.items())]
@@ -53,8 +50,7 @@ async def find_orphan_refs(repository: Repository) -> list[OrphanRefs]:
 async def remove_orphan_refs(repository: Repository, name: str, *, force: bool = False) -> Removal:
     """Remove them if nothing is lost; with `force` always, keeping their commits in backup refs.
 
-    Raises:
-        GitError, OSError: the repository can't be read or written.
+    Raises GitError or OSError if the repository can't be read or written.
     """
     mark = name.removeprefix("@")
     refs = (await _refs_by_checkout(repository)).get(mark)
@@ -95,3 +91,31 @@ async def _describe(repository: Repository, mark: str, refs: dict[str, str]) -> 
     loose = await repository.git("rev-list", "--count", *commits, "--not", "--branches")
     names = sorted({workspace_name(split_ref(ref)[0]) for ref in refs})
     return OrphanRefs(name=f"@{mark}", workspaces=tuple(names), refs=len(refs), commits=int(loose))
+
+
+async def find_stale_refs(repository: Repository) -> dict[str, str]:
+    """Return the refs that keep commits of this checkout's workspaces."""
+    found = await repository.refs(*KEPT_REFS)
+    return {ref: at for ref, at in found.items() if repository.own.folder_of(ref) is not None}
+
+
+async def back_up_and_delete(repository: Repository, refs: dict[str, str]) -> list[str]:
+    """Delete these refs; commits that are on no branch get backup refs, which are returned.
+
+    Raises GitError if the repository can't be written, or a ref has changed in the meantime.
+    """
+    works: dict[str, list[str]] = {}
+    for ref, commit in refs.items():
+        if await _is_on_no_branch(repository, commit):
+            works.setdefault(split_ref(ref)[0], []).append(commit)
+    backups: list[str] = []
+    for folder, commits in works.items():
+        for commit in await heads_of(repository, commits):
+            backups.append(await next_backup(repository, workspace_name(folder), commit))
+            await repository.set_refs(f"update {backups[-1]} {commit}")
+    await repository.set_refs(*(f"delete {ref} {commit}" for ref, commit in refs.items()))
+    return backups
+
+
+async def _is_on_no_branch(repository: Repository, commit: str) -> bool:
+    return bool(await repository.git("rev-list", "--max-count=1", commit, "--not", "--branches"))

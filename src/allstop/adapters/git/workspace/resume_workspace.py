@@ -1,7 +1,5 @@
 """Reopens an existing workspace: repairs it if it is damaged, and merges newer commits into it."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import NamedTuple

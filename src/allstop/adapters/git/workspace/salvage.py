@@ -1,7 +1,5 @@
 """Fetches every branch, every stash and the tree of a workspace before it is removed."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,17 +9,11 @@ import anyio
 
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import is_commit_name
+from allstop.adapters.git.workspace import fetch_work
 from allstop.adapters.git.workspace.box_git import BoxGit
 from allstop.adapters.git.workspace.box_scripts import GATHER, exclude_paths
 from allstop.adapters.git.workspace.change_summary import shorten_names
 from allstop.adapters.git.workspace.clone_layout import loose_links
-from allstop.adapters.git.workspace.fetch_work import (
-    IN_MEMORY,
-    LINK,
-    MAX_BYTES,
-    changed_files,
-    unpack,
-)
 from allstop.adapters.git.workspace.folders import Meta
 from allstop.ports import Box
 
@@ -46,14 +38,14 @@ async def salvage(
     message = f"What was in the workspace {meta.name}"
     with (
         anyio.fail_after(WITHIN_S),
-        tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(folder)) as spool,
+        tempfile.SpooledTemporaryFile(fetch_work.IN_MEMORY, "w+b", 0, dir=str(folder)) as spool,
     ):
         await box_git.receive(
             box, label, GATHER, meta.base, message, *exclude_paths(meta.excluded),
-            write=spool.write, most_bytes=MAX_BYTES,
+            write=spool.write, most_bytes=fetch_work.MAX_BYTES,
         )  # fmt: skip
         header = _parse_header(spool)
-        await unpack(repository, spool, header.pack_at)
+        await fetch_work.unpack(repository, spool, header.pack_at)
     await _refuse_missing_objects(repository, header.commits, meta.base)
     await _refuse_nested_repositories(repository, meta.base, header.commits[0])
     return header.commits
@@ -96,12 +88,9 @@ async def _refuse_missing_objects(
 
 
 async def _refuse_nested_repositories(repository: Repository, base: str, commit: str) -> None:
-    """
-    Raises:
-        GitError: the tree contains other repositories, of which git would keep only a link.
-    """
-    changed = await changed_files(repository, base, commit)
-    links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
+    """Raises GitError if the tree contains other repositories, of which git would keep only a link."""
+    changed = await fetch_work.changed_files(repository, base, commit)
+    links = {raw.path: raw.new for raw in changed if raw.new_mode == fetch_work.LINK}
     loose = await loose_links(repository, commit, links) if links else []
     if loose:
         names = ", ".join(shorten_names(loose))

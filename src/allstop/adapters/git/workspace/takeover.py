@@ -1,7 +1,5 @@
 """Lets a person work on a task by hand, in a separate clone and never in the agent's tree."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -14,8 +12,7 @@ _PLAIN = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 async def lend_clone(repository: Repository, workspace: str, at: Path) -> str:
     """Clone the last fetched work into this folder; returns its commit.
 
-    Raises:
-        GitError: the folder isn't empty, or there is no work.
+    Raises GitError if the folder isn't empty, or there is no work.
     """
     require_empty_folder(at)
     commit = await _latest_commit(repository, workspace)
@@ -28,10 +25,7 @@ async def lend_clone(repository: Repository, workspace: str, at: Path) -> str:
 
 
 def require_empty_folder(at: Path) -> None:
-    """
-    Raises:
-        GitError: the folder isn't empty.
-    """
+    """Raises GitError if the folder isn't empty."""
     if at.exists() and not (at.is_dir() and not any(at.iterdir())):
         raise GitError(
             f"{at} exists already", "name another folder with --at", code="folder_not_empty"
@@ -41,8 +35,7 @@ def require_empty_folder(at: Path) -> None:
 async def fetch_takeover(repository: Repository, workspace: str, at: Path) -> str:
     """Fetch the commit that the person's clone is at, and keep it in a ref.
 
-    Raises:
-        GitError: the clone has uncommitted changes, or doesn't exist.
+    Raises GitError if the clone has uncommitted changes, or doesn't exist.
     """
     if not (at / ".git").exists():
         raise GitError(f"{at} isn't a clone", "name its folder with --at", code="not_a_clone")

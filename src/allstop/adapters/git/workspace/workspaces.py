@@ -1,10 +1,9 @@
 """Git workspaces: a shared clone per piece of work. The host only reads packs from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import anyio
 from msgspec.structs import replace
@@ -14,26 +13,17 @@ from allstop.adapters.git.repository import branch_update, gate_subject, merge_c
 from allstop.adapters.git.repository.change_report import file_changes, with_restored
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref
-from allstop.adapters.git.workspace import free_space
+from allstop.adapters.git.workspace import clone, free_space
 from allstop.adapters.git.workspace.box_git import (
     EXPECTED_ERRORS,
     BoxFailedError,
     BoxGit,
     SetUpFailedError,
 )
-from allstop.adapters.git.workspace.clone import (
-    NO_SETUP,
-    CloneBuilder,
-    CloneSetup,
-    FindCloneSetup,
-    make_folders,
-    no_clone_setup,
-)
 from allstop.adapters.git.workspace.clone_layout import Extras, extras_of
 from allstop.adapters.git.workspace.fetch_work import WorkFetcher
 from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges, WorkspaceFolders
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
-from allstop.adapters.git.workspace.workspace_lock import WorkspaceLocks
 from allstop.core.errors import AllstopError
 from allstop.core.moves import (
     Change,
@@ -46,6 +36,16 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.ports import Box, Candidate, FileChange, Launcher, Subject, Unready
+
+
+class WorkspaceLocks:
+    """`async with lock(name)` waits until no other block for that workspace is active."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    def __call__(self, workspace: str) -> anyio.Lock:
+        return self._locks.setdefault(workspace, anyio.Lock())
 
 
 class _Start(NamedTuple):
@@ -65,8 +65,8 @@ class GitWorkspaces:
         box: Box,
         stores: tuple[str, ...],
         links: tuple[str, ...] = (),
-        clone_setup: CloneSetup = NO_SETUP,
-        find_clone_setup: FindCloneSetup = no_clone_setup,
+        clone_setup: clone.CloneSetup = clone.NO_SETUP,
+        find_clone_setup: clone.FindCloneSetup = clone.no_clone_setup,
         disk_mb: int | None = None,
         low_bytes: int = free_space.LOW_BYTES,
         check_every_s: float = 2.0,
@@ -85,7 +85,7 @@ class GitWorkspaces:
         self._box_git = BoxGit(launcher)
         self._ports = PortRanges(folder)
         self._trees = FolderCache(folder)
-        self._builder = CloneBuilder(
+        self._builder = clone.CloneBuilder(
             repository,
             self._box_git,
             box=box,
@@ -213,7 +213,7 @@ class GitWorkspaces:
                     self._repository, found.base, shown, restore, self._folder
                 )
             extras = await self._repository.resolve(*extras_of(shown))
-            await make_folders(clean)
+            await clone.make_folders(clean)
             lfs = meta.lfs if meta else None
             made = await self._builder.make(
                 clean,
@@ -321,7 +321,7 @@ class GitWorkspaces:
     ) -> tuple[Meta, WorkspaceOpen]:
         start, own = await self._find_start(workspace, target), self._repository.own
         with self._ports.reserve() as port:
-            await make_folders(folders)
+            await clone.make_folders(folders)
             made, _ = await both(
                 self._builder.make(
                     folders,

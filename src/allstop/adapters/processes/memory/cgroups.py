@@ -5,8 +5,6 @@ children and move processes into them. Root has that, and programs started by a 
 over SSH may not.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator
@@ -22,16 +20,13 @@ TRIAL_MB = 64
 
 
 class Cgroup:
-    """The cgroup of one box."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, pid: int) -> None:
         """Move a process into it; children that it starts later are in it too.
 
-        Raises:
-            OSError: the process has ended, or the kernel refuses.
+        Raises OSError if the process has ended, or the kernel refuses.
         """
         (self._path / "cgroup.procs").write_text(str(pid))
 
@@ -44,7 +39,6 @@ class Cgroup:
         return False
 
     def kill(self) -> None:
-        """Kill everything in it at once."""
         with suppress(OSError):  # the file exists since Linux 5.14
             (self._path / "cgroup.kill").write_text("1")
 
@@ -65,10 +59,7 @@ class Cgroups:
         self._numbers = count(1)
 
     def make(self, max_mb: int) -> Cgroup:
-        """
-        Raises:
-            OSError: the cgroup can't be created.
-        """
+        """Raises OSError if the cgroup can't be created."""
         driver = own_identity()
         home = driver.world.replace("/", "+")
         path = self.parent / f"{TAG}-{driver.pid}-{driver.started}-{home}-{next(self._numbers)}"
@@ -147,11 +138,7 @@ def _delegated_parents() -> Iterator[Path]:
 
 
 def _own_cgroup() -> str:
-    """Return the cgroup of this process.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Return the cgroup of this process. Raises ValueError if there is none."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::"):
             return line.removeprefix("0::")
@@ -161,8 +148,7 @@ def _own_cgroup() -> str:
 def _cgroup_mount() -> tuple[Path, str]:
     """Return the mount point of cgroup2, and the cgroup that is at its top.
 
-    Raises:
-        ValueError: it isn't mounted.
+    Raises ValueError if it isn't mounted.
     """
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")

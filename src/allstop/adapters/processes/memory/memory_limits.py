@@ -3,8 +3,6 @@
 The kernel enforces the limits where cgroups can be used; elsewhere memory use is polled.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How much memory a process tree uses."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

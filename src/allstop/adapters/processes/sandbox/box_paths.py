@@ -1,7 +1,5 @@
 """Paths in a box, and the same places on the host."""
 
-from __future__ import annotations
-
 import os
 
 from allstop.adapters.processes.sandbox.mounts import is_within, tidy

@@ -1,7 +1,5 @@
 """The bubblewrap command line that runs a program in a box."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, groupby
@@ -90,13 +88,8 @@ def command(plan: LaunchPlan, box: Box, template: BoxTemplate) -> tuple[Word, ..
     outer_words = (*system, _own_words(plan.mounts), *INFO_PIPE)
     inner_words = (*template.filter, _zero_separated(_inner(plan, box)))
     if not host.is_root:
-        return (
-            bwrap,
-            "--args",
-            ArgumentsInput((*outer_words, *DEVICES, *inner_words)),
-            "--",
-            *inside,
-        )
+        words = ArgumentsInput((*outer_words, *DEVICES, *inner_words))
+        return (bwrap, "--args", words, "--", *inside)
     return (
         *(bwrap, "--args", ArgumentsInput((*outer_words, *_outer()))),
         *("--", *_drop_privileges(host)),

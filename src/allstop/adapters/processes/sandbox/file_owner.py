@@ -1,7 +1,5 @@
 """As root, gives folders to the user that boxed programs run as."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

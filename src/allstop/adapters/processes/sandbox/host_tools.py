@@ -1,7 +1,5 @@
 """The host's tools, limits and system folders that boxes are made of, looked up once."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil
@@ -22,34 +20,14 @@ ROOTS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 
 # Never all of /etc: it may hold keys and passwords.
 ETC_FILES = (
-    "gai.conf",
-    "host.conf",
-    "hosts",
-    "ld.so.cache",
-    "localtime",
-    "lsb-release",
-    "mime.types",
-    "nsswitch.conf",
-    "os-release",
-    "pki/tls/cert.pem",
-    "pki/tls/openssl.cnf",
-    "protocols",
-    "resolv.conf",
-    "services",
-    "ssl/cert.pem",
-    "ssl/openssl.cnf",
-    "timezone",
-)
+    "gai.conf", "host.conf", "hosts", "ld.so.cache", "localtime", "lsb-release", "mime.types",
+    "nsswitch.conf", "os-release", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "protocols",
+    "resolv.conf", "services", "ssl/cert.pem", "ssl/openssl.cnf", "timezone",
+)  # fmt: skip
 ETC_FOLDERS = (
-    "alternatives",
-    "ca-certificates/extracted",
-    "crypto-policies",
-    "fonts",
-    "java*-openjdk",
-    "pki/ca-trust",
-    "pki/tls/certs",
-    "ssl/certs",
-)
+    "alternatives", "ca-certificates/extracted", "crypto-policies", "fonts", "java*-openjdk",
+    "pki/ca-trust", "pki/tls/certs", "ssl/certs",
+)  # fmt: skip
 
 
 NEEDED = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
@@ -102,10 +80,7 @@ class Host(Struct, frozen=True, kw_only=True):
 def this_host() -> Host:
     files = [Path("/etc", name) for name in ETC_FILES]
     return Host(
-        tools=Tools(
-            bwrap=_tool("bwrap"),
-            setpriv=_tool("setpriv"),
-        ),
+        tools=Tools(bwrap=_tool("bwrap"), setpriv=_tool("setpriv")),
         ceilings=Ceilings(
             processes=_ceiling(resource.RLIMIT_NPROC),
             memory=_ceiling(resource.RLIMIT_DATA),

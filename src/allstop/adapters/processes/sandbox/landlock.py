@@ -6,8 +6,6 @@ Landlock can forbid that (Linux 6.12). It restricts a thread and everything that
 Doing it between fork and exec would copy this process for every program.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

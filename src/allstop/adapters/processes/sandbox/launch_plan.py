@@ -1,8 +1,7 @@
 """The plan of a launch on this machine: mounts, PATH, program and environment."""
 
-from __future__ import annotations
-
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -11,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from allstop.adapters.processes.sandbox import program_needs
 from allstop.adapters.processes.sandbox.box_paths import HOME, OBJECTS, on_host
 from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
-from allstop.adapters.processes.sandbox.launch_checks import refuse_malformed
 from allstop.adapters.processes.sandbox.mounts import (
     Mount,
     Readable,
@@ -23,18 +22,41 @@ from allstop.adapters.processes.sandbox.mounts import (
     enclosing_mount,
     is_within,
 )
-from allstop.adapters.processes.sandbox.program_needs import (
-    Needs,
-    base_of,
-    contains_home,
-    find_program,
-    follow_links,
-    is_always_visible,
-    is_executable,
-    is_program,
-    needs_of,
-)
 from allstop.ports import TURN_TOOLS, Box, Launch, LaunchError
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def refuse_malformed(launch: Launch) -> None:
+    """Refuse zero bytes and bad names: a zero byte ends an argument and would begin another one.
+
+    Raises LaunchError if the launch is malformed.
+    """
+    if not launch.argv or not launch.argv[0]:
+        raise LaunchError("the command is empty", code="bad_launch")
+    box = launch.box
+    _refuse_bad_paths(box)
+    texts = (*launch.argv, *launch.env.values(), box.home, box.workspace or "", box.at)
+    if any("\0" in text for text in (*texts, *box.objects, *box.read)):
+        message = "arguments, environment values and paths can't contain a zero byte"
+        raise LaunchError(message, code="bad_launch")
+    for name in launch.env:
+        if not NAME.fullmatch(name):
+            message = f"{name!r} isn't a valid name of an environment variable"
+            raise LaunchError(message, code="bad_launch")
+
+
+def _refuse_bad_paths(box: Box) -> None:
+    for path in filter(None, (box.home, box.workspace, box.at, *box.objects, *box.read)):
+        if not _is_normalized(path):
+            raise LaunchError(f"{path!r} isn't a normalized absolute path", code="bad_launch")
+    if box.workspace and box.at in ("/", HOME):
+        raise LaunchError(f"a workspace can't be mounted at {box.at}", code="bad_launch")
+
+
+@lru_cache(maxsize=1024)
+def _is_normalized(path: str) -> bool:
+    return path.startswith("/") and os.path.normpath(path) == path
 
 
 class LaunchPlan(Struct, frozen=True, kw_only=True):
@@ -49,8 +71,7 @@ class LaunchPlan(Struct, frozen=True, kw_only=True):
 def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
     """Inspect the host's files and plan the box.
 
-    Raises:
-        LaunchError: a needed path doesn't exist, or must not be shown.
+    Raises LaunchError if a needed path doesn't exist, or must not be shown.
     """
     refuse_malformed(launch)
     box = launch.box
@@ -95,25 +116,25 @@ def _read_mounts(box: Box, host: Host) -> list[Mount]:
     mounts: list[Mount] = []
     for read in box.read:
         host_path = Path(_existing(read, "readable path"))
-        if contains_home(host_path, host.home):
+        if program_needs.contains_home(host_path, host.home):
             raise LaunchError(
                 f"{read} contains your home, which is never shown to a program",
                 "name the folders in it that the program needs",
                 code="home_not_shown",
             )
-        if is_always_visible(read) or (box.workspace and read == box.at):
+        if program_needs.is_always_visible(read) or (box.workspace and read == box.at):
             continue
         mounts += _mounts_for(host_path, box)
         if (host_path / "pyvenv.cfg").is_file():
-            for base in base_of(host_path):
-                mounts += needs_of(base, home=host.home, path=()).mounts
+            for base in program_needs.base_of(host_path):
+                mounts += program_needs.needs_of(base, home=host.home, path=()).mounts
     return mounts
 
 
 def _mounts_for(host_path: Path, box: Box) -> list[Mount]:
     if box.workspace and is_within(str(host_path), box.at):
         return [_mount(host_path, str(host_path))]
-    links, real = follow_links(str(host_path))
+    links, real = program_needs.follow_links(str(host_path))
     return [*links, _mount(real, str(real))]
 
 
@@ -125,7 +146,7 @@ def read_path(box: Box) -> tuple[str, ...]:
     """Return the program folders among the readable paths."""
     found: list[Path] = []
     for read in map(Path, box.read):
-        if read.is_file() and is_program(read):
+        if read.is_file() and program_needs.is_program(read):
             found.append(read.parent)
         elif read.name in ("bin", ".bin"):
             found.append(read)
@@ -137,11 +158,10 @@ def read_path(box: Box) -> tuple[str, ...]:
 def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
     """Return the program's path in the box.
 
-    Raises:
-        LaunchError: it doesn't exist, or isn't executable.
+    Raises LaunchError if it doesn't exist, or isn't executable.
     """
     if "/" not in name:
-        found = find_program(name, path)
+        found = program_needs.find_program(name, path)
         if not found:
             raise LaunchError(
                 f"program {name} was not found",
@@ -156,7 +176,7 @@ def program_of(name: str, box: Box, path: tuple[str, ...]) -> str:
         raise LaunchError(
             f"program {name} was not found", _missing_hint(name), code="program_missing"
         )
-    if not is_executable(host_path):
+    if not program_needs.is_executable(host_path):
         hint = "make it executable, and commit that if it is a file of the repository"
         raise LaunchError(f"{name} isn't an executable file", hint, code="not_executable")
     return name
@@ -168,26 +188,28 @@ def _missing_hint(name: str) -> str:
     return "commit it first: a relative path names a file of the repository"
 
 
-def _needs(program: str, box: Box, host: Host) -> Needs:
+def _needs(program: str, box: Box, host: Host) -> program_needs.Needs:
     """Return nothing for a program in the workspace.
 
     The agent controls its links and first line.
     """
     if not program.startswith("/") or _belongs_to_box(on_host(program, box), box):
-        return Needs((), ())
-    needs = needs_of(program, home=host.home, path=host.path)
+        return program_needs.Needs((), ())
+    needs = program_needs.needs_of(program, home=host.home, path=host.path)
     own = (HOME, box.at) if box.workspace else (HOME,)
     outside = tuple(
         mount
         for mount in needs.mounts
         if not any(is_within(mount.dest, host_path) for host_path in own)
     )
-    return Needs(outside, needs.path)
+    return program_needs.Needs(outside, needs.path)
 
 
-def _combine(all_needs: Iterable[Needs]) -> Needs:
+def _combine(all_needs: Iterable[program_needs.Needs]) -> program_needs.Needs:
     mounts, folders = zip(*all_needs, strict=True)
-    return Needs(tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders)))
+    return program_needs.Needs(
+        tuple(chain.from_iterable(mounts)), tuple(chain.from_iterable(folders))
+    )
 
 
 def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:

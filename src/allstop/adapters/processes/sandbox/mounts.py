@@ -1,7 +1,5 @@
 """Mounts of a box, and the order in which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -22,8 +20,6 @@ class ReadableFile(Struct, frozen=True):
 
 
 class Writable(Struct, frozen=True):
-    """A writable folder of the host."""
-
     source: str
     dest: str
 

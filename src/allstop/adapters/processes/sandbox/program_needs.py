@@ -1,7 +1,5 @@
 """The files and folders that a program needs in order to run."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

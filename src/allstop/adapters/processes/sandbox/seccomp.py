@@ -4,8 +4,6 @@ Namespaces don't isolate everything. A keyring is inherited with its keys, a vso
 virtual machine needs no network, and io_uring creates sockets without the `socket` call.
 """
 
-from __future__ import annotations
-
 import errno
 import struct
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Hints for a machine on which no box can be created."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

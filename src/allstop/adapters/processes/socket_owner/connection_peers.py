@@ -4,8 +4,6 @@ Cookies don't distinguish ports: a browser that opens a page served by an agent 
 sends the agent the control room's cookie. The kernel knows which process a request comes from.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import sys

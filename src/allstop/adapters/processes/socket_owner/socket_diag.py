@@ -4,8 +4,6 @@ Reading the tables in /proc/net walks the whole hash table of sockets, which tak
 few sockets. This is one request and one answer.
 """
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import socket
@@ -30,8 +28,6 @@ _CODE = struct.Struct("=i")
 
 
 class Endpoint(NamedTuple):
-    """One side of a connection."""
-
     host: Address
     port: int
 
@@ -44,8 +40,7 @@ class Socket(NamedTuple):
 def socket_at(here: Endpoint, there: Endpoint) -> Socket | None:
     """Return the socket at `here` that is connected to `there`; None if there is none.
 
-    Raises:
-        OSError: the kernel doesn't tell.
+    Raises OSError if the kernel doesn't tell.
     """
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, "sock_diag")

@@ -3,8 +3,6 @@
 The kernel has no index for this, so the files of all processes are searched.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -27,8 +25,6 @@ HIDDEN_PROGRAMS = frozenset({"(sd-pam)", "ssh-agent", "gpg-agent"})
 
 
 class SearchResult(NamedTuple):
-    """The result of the search for a socket's holder."""
-
     holder: int | None = None
     in_agent_tree: bool = False
     is_complete: bool = True  # every process that could hold it was searched
@@ -68,7 +64,6 @@ def is_in_agent_tree(pid: int) -> bool | None:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """Yield the process and its ancestors."""
     while pid > 1 and (stat := stat_of(pid)):
         yield pid
         pid = stat.parent

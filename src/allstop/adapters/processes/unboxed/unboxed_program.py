@@ -26,8 +26,7 @@ from allstop.adapters.processes.program import ProcessEnd, Program
 from allstop.adapters.processes.sandbox.box_paths import on_host
 from allstop.adapters.processes.sandbox.bubblewrap import USER
 from allstop.adapters.processes.sandbox.host_tools import STANDARD_PATH, Host
-from allstop.adapters.processes.sandbox.launch_checks import refuse_malformed
-from allstop.adapters.processes.sandbox.launch_plan import program_of, read_path
+from allstop.adapters.processes.sandbox.launch_plan import program_of, read_path, refuse_malformed
 from allstop.adapters.processes.spawn import DescriptorList, Spawned, pipe, spawn, starting
 from allstop.ports import Caps, Exit, Isolation, Launch, LaunchError, UnsafeError
 

@@ -4,8 +4,6 @@ Runs as a separate process with only the standard library. It adopts everything 
 daemons too. It kills them when the program ends, when it is told to, and when its parent dies.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import json
