@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from allstop.cli.output import complain
+from allstop.cli.output import report_error
 from support.person import wait_for
 
 WORKS = """
@@ -41,7 +41,7 @@ def test_without_git_the_doctor_says_so_and_so_does_everything_else(person):
     assert "✗ git            not found\n  → install git" in done.stdout
     assert "Something needed is missing." in done.stdout
     assert person.refuses("run", "add a line") == (
-        "error: git: No such file or directory\nhint: install git; everything here is kept with it\n"
+        "error: git: No such file or directory\nhint: install git\n"
     )
 
 
@@ -138,14 +138,14 @@ def test_k3_a_stop_that_nothing_can_hold_says_so(person):
 def test_what_the_machine_refuses_is_said_without_a_trace(code, capsys):
     refused = OSError(code, os.strerror(code), "/home/p/.allstop/STOP")
 
-    assert complain(refused) == 2
+    assert report_error(refused) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"error: /home/p/.allstop/STOP: {os.strerror(code)}\nhint: ")
 
 
 def test_a_mistake_of_ours_keeps_its_trace():
     with pytest.raises(FileNotFoundError):
-        complain(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))
+        report_error(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))
 
 
 def test_k19_who_is_not_found_in_a_file_that_does_not_count_yet_is_told_so(person):

@@ -11,7 +11,7 @@ import click
 
 from allstop import __version__
 from allstop.cli.lazy import Commands
-from allstop.cli.output import Context, complain
+from allstop.cli.output import Context, asks_for_json, report_error, report_usage_error
 
 if TYPE_CHECKING:
     from allstop.app.supervisor import RunKinds
@@ -122,17 +122,18 @@ def group(context: click.Context, folder: Path | None, flags: tuple[str, ...]) -
 
 
 def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
-    """Run the command line, with the kinds of runs of another table if one is given.
+    """Run the command line; `kinds` replaces the program's own table of kinds of runs.
 
-    Errors are printed in one or two lines.
+    Errors are printed in one or two lines, or with --json as one object on standard output.
     """
+    args = sys.argv[1:] if args is None else args
+    as_json = asks_for_json(args)
     try:
         code = group.main(args, standalone_mode=False, prog_name="allstop", obj=kinds)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        sys.exit(report_usage_error(error, as_json=as_json))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except Exception as error:  # noqa: BLE001 - told apart there; what is unknown is raised again
-        sys.exit(complain(error))
+    except Exception as error:  # noqa: BLE001 - an unknown one is raised again
+        sys.exit(report_error(error, as_json=as_json))
     sys.exit(code if isinstance(code, int) else 0)

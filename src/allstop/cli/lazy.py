@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from allstop.cli.output import complain
+from allstop.cli.output import UnknownCommandError, report_error
 
 Table = Mapping[str, tuple[str, str]]
 
@@ -32,8 +32,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would end it with 1, which here means a failure
-            ctx.exit(complain(error))
+        except BrokenPipeError as error:  # click would exit with 1, which means a failed run
+            ctx.exit(report_error(error))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -43,7 +43,7 @@ class Commands(click.Group):
 
             near = difflib.get_close_matches(args[0], self._table, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " See `allstop --help`."
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+            raise UnknownCommandError(f"No such command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

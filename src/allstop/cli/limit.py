@@ -85,15 +85,23 @@ async def _limit_task(project: Project, task: str, asked: Asked) -> EditTask | s
 
     if (asked.turns, asked.tokens, asked.cost_usd) != (None, None, None):
         raise AllstopError(
-            f"{task} is no run", "a task has --iterations, --minutes or --times; [budget] the rest"
+            f"{task} is a task, and --turns, --tokens and --cost are limits of runs",
+            "use --iterations, --minutes or --times, or the settings of [budget]",
+            code="limit_not_for_tasks",
         )
     own = (asked.iterations, asked.minutes) != (None, None)
     if asked.times is not None and own:
-        raise AllstopError("--times stands for itself", "leave out --iterations and --minutes")
+        raise AllstopError(
+            "--times can't be combined with other limits",
+            "leave out --iterations and --minutes",
+            code="limits_conflict",
+        )
     if asked.times is not None:
         return await raise_limits(project, task, asked.times)
     if not own:
-        raise AllstopError("no limit is named", "--times X, or --iterations N or --minutes M")
+        raise AllstopError(
+            "no limit is given", "use --times, --iterations or --minutes", code="limit_not_named"
+        )
     changes = Changes(
         iterations=UNSET if asked.iterations is None else asked.iterations,
         minutes=UNSET if asked.minutes is None else asked.minutes,

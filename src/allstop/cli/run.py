@@ -115,8 +115,11 @@ def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -
         each is not None for each in (asked.parallel, asked.most, asked.for_, asked.until, budget)
     ):
         who = f"process {holder.pid}" if holder else "another process"
-        hint = "give such options without IDs and prompts: they are about all tasks"
-        raise AllstopError(f"the board is driven by {who}, for all tasks in one way", hint)
+        raise AllstopError(
+            f"the board is driven by {who}: these options can't apply to single tasks",
+            "leave out the IDs and prompts to change the options for all tasks",
+            code="board_driven_elsewhere",
+        )
 
 
 def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
@@ -127,7 +130,11 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
     is_alone = len(prompts) + len(named) == 1
     for prompt in prompts:
         if ID.fullmatch(prompt) and not (is_alone and prompt.isalpha()):
-            raise AllstopError(f"there is no task {prompt!r}", "`allstop list` shows what there is")
+            raise AllstopError(
+                f"there is no task {prompt!r}",
+                "`allstop list` shows the tasks",
+                code="task_not_found",
+            )
 
 
 def _to_do(

@@ -83,8 +83,9 @@ def _link(project: Project, address: Address) -> str:
         answer.raise_for_status()
     except httpx2.HTTPError as error:
         raise AllstopError(
-            f"the control room at {address.url} (process {address.pid}) gives no link: {error}",
-            "open it with the link that it has printed, or end it and start it again",
+            f"the control room at {address.url} (process {address.pid}) refused a link: {error}",
+            "use the link that it printed at its start, or restart it",
+            code="no_link",
         ) from error
     return address.url + str(answer.json()["path"])
 

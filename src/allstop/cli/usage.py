@@ -36,7 +36,11 @@ def today(
     more = More(turns=turns, tokens=tokens, cost_usd=cost_usd, minutes=minutes)
     with context.project() as project:
         if project.root is None and not project.has_store:
-            raise AllstopError("nothing has been run here yet", "go to a git repository")
+            raise AllstopError(
+                "nothing has been run in this folder",
+                "change to a git repository, or use `allstop -C PATH today`",
+                code="nothing_run_here",
+            )
         if more == More():
             found = run(lambda: used_today(project))
         else:

@@ -117,7 +117,7 @@ def _refuse(state: BoardState, command: Command) -> None:
             command
         )
         if refusal is not None:
-            raise AllstopError(refusal.message, refusal.hint)
+            raise AllstopError(refusal.message, refusal.hint, code=refusal.code)
 
 
 async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Command]]) -> Task:
@@ -211,7 +211,7 @@ async def bring_in(project: Project, found: Sequence[NewTask]) -> Imported:
         new = [task for task in found if not _is_known(board, task)]
         ordered = task_commands.in_order(new)
         if isinstance(ordered, task_commands.Refusal):
-            raise AllstopError(ordered.message, ordered.hint)
+            raise AllstopError(ordered.message, ordered.hint, code=ordered.code)
         added[:] = ordered
         return [
             AddTasks(tasks=tuple(ordered[start : start + AT_ONCE]))

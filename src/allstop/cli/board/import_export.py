@@ -53,7 +53,11 @@ def _piped() -> bytes:
     from allstop.core.errors import AllstopError
 
     if sys.stdin.isatty():
-        raise AllstopError("nothing is piped in", "gh issue list --json … | allstop import -")
+        raise AllstopError(
+            "`allstop import -` reads standard input, and that is this terminal",
+            "pipe the tasks in, for example: gh issue list --json … | allstop import -",
+            code="nothing_piped",
+        )
     return sys.stdin.buffer.read(LARGEST_MB * 1_000_000 + 1)
 
 

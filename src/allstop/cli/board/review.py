@@ -78,8 +78,8 @@ async def _none_named(project: Project) -> AllstopError:
 
     tasks = (await read(project)).state.board.tasks()
     waiting = [task.id for task in tasks if task.status is Status.REVIEW]
-    hint = f"allstop approve {' '.join(waiting)}" if waiting else "nothing waits for review"
-    return AllstopError("no task is named", hint)
+    hint = f"allstop approve {' '.join(waiting)}" if waiting else "no task waits for review"
+    return AllstopError("the id of a task is missing", hint, code="task_not_named")
 
 
 async def _drive(
@@ -208,7 +208,9 @@ def pin(context: Context, task_ids: tuple[str, ...], off: bool, as_json: bool) -
         say_of_task(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
         return
     if off:
-        raise AllstopError("--off is for one task", "allstop pin --off ID")
+        raise AllstopError(
+            "--off takes one task at a time", "allstop pin --off ID", code="one_task_only"
+        )
     names = ", ".join(task_ids)
     say_of_task(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
 
@@ -310,7 +312,9 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
     from allstop.core.errors import AllstopError
 
     if force and not names:
-        raise AllstopError("--force needs the ids it is for", "allstop clean --force ID")
+        raise AllstopError(
+            "--force needs the ids of tasks", "allstop clean --force ID", code="task_not_named"
+        )
     with context.project() as project:
         return run(
             lambda: _clean(project, list(names), yes=yes or force, force=force, as_json=as_json)
@@ -354,8 +358,11 @@ async def _clean(
     both: list[Leftover | OrphanRefs] = [*found, *gone]
     for name in set(names) - {each.name for each in both}:
         if name.startswith("@"):
-            hint = "`allstop clean` shows what there is"
-            raise AllstopError(f"no checkout {name[1:]!r} that is gone has left anything", hint)
+            raise AllstopError(
+                f"no removed checkout {name[1:]!r} has left anything to clean",
+                "`allstop clean` lists everything that can be removed",
+                code="checkout_not_found",
+            )
         await find(project, name)  # a workspace may be left of what is no task, but not the reverse
     if not yes:
         stalled = [name for name in await cleanup.kept(project) if not names or name in names]

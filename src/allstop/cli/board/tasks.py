@@ -265,7 +265,11 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
         if name in values:
             values[name] = tuple(each for each in values[name] if each)
     if not values:
-        raise AllstopError("nothing to change is named", "see `allstop edit --help`")
+        raise AllstopError(
+            "the command changes nothing",
+            "name what to change, for example --title; see `allstop edit --help`",
+            code="no_change_named",
+        )
     with context.project() as project:
         _check_agent(project, given["agent"])
         command = EditTask(task=task_id, changes=Changes(**values))

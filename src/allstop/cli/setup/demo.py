@@ -31,7 +31,9 @@ def demo(context: Context, folder: Path | None, serves: bool) -> int:
 
     folder = (folder or Path(tempfile.mkdtemp(prefix="allstop-demo-"))).resolve()
     if folder.exists() and any(folder.iterdir()):
-        raise AllstopError(f"{folder} is not empty", "name a new folder with --dir")
+        raise AllstopError(
+            f"{folder} is not empty", "name a new folder with --dir", code="folder_not_empty"
+        )
     context = Context(folder, ())
     code = _demo(context)
     if serves:
