@@ -8,7 +8,7 @@ import pytest
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
-from allstop.cli.board.follow_board import Joined
+from allstop.cli.board.follow_board import FollowedBoard
 from allstop.core.commands import Raise
 from allstop.core.events import Commanded
 from allstop.core.ids import BOARD
@@ -288,7 +288,7 @@ def test_p7_of_those_who_begin_at_once_one_drives_and_the_others_join(person):
 @pytest.mark.parametrize("child", [{}, {"board/T1.1": SimpleNamespace(closed="done")}])
 def test_p7_what_was_just_born_or_has_just_ended_is_not_at_rest(child):
     """P7: whoever joins reads one record after the other, and work goes on meanwhile."""
-    joined = Joined.__new__(Joined)
+    joined = FollowedBoard.__new__(FollowedBoard)
     board = SimpleNamespace(pilot=SimpleNamespace(refs={"T1.1": "T1"}))
     joined._states = {BOARD: board, **child}
 
