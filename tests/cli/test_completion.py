@@ -8,7 +8,7 @@ import sys
 import pytest
 
 BASH = """
-source <({allstop} completion bash)
+source <(allstop completion bash)
 COMP_WORDS=({words})
 COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
 compopt() {{ :; }}
@@ -17,14 +17,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 ZSH = """
 compdef() {{ :; }}
-source <({allstop} completion zsh)
+source <(allstop completion zsh)
 compadd() {{ print -l -- $completions; }}
 _describe() {{ print -l -- ${{completions_with_descriptions%%:*}}; }}
 words=({words}); CURRENT=${{#words}}
 _allstop_completion
 """
 FISH = """
-{allstop} completion fish | source
+allstop completion fish | source
 complete --do-complete '{line}'
 """
 
@@ -40,8 +40,6 @@ def here(person):
 
 
 def ask(person, shell, script):
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
     done = subprocess.run(
         [shell, "-c", script],
         cwd=person.repository,
@@ -56,7 +54,7 @@ def ask(person, shell, script):
 
 
 def in_bash(person, *words):
-    return ask(person, "bash", BASH.format(allstop="allstop", words=shlex.join(words)))
+    return ask(person, "bash", BASH.format(words=shlex.join(words)))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +97,14 @@ def test_a_broken_journal_shows_no_error(here):
     assert in_bash(here, "allstop", "show", "") == []
 
 
-def test_zsh_completes_commands_and_names(here):
+def test_other_installed_shells_complete_commands_and_names(here):
     here.allstop("add", "something")
 
-    assert ask(here, "zsh", ZSH.format(allstop="allstop", words="allstop st")) == ["status", "stop"]
-    assert ask(here, "zsh", ZSH.format(allstop="allstop", words="allstop show T")) == ["T1"]
-
-
-def test_fish_completes_commands_and_names(here):
-    here.allstop("add", "something")
-
-    shown = ask(here, "fish", FISH.format(allstop="allstop", line="allstop show T"))
-    assert shown[0] == "T1"
+    if shutil.which("zsh"):
+        assert ask(here, "zsh", ZSH.format(words="allstop st")) == ["status", "stop"]
+        assert ask(here, "zsh", ZSH.format(words="allstop show T")) == ["T1"]
+    if shutil.which("fish"):
+        assert ask(here, "fish", FISH.format(line="allstop show T"))[0] == "T1"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

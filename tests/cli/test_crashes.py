@@ -54,7 +54,7 @@ def test_b8_a_task_without_a_workspace_names_none(person):
 
 
 def test_b8_clean_names_what_is_kept_for_it_and_removes_it_only_when_forced(crashed):
-    assert "Kept for tasks that stand still: T1." in crashed.allstop("clean")
+    assert "Kept for unfinished tasks: T1." in crashed.allstop("clean")
     assert crashed.json("clean")["kept"] == ["T1"]
     assert crashed.allstop("clean", "--yes") == "Nothing to clean.\n"
     assert crashed.json("show", "T1")["workspace"]

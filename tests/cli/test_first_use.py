@@ -39,7 +39,7 @@ def test_without_git_the_doctor_says_so_and_so_does_everything_else(person):
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "✗ git            not found\n  → install git" in done.stdout
-    assert "Something needed is missing." in done.stdout
+    assert "Not ready: something" in done.stdout
     assert person.refuses("run", "add a line") == (
         "error: git: No such file or directory\nhint: install git\n"
     )
@@ -73,7 +73,7 @@ def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person)
 
     said = person.allstop("doctor")
 
-    assert said.endswith("Ready, but no work can pass as long as this fails: Tests.\n")
+    assert said.endswith('Not ready: the check "Tests" fails in the sandbox.\n')
     assert person.git("for-each-ref", "refs/allstop") == ""
 
 
@@ -83,7 +83,7 @@ def test_b14_a_check_that_is_not_required_keeps_the_doctor_from_nothing(person):
 
     said = person.allstop("doctor")
 
-    assert "Style fails in the box" in said
+    assert "Style fails in the sandbox" in said
     assert said.endswith("Ready.\n")
 
 
@@ -131,7 +131,7 @@ def test_k3_a_stop_that_nothing_can_hold_says_so(person):
 
     said = person.allstop("stop", code=1)
 
-    assert said.endswith("nothing keeps it from starting again.\n")
+    assert said.endswith("nothing keeps runs from starting again.\n")
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
@@ -183,8 +183,11 @@ def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
     again = person.allstop("stop")
 
     process.wait(60)
-    assert "nothing was running here, and this is no git repository: `allstop -C PATH" in nowhere
-    assert "put down" in there
+    assert (
+        "nothing was running here, and this is not a git repository: use `allstop -C PATH"
+        in nowhere
+    )
+    assert "killed     board/" in there
     assert f"nothing was running in {person.repository}\n" in again
 
 

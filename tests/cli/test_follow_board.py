@@ -48,7 +48,7 @@ def test_a_prompt_is_worked_on_by_the_control_room_and_shown_here(person, drivin
     done = person.try_allstop("run", "add a line")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"driven by process {room.process.pid}, which does this" in done.stdout
+    assert f"driven by process {room.process.pid}. " in done.stdout
     assert re.search(r"T1 +● starts: add a line", done.stdout)
     assert "takes a turn" in done.stdout
     assert person.tasks() == {"T1": "done"}
@@ -243,7 +243,7 @@ def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):
     done = person.try_allstop("run", "--parallel", "3", "add a line")
 
     assert done.returncode == 2
-    assert "for all tasks in one way" in done.stderr
+    assert "these options can't apply to single tasks" in done.stderr
     assert person.tasks() == {}
 
 

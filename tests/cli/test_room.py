@@ -101,7 +101,7 @@ def test_k1_a_room_that_everything_holds_says_what_lifts_that(person):
     again = person.try_allstop("room", "--resume", "--thread", "default")
 
     goes_on = "allstop resume, then allstop room --resume --thread default"
-    assert (held.returncode, held.stderr) == (130, f"all paused. Go on: {goes_on}\n")
+    assert (held.returncode, held.stderr) == (130, f"Everything is paused. Continue: {goes_on}\n")
     assert (again.returncode, "first" in again.stdout) == (0, True)
 
 
@@ -147,7 +147,7 @@ def test_r7_the_typed_word_ends_it(person):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--resume", "Talk."), "--resume goes on with a session; it takes no GOAL"),
+        (("--resume", "Talk."), "--resume continues a session"),
         (("--resume", "--instead"), "--resume goes on with a session"),
         (("--mode", "party", "Talk."), "'single', 'collaborate', 'autopilot'"),
         (("--max-rounds", "0", "Talk."), "--max-rounds"),

@@ -76,7 +76,7 @@ def test_a_title_of_several_lines_is_shown_as_one(person):
 def test_at_work_on_an_empty_board_it_is_said_how_to_fill_it(person):
     person.agent(WORKS)
 
-    assert "The board is empty. Put something on it: allstop add" in person.allstop("run")
+    assert "The board is empty. Add a task: allstop add" in person.allstop("run")
 
 
 def test_what_happens_to_tasks_with_long_ids_stands_in_one_column(person):

@@ -185,7 +185,7 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
         for difference in found:
             click.echo("\n      again:    ".join(_compared(difference)))
         same = decided - len(found)
-        click.echo(f"{same} of {decided} decisions are the same.")
+        click.echo(f"{same} of {decided} decisions come out the same.")
     return 1 if found else 0
 
 

@@ -367,14 +367,14 @@ def _show_leftovers(
     for each in found:
         can = "can go" if each.is_safe else f"stays: {each.why_unsafe}"
         click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
-    for each in gone:
-        whose = one_line(", ".join(each.workspaces), 40)
-        what = f"{counted(each.refs, 'ref')} of {whose}, left by a removed checkout"
-        can = "can go" if each.is_safe else f"stays: {each.why_unsafe}"
-        click.echo(f"{each.name:<10} {what}  {can}")
+    for orphan in gone:
+        whose = one_line(", ".join(orphan.workspaces), 40)
+        what = f"{counted(orphan.refs, 'ref')} of {whose}, left by a removed checkout"
+        can = "can go" if orphan.is_safe else f"stays: {orphan.why_unsafe}"
+        click.echo(f"{orphan.name:<10} {what}  {can}")
     if not found and not gone:
         click.echo("Nothing to clean.")
-    elif any(each.is_safe for each in found) or any(each.is_safe for each in gone):
+    elif any(each.is_safe for each in found) or any(orphan.is_safe for orphan in gone):
         click.echo("Remove those that can go: allstop clean --yes")
     if kept:
         click.echo(

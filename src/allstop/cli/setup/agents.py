@@ -62,7 +62,7 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
         settings = project.settings.agents[registry.known(project, name)]
         can_log_in(name, settings)
         home = log_in(project, name, registry.own_program(project, name, settings), words)
-    click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read the token there.")
+    click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
     click.echo("To log out, remove that folder.")
 
 
