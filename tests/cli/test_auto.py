@@ -411,7 +411,7 @@ def test_f4_whoever_sits_there_goes_on_after_a_pause(coder):
     said, code = person.at_terminal(
         "auto",
         "Write a parser",
-        keys=[("Enter goes on", "\n"), ("it asks: left or right?\r\n", "Left.\n")],
+        keys=[("press Enter", "\n"), ("it asks: left or right?\r\n", "Left.\n")],
     )
 
     assert code == 0, said
@@ -473,7 +473,7 @@ def test_k1_a_thread_that_nobody_drives_is_ended_by_its_abort(coder):
 
     assert said == "auto1: ended for good; what it made is kept: `allstop diff auto1`.\n"
     assert "✗ auto1 Write a parser  aborted" in person.allstop("status")
-    assert person.allstop("diff", "auto1") == "auto1 changes nothing.\n"
+    assert person.allstop("diff", "auto1") == "auto1 has no changes.\n"
     assert "auto1 is over: aborted" in person.try_allstop("abort", "auto1").stderr
     assert "decisions come out the same" in person.allstop("replay", "auto1")
 

@@ -50,7 +50,7 @@ def test_outside_of_a_repository_no_task_is_taken_that_nobody_could_work_on(pers
     elsewhere.mkdir()
 
     assert "this is no git repository" in person.refuses("-C", str(elsewhere), "add", "a task")
-    assert "This is no git repository" in person.allstop("-C", str(elsewhere), "list")
+    assert "not in a git repository" in person.allstop("-C", str(elsewhere), "list")
     done = person.allstop("-C", str(elsewhere), "doctor")
     assert done.endswith("Not ready for tasks yet: see repository and agents.\n")
 

@@ -150,7 +150,7 @@ def test_b19_edit_then_retry_and_raise_the_limit(person):
     assert "no limit is given" in person.refuses("limit", "T1")
     assert "3 iterations and 7.5 minutes" in person.allstop("limit", "T1", "--times", "1.5")
     assert (person.task("T1")["iterations"], person.task("T1")["minutes"]) == (3, 7.5)
-    assert "stands for itself" in person.refuses("limit", "T1", "--times", "2", "--minutes", "5")
+    assert "can't be combined" in person.refuses("limit", "T1", "--times", "2", "--minutes", "5")
     person.allstop("limit", "T1", "--minutes", "525600")
     person.allstop("limit", "T1", "--times", "2")
     assert (person.task("T1")["iterations"], person.task("T1")["minutes"]) == (6, 525_600)
