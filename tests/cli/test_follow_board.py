@@ -102,7 +102,7 @@ def test_ctrl_c_ends_the_watch_and_the_work_goes_on(person, driving):
     watch.send_signal(signal.SIGINT)
 
     assert watch.wait(60) == 130
-    assert "It goes on without you" in watch.stdout.read()
+    assert "The board continues" in watch.stdout.read()
     assert person.tasks() == {"T1": "active"}
 
 
@@ -139,7 +139,7 @@ def test_p7_whoever_watches_goes_on_where_the_process_that_drove_is_gone(person,
     said, _ = watch.communicate(timeout=60)
 
     assert watch.returncode == 0, said
-    assert f"Process {room.process.pid} is gone: the board goes on here" in said
+    assert f"Process {room.process.pid} has ended: this terminal drives the board" in said
     assert person.tasks() == {"T1": "pending", "T2": "done"}
     assert person.merged() == ["T2"]
 

@@ -148,7 +148,7 @@ def test_r7_the_typed_word_ends_it(person):
     ("arguments", "words"),
     [
         (("--resume", "Talk."), "--resume continues a session"),
-        (("--resume", "--instead"), "--resume goes on with a session"),
+        (("--resume", "--instead"), "--resume continues a session"),
         (("--mode", "party", "Talk."), "'single', 'collaborate', 'autopilot'"),
         (("--max-rounds", "0", "Talk."), "--max-rounds"),
         (("--agents", "gpt,ghost", "Talk."), "there is no agent 'ghost'"),
@@ -181,7 +181,7 @@ def test_without_agents_it_is_told_what_to_do(person):
 def test_help(person):
     said = person.allstop("room", "--help")
 
-    assert 'What you type is heard; "Allstop" ends it.' in said
+    assert '"Allstop" ends the session.' in said
     assert "@router autopilot gpt claude:" in " ".join(said.split())
     for option in ("--mode", "--agents", "--first", "--max-rounds", "--thread", "--resume",
                    "--instead", "--json", "--respect-final"):  # fmt: skip
