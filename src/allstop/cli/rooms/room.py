@@ -73,8 +73,8 @@ def room(
 ) -> int:
     """Let agents discuss a goal; you can join in.
 
-    Type a message at any time; "Allstop" ends the session. Without GOAL, type @NAME and a
-    question, or @router autopilot A B: and a goal.
+    Type a message at any time; "Allstop" ends the session. Without GOAL, type @gpt and a
+    question, or @router autopilot gpt claude: and a goal.
 
     \b
     Examples:
