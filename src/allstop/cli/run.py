@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--for", "for_", metavar="2h", help="Start no task after this long.")
 @click.option("--until", metavar="07:00", help="Start no task after this time of day.")
-@click.option("--agent", help="The agent; by default the first of [loop] agents.")
+@click.option("--agent", help="The agent; by default the first choice of [loop].")
 @click.option("--budget", type=DOLLARS, metavar="USD", help="Cost limit of this call.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj

@@ -61,7 +61,7 @@ def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--minutes", type=MINUTES, help="Time limit of one attempt."),
         click.option("--iterations", type=click.IntRange(min=1), help="Iteration limit of one attempt."),
         click.option("--priority", type=int, help="Among equal scores, a higher priority starts first."),
-        click.option("--agent", help="The agent that does it; by default the first of [loop] agents."),
+        click.option("--agent", help="The agent that does it; by default the first choice of [loop]."),
         click.option("--operation", help="The operation (a group of tasks) it belongs to."),
         click.option("--tag", "tags", multiple=True, help="A tag; may be repeated."),
         click.option("--needs", multiple=True, metavar="ID", type=TASK, callback=_split_commas, help="A task it waits for; several with commas, or repeated."),
