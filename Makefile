@@ -5,7 +5,7 @@
 PYTHON ?= python3
 export PYTHON
 BIN := .venv/bin
-SCRIPTS := tools/openapi tools/reference tools/requirements tools/screenshots tools/tally
+SCRIPTS := tools/error_codes.py tools/openapi tools/reference tools/requirements tools/screenshots tools/tally
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from allstop import __version__
@@ -30,7 +31,8 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
         print(f"allstop, version {__version__}")  # noqa: T201
         return
     try:
-        if kinds is not None or args not in ([], ["status"]) or not _printed_status():
+        is_plain = args in ([], ["status"]) and "_ALLSTOP_COMPLETE" not in os.environ
+        if kinds is not None or not is_plain or not _printed_status():
             _run(args, kinds)
     except KeyboardInterrupt:  # also while modules are still being loaded
         sys.exit(130)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from allstop.board.statistics import statistics
-from allstop.cli.board.screen import summary
+from allstop.cli.board.screen import summary_lines
 from allstop.core.brakes import Tally
 from allstop.core.moves import Outcome
 from allstop.core.tasks import Attempt, Status, Task
@@ -114,9 +114,9 @@ def test_b5_the_summary_names_what_ended_otherwise_only_where_it_did():
     stuck = task(3, Status.BLOCKED, attempt("c", turns=1, outcome=Outcome.BLOCKED))
     dead = task(4, Status.PENDING, attempt("d", outcome=Outcome.CRASHED))
 
-    assert summary(numbers(good))[1].startswith("1 verified, 0 failed, 0 remaining · ")
+    assert summary_lines(numbers(good))[1].startswith("1 verified, 0 failed, 0 remaining · ")
     ended = "1 verified, 0 failed, 1 timed out, 1 blocked, 1 crashed, 3 remaining"
-    assert summary(numbers(good, late, stuck, dead))[1:] == [
+    assert summary_lines(numbers(good, late, stuck, dead))[1:] == [
         f"{ended} · 0 merged, 0 conflicts resolved",
-        "6 iterations (average 2, fastest 2, slowest 2) · 0 tokens · 60 s",
+        "6 iterations (per verified task: average 2, fastest 2, slowest 2) · 0 tokens · 60 s",
     ]

@@ -172,7 +172,7 @@ def test_f4_no_progress_pauses_and_a_person_goes_on(coder):
     said = person.allstop("auto", "Write a parser", code=3)
 
     assert "soft stop: no progress" in said
-    assert "Go on: allstop resume auto1" in said
+    assert "Continue: allstop resume auto1" in said
     assert "no progress" in person.allstop("status")
     assert "Next: `allstop log auto1`, then `allstop resume auto1`." in person.allstop("status")
     person.allstop("tell", "auto1", "Begin now.")
@@ -197,7 +197,7 @@ def test_k6_a_thread_at_its_limit_says_so_and_goes_on_with_more(coder):
     person = coder(STUCK, BUDGET)
 
     said = person.allstop("auto", "Write a parser", code=4)
-    assert "auto1: limit reached: turns: 2 of 2. Go on: allstop limit auto1 --times 2" in said
+    assert "auto1: limit reached: turns: 2 of 2. Continue: allstop limit auto1 --times 2" in said
     assert "still be at its limit: turns: 2 of 2" in person.refuses(
         "limit", "auto1", "--turns", "2"
     )
@@ -278,7 +278,7 @@ def test_k3_ctrl_c_twice_stops_full_auto_although_another_process_has_the_store(
     assert process.returncode == 130, said
     assert "ALLSTOP of everything: the store takes nothing now" in said
     assert "■ ALLSTOP since" in person.allstop("status")
-    assert "Go on: allstop resume, then allstop resume auto1" in said
+    assert "Continue: allstop resume, then allstop resume auto1" in said
     assert person.allstop("log", "auto1").count("takes a turn") == 1
 
 
@@ -308,7 +308,7 @@ steps = [{ signal = "COMPLETE" }]
 
     said, code = person.at_terminal("auto", "Write a parser", keys=[("allow it?", "y\n")])
 
-    assert "asked because: make: allowed unasked only with --version" in said
+    assert "reason: make: allowed unasked only with --version" in said
     assert code == 0, said
     assert "allows ask-0" in said
     assert "make install: allowed" in person.allstop("log", "auto1")
@@ -373,7 +373,7 @@ def test_f3_work_that_steers_agents_waits_for_a_look(coder):
 
     said = person.allstop("auto", "Write a parser", code=3)
 
-    assert f"auto1: {why}. Go on: allstop diff auto1, then allstop resume auto1" in said
+    assert f"auto1: {why}. Continue: allstop diff auto1, then allstop resume auto1" in said
     assert f"turn 1: pause (was stop), it says that it is done, overridden by {why}" in said
     assert why in person.allstop("status")
     person.allstop("resume", "auto1")
@@ -411,12 +411,12 @@ def test_f4_whoever_sits_there_goes_on_after_a_pause(coder):
     said, code = person.at_terminal(
         "auto",
         "Write a parser",
-        keys=[("Enter goes on", "\n"), ("it asks: left or right?\r\n", "Left.\n")],
+        keys=[("press Enter", "\n"), ("it asks: left or right?\r\n", "Left.\n")],
     )
 
     assert code == 0, said
     assert "auto1: unsafe: the work changes CLAUDE.md, which steers agents" in said
-    assert "`allstop diff auto1` elsewhere shows it. Enter goes on, or type" in said
+    assert "see `allstop diff auto1` elsewhere; press Enter to continue, or type" in said
     assert "user: resume" in said
     assert "user: Left." in said
 
@@ -428,7 +428,7 @@ def test_k3_ctrl_c_leaves_a_thread_that_waits_at_the_terminal(coder):
     said, code = person.at_terminal("auto", "Write it", keys=[("Ctrl-C leaves", "\x03")])
 
     assert code == 130, said
-    assert "auto1: paused. Go on: allstop resume auto1" in said
+    assert "auto1: paused. Continue: allstop resume auto1" in said
     assert person.runs() == {"auto1": "paused"}
 
 
@@ -438,7 +438,7 @@ def test_f10_resume_tells_only_what_is_new(coder):
 
     said = person.allstop("resume", "auto1", code=3)
 
-    assert said.startswith("auto1: Write a parser. What came before: allstop log auto1\n")
+    assert said.startswith("auto1: Write a parser. Earlier events: allstop log auto1\n")
     assert "turn 3" not in said
     assert "turn 6: pause" in said
 
@@ -473,7 +473,7 @@ def test_k1_a_thread_that_nobody_drives_is_ended_by_its_abort(coder):
 
     assert said == "auto1: ended for good; its work is kept: `allstop diff auto1`.\n"
     assert "✗ auto1 Write a parser  aborted" in person.allstop("status")
-    assert person.allstop("diff", "auto1") == "auto1 changes nothing.\n"
+    assert person.allstop("diff", "auto1") == "auto1 has no changes.\n"
     assert "auto1 is over: aborted" in person.try_allstop("abort", "auto1").stderr
     assert "decisions come out the same" in person.allstop("replay", "auto1")
 
@@ -487,7 +487,7 @@ def test_k1_an_abort_beneath_an_allstop_waits_and_says_for_what(coder):
     said = person.allstop("abort", "auto1")
     person.allstop("resume")
 
-    assert "takes effect after `allstop resume auto1`" in said
+    assert "No process drives auto1: it ends at the next `allstop resume auto1`." in said
     assert "`allstop resume auto1` ends it" in person.allstop("status")
     assert "ended: aborted" in person.allstop("resume", "auto1", code=130)
 
@@ -511,11 +511,11 @@ def test_k1_what_holds_a_thread_says_how_that_very_thread_goes_on(coder):
     said = [person.allstop(command, "auto1") for command in ("pause", "freeze", "thaw")]
 
     assert said == [
-        "auto1: paused; `allstop resume auto1` goes on.\n",
-        "auto1: frozen, until `allstop thaw auto1`.\n",
-        "auto1: no longer frozen; `allstop resume auto1` goes on.\n",
+        "auto1: paused; `allstop resume auto1` continues.\n",
+        "auto1: frozen until `allstop thaw auto1`.\n",
+        "auto1: no longer frozen; `allstop resume auto1` continues.\n",
     ]
-    assert person.allstop("pause") == "Everything: paused; `allstop resume` goes on.\n"
+    assert person.allstop("pause") == "Everything: paused; `allstop resume` continues.\n"
 
 
 def test_k1_the_board_cannot_be_ended(coder):
@@ -541,7 +541,7 @@ def test_f9_a_merge_that_waits_for_a_person_says_so_with_its_thread(coder):
     person.git("checkout", "-q", "a.txt")
 
     why = f"its merge waits: {person.repository}: it has uncommitted changes: a.txt"
-    assert f"auto1: {why}. Go on: allstop resume auto1" in said
+    assert f"auto1: {why}. Continue: allstop resume auto1" in said
     assert why in seen
     assert "Next: `allstop log auto1`, then `allstop resume auto1`." in seen
     assert "ended: done (merged)" in person.allstop("resume", "auto1")
@@ -574,7 +574,7 @@ def test_f4_what_a_thread_made_that_failed_is_shown_and_can_be_taken_over(coder)
     patch = person.allstop("diff", "auto1")
 
     assert "auto1: nothing was merged; 1 file changed: allstop diff auto1\n" in said
-    assert "to take the work over: allstop diff auto1 | git apply\n" in said
+    assert "to apply the work here: allstop diff auto1 | git apply\n" in said
     (person.repository / "work.patch").write_text(patch)
     person.git("apply", "work.patch")
     assert (person.repository / "lexer.txt").read_text() == "x\n"

@@ -108,7 +108,7 @@ def gone(person, linked):
 def test_b6_what_a_checkout_that_is_gone_has_left_is_shown_and_stays(person, gone):
     said = person.allstop("clean")
 
-    assert "@linked    2 refs of T1, left by a checkout that is gone" in said
+    assert "@linked    2 refs of T1, left by a removed checkout" in said
     assert "stays: 1 commit of it is on no branch" in said
     (left,) = person.json("clean")["checkouts"]
     assert left == {"name": "@linked", "workspaces": ["T1"], "refs": 2, "commits": 1}
@@ -149,9 +149,7 @@ def test_b6_backups_of_a_checkout_that_is_gone_are_shown_and_kept_too(person, li
 def test_b6_what_is_on_a_branch_goes_without_a_loss(person, gone):
     person.git("branch", "rescued", gone)
 
-    assert "@linked    2 refs of T1, left by a checkout that is gone  can go" in person.allstop(
-        "clean"
-    )
+    assert "@linked    2 refs of T1, left by a removed checkout  can go" in person.allstop("clean")
     assert "@linked: removed\n" in person.allstop("clean", "--yes")
     assert not [ref for ref in refs_of(person) if "@" in ref]
 

@@ -33,7 +33,7 @@ def test_u2_the_agent_reads_the_line_and_what_is_said_of_it(reviewed):
 
 def test_u2_lines_as_they_were_before_and_what_was_said_so_far(reviewed):
     person = reviewed
-    assert "Nothing has been said" in person.allstop("comment", "T1")
+    assert "There are no comments" in person.allstop("comment", "T1")
 
     person.allstop("comment", "T1", "--before", "a.txt:1", "Keep this", "--on", "b.txt:1", "Why?")
 
@@ -50,8 +50,8 @@ def test_u2_lines_as_they_were_before_and_what_was_said_so_far(reviewed):
     [
         (("T1", "--on", "b.txt:9", "x"), "no line 9 in b.txt"),
         (("T1", "--on", "nowhere.txt:1", "x"), "no line 1 in nowhere.txt"),
-        (("T1", "--on", "b.txt", "x"), "is no line"),
-        (("T1", "-m", "x"), "goes with comments"),
+        (("T1", "--on", "b.txt", "x"), "is not FILE:LINE"),
+        (("T1", "-m", "x"), "needs --on or --before"),
         (("T9", "--on", "b.txt:1", "x"), "T9"),
     ],
 )

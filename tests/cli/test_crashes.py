@@ -40,7 +40,7 @@ def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
 def test_b8_show_names_the_workspace_that_is_kept(crashed):
     tree = crashed.repository / ".allstop" / "workspaces" / "T1" / "tree"
 
-    assert f"workspace    {tree}, kept as it was left" in crashed.allstop("show", "T1")
+    assert f"workspace    {tree}, unchanged since" in crashed.allstop("show", "T1")
     assert crashed.json("show", "T1")["workspace"] == str(tree)
     assert (tree / "half.txt").exists()
 
@@ -54,7 +54,7 @@ def test_b8_a_task_without_a_workspace_names_none(person):
 
 
 def test_b8_clean_names_what_is_kept_for_it_and_removes_it_only_when_forced(crashed):
-    assert "Kept for tasks that stand still: T1." in crashed.allstop("clean")
+    assert "Kept for unfinished tasks: T1." in crashed.allstop("clean")
     assert crashed.json("clean")["kept"] == ["T1"]
     assert crashed.allstop("clean", "--yes") == "Nothing to clean.\n"
     assert crashed.json("show", "T1")["workspace"]
@@ -92,7 +92,7 @@ def test_b8_b20_a_person_takes_what_is_left_over_and_gives_it_back(crashed):
     (clone / "by-hand.txt").write_text("the other half\n")
     crashed.git("-C", str(clone), "add", "-A")
     crashed.git("-C", str(clone), "commit", "-qm", "By hand")
-    assert "`allstop run T1` does" in crashed.allstop("give", "T1")
+    assert "`allstop run T1`." in crashed.allstop("give", "T1")
     crashed.allstop("run", "T1")
 
     assert crashed.tasks() == {"T1": "done"}

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from allstop.cli.output import complain
+from allstop.cli.output import report_error
 from support.person import wait_for
 
 WORKS = """
@@ -39,9 +39,9 @@ def test_without_git_the_doctor_says_so_and_so_does_everything_else(person):
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "✗ git            not found\n  → install git" in done.stdout
-    assert "Something needed is missing." in done.stdout
+    assert "Not ready: something" in done.stdout
     assert person.refuses("run", "add a line") == (
-        "error: git: No such file or directory\nhint: install git; everything here is kept with it\n"
+        "error: git: No such file or directory\nhint: install git\n"
     )
 
 
@@ -50,7 +50,7 @@ def test_outside_of_a_repository_no_task_is_taken_that_nobody_could_work_on(pers
     elsewhere.mkdir()
 
     assert "this is no git repository" in person.refuses("-C", str(elsewhere), "add", "a task")
-    assert "This is no git repository" in person.allstop("-C", str(elsewhere), "list")
+    assert "not in a git repository" in person.allstop("-C", str(elsewhere), "list")
     done = person.allstop("-C", str(elsewhere), "doctor")
     assert done.endswith("Not ready for tasks yet: see repository and agents.\n")
 
@@ -73,7 +73,7 @@ def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person)
 
     said = person.allstop("doctor")
 
-    assert said.endswith("Ready, but no work can pass as long as this fails: Tests.\n")
+    assert said.endswith('Not ready: the check "Tests" fails in the sandbox.\n')
     assert person.git("for-each-ref", "refs/allstop") == ""
 
 
@@ -83,7 +83,7 @@ def test_b14_a_check_that_is_not_required_keeps_the_doctor_from_nothing(person):
 
     said = person.allstop("doctor")
 
-    assert "Style fails in the box" in said
+    assert "Style fails in the sandbox" in said
     assert said.endswith("Ready.\n")
 
 
@@ -131,21 +131,21 @@ def test_k3_a_stop_that_nothing_can_hold_says_so(person):
 
     said = person.allstop("stop", code=1)
 
-    assert said.endswith("nothing keeps it from starting again.\n")
+    assert said.endswith("nothing keeps runs from starting again.\n")
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
 def test_what_the_machine_refuses_is_said_without_a_trace(code, capsys):
     refused = OSError(code, os.strerror(code), "/home/p/.allstop/STOP")
 
-    assert complain(refused) == 2
+    assert report_error(refused) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"error: /home/p/.allstop/STOP: {os.strerror(code)}\nhint: ")
 
 
 def test_a_mistake_of_ours_keeps_its_trace():
     with pytest.raises(FileNotFoundError):
-        complain(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))
+        report_error(FileNotFoundError(errno.ENOENT, "No such file or directory", "a-file-of-ours"))
 
 
 def test_k19_who_is_not_found_in_a_file_that_does_not_count_yet_is_told_so(person):
@@ -183,8 +183,11 @@ def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
     again = person.allstop("stop")
 
     process.wait(60)
-    assert "nothing was running here, and this is no git repository: `allstop -C PATH" in nowhere
-    assert "put down" in there
+    assert (
+        "nothing was running here, and this is not a git repository: use `allstop -C PATH"
+        in nowhere
+    )
+    assert "killed     board/" in there
     assert f"nothing was running in {person.repository}\n" in again
 
 

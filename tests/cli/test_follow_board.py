@@ -8,7 +8,7 @@ import pytest
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
-from allstop.cli.board.follow_board import Joined
+from allstop.cli.board.follow_board import FollowedBoard
 from allstop.core.commands import Raise
 from allstop.core.events import Commanded
 from allstop.core.ids import BOARD
@@ -48,7 +48,7 @@ def test_a_prompt_is_worked_on_by_the_control_room_and_shown_here(person, drivin
     done = person.try_allstop("run", "add a line")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"driven by process {room.process.pid}, which does this" in done.stdout
+    assert f"driven by process {room.process.pid}. " in done.stdout
     assert re.search(r"T1 +● starts: add a line", done.stdout)
     assert "takes a turn" in done.stdout
     assert person.tasks() == {"T1": "done"}
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_the_watch_and_the_work_goes_on(person, driving):
     watch.send_signal(signal.SIGINT)
 
     assert watch.wait(60) == 130
-    assert "It goes on without you" in watch.stdout.read()
+    assert "The board continues" in watch.stdout.read()
     assert person.tasks() == {"T1": "active"}
 
 
@@ -139,7 +139,7 @@ def test_p7_whoever_watches_goes_on_where_the_process_that_drove_is_gone(person,
     said, _ = watch.communicate(timeout=60)
 
     assert watch.returncode == 0, said
-    assert f"Process {room.process.pid} is gone: the board goes on here" in said
+    assert f"Process {room.process.pid} has ended: this terminal drives the board" in said
     assert person.tasks() == {"T1": "pending", "T2": "done"}
     assert person.merged() == ["T2"]
 
@@ -243,7 +243,7 @@ def test_what_is_about_all_tasks_is_not_said_with_one(person, driving):
     done = person.try_allstop("run", "--parallel", "3", "add a line")
 
     assert done.returncode == 2
-    assert "for all tasks in one way" in done.stderr
+    assert "these options can't apply to single tasks" in done.stderr
     assert person.tasks() == {}
 
 
@@ -288,7 +288,7 @@ def test_p7_of_those_who_begin_at_once_one_drives_and_the_others_join(person):
 @pytest.mark.parametrize("child", [{}, {"board/T1.1": SimpleNamespace(closed="done")}])
 def test_p7_what_was_just_born_or_has_just_ended_is_not_at_rest(child):
     """P7: whoever joins reads one record after the other, and work goes on meanwhile."""
-    joined = Joined.__new__(Joined)
+    joined = FollowedBoard.__new__(FollowedBoard)
     board = SimpleNamespace(pilot=SimpleNamespace(refs={"T1.1": "T1"}))
     joined._states = {BOARD: board, **child}
 

@@ -1,4 +1,4 @@
-"""Making a repository ready: init, config, trust; and whose allstop.toml counts."""
+"""The commands init, config and trust, and whose allstop.toml counts."""
 
 import json
 import subprocess
@@ -206,7 +206,7 @@ def test_b22_trust_covers_what_counts_and_what_will_when_it_is_committed(person)
 
     assert shown.count("hooks.post_merge") == 1
     assert (now, value(person, "hooks.post_merge")) == ("echo merged", "echo something else")
-    assert "Nothing new to accept" in person.allstop("trust")
+    assert "nothing to accept" in person.allstop("trust")
 
 
 def test_b22_trust_of_the_checkout_alone_is_asked_for_before_it_is_committed(person):

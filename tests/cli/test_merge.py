@@ -2,7 +2,7 @@
 
 import pytest
 
-from allstop.cli.board.run_board import left
+from allstop.cli.board.run_board import next_steps
 from allstop.core.tasks import Status, Task
 from support.person import MERGE_AT_ONCE, wait_for
 
@@ -236,7 +236,7 @@ def test_b17_the_end_of_a_run_names_what_helps_work_that_could_not_be_merged(ver
     """B17: to run the board again would leave it where it is."""
     task = Task(id="T1", title="t", number=1, status=Status.WAITING, verified=verified, note="no")
 
-    assert left([task], [task]) == [f"? T1 waits: no. Then: allstop {helps} T1"]
+    assert next_steps([task], [task]) == [f"? T1 waits: no. Then: allstop {helps} T1"]
 
 
 def test_b17_k19_work_that_passes_alone_but_not_together_is_not_merged(person):

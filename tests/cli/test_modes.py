@@ -186,7 +186,7 @@ def test_b12_three_failures_in_a_row_pause_the_loop(person):
 
     said = person.allstop("run", "--parallel", "1", code=1)
 
-    assert "3 tasks failed in a row. Look at them, then: allstop run" in said
+    assert "3 tasks failed in a row. Look at these tasks, then: allstop run" in said
     assert list(person.tasks().values()) == ["failed"] * 3 + ["pending"]
     assert person.json("list")["phase"] == "waiting_user"
     person.allstop("run", "--parallel", "1", code=1)

@@ -147,10 +147,10 @@ def test_b19_edit_then_retry_and_raise_the_limit(person):
     assert (task["iterations"], task["minutes"], task["status"]) == (2, 5.0, "timeout")
     assert [each["tally"]["turns"] for each in task["attempts"]] == [1, 2]
     assert "do it well" in (workspace(person) / "prompts.txt").read_text()
-    assert "no limit is named" in person.refuses("limit", "T1")
+    assert "no limit is given" in person.refuses("limit", "T1")
     assert "3 iterations and 7.5 minutes" in person.allstop("limit", "T1", "--times", "1.5")
     assert (person.task("T1")["iterations"], person.task("T1")["minutes"]) == (3, 7.5)
-    assert "stands for itself" in person.refuses("limit", "T1", "--times", "2", "--minutes", "5")
+    assert "can't be combined" in person.refuses("limit", "T1", "--times", "2", "--minutes", "5")
     person.allstop("limit", "T1", "--minutes", "525600")
     person.allstop("limit", "T1", "--times", "2")
     assert (person.task("T1")["iterations"], person.task("T1")["minutes"]) == (6, 525_600)
@@ -300,7 +300,7 @@ def test_u2_tasks_are_put_in_order(person):
     assert "T3, T1: come next, in this order." in said
     assert [choice["task"]["id"] for choice in person.json("next")["next"]] == ["T3", "T1", "T2"]
     assert "there is no task 'T9'" in person.refuses("pin", "T1", "T9")
-    assert "--off is for one task" in person.refuses("pin", "--off", "T1", "T3")
+    assert "--off takes one task" in person.refuses("pin", "--off", "T1", "T3")
 
 
 def test_people_are_answered_in_json_too(reviewed):

@@ -88,7 +88,7 @@ def test_b18_a_rollback_that_does_not_fit_changes_nothing(merged):
     assert done.returncode == 1, done.stdout
     assert "T1: not rolled back: conflicts: b.txt with main at " in done.stderr
     merge = person.task("T1")["merged"]
-    assert f"`allstop log T1` says why; by hand: git revert -m 1 {merge[:10]}\n" in done.stderr
+    assert f"see `allstop log T1`; by hand: git revert -m 1 {merge[:10]}\n" in done.stderr
     assert person.git("rev-parse", "main") == before
     assert person.git("status", "--short") == ""
     task = person.task("T1")
@@ -241,7 +241,7 @@ def test_b6_who_retries_a_task_learns_that_its_workspace_is_older_than_the_targe
     said = person.allstop("retry", "T1")
 
     assert "Its workspace is 1 commit behind the target branch;" in said
-    assert "`allstop clean --force T1` lets it begin anew from there." in said
+    assert "`allstop clean --force T1` lets it start over" in said
     person.allstop("clean", "--force", "T1")
     person.allstop("run")
     assert person.tasks() == {"T1": "done"}

@@ -101,7 +101,7 @@ def test_k1_a_room_that_everything_holds_says_what_lifts_that(person):
     again = person.try_allstop("room", "--resume", "--thread", "default")
 
     goes_on = "allstop resume, then allstop room --resume --thread default"
-    assert (held.returncode, held.stderr) == (130, f"all paused. Go on: {goes_on}\n")
+    assert (held.returncode, held.stderr) == (130, f"Everything is paused. Continue: {goes_on}\n")
     assert (again.returncode, "first" in again.stdout) == (0, True)
 
 
@@ -147,8 +147,8 @@ def test_r7_the_typed_word_ends_it(person):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--resume", "Talk."), "--resume goes on with a session; it takes no GOAL"),
-        (("--resume", "--instead"), "--resume goes on with a session"),
+        (("--resume", "Talk."), "--resume continues a session"),
+        (("--resume", "--instead"), "--resume continues a session"),
         (("--mode", "party", "Talk."), "'single', 'collaborate', 'autopilot'"),
         (("--max-rounds", "0", "Talk."), "--max-rounds"),
         (("--agents", "gpt,ghost", "Talk."), "there is no agent 'ghost'"),
@@ -181,7 +181,7 @@ def test_without_agents_it_is_told_what_to_do(person):
 def test_help(person):
     said = person.allstop("room", "--help")
 
-    assert 'What you type is heard; "Allstop" ends it.' in said
+    assert '"Allstop" ends the session.' in said
     assert "@router autopilot gpt claude:" in " ".join(said.split())
     for option in ("--mode", "--agents", "--first", "--max-rounds", "--thread", "--resume",
                    "--instead", "--json", "--respect-final"):  # fmt: skip

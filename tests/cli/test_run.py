@@ -449,8 +449,8 @@ def test_bad_words_for_run_are_refused_before_anything_starts(person):
     person.allstop("add", "one")
     cases = [
         (("run", ""), "the prompt is empty"),
-        (("run", "--for", "soon"), "no span of time, like 2h or 90m"),
-        (("run", "--until", "25:00"), "no time of day, like 07:00"),
+        (("run", "--for", "soon"), "not a duration such as 2h or 90m"),
+        (("run", "--until", "25:00"), "not a time of day such as 07:00"),
         (("run", "--count", "0"), "--count"),
         (("run", "--parallel", "0"), "--parallel"),
         (("run", "--mode", "auto"), "'autopilot', 'semi'"),

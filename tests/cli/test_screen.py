@@ -1,6 +1,6 @@
 """What people see on a terminal while the board is at work, and of it."""
 
-from allstop.cli.board.screen import news
+from allstop.cli.board.screen import news_lines
 from allstop.core.events import MoveEnded
 from allstop.core.moves import CheckResult, ChecksDone
 from allstop.glance import cells
@@ -76,7 +76,7 @@ def test_a_title_of_several_lines_is_shown_as_one(person):
 def test_at_work_on_an_empty_board_it_is_said_how_to_fill_it(person):
     person.agent(WORKS)
 
-    assert "The board is empty. Put something on it: allstop add" in person.allstop("run")
+    assert "The board is empty. Add a task: allstop add" in person.allstop("run")
 
 
 def test_what_happens_to_tasks_with_long_ids_stands_in_one_column(person):
@@ -97,7 +97,7 @@ def test_b14_a_check_that_is_not_required_is_a_warning_above_the_table():
     tests = CheckResult(name="Tests", run="tests", passed=False, code=1)
     event = MoveEnded(at=EPOCH, id=1, result=ChecksDone(results=(style, tests)))
 
-    assert [line[1:] for line in news(Record("board/T1.1", 7, event))] == [
+    assert [line[1:] for line in news_lines(Record("board/T1.1", 7, event))] == [
         ("✗", "failed, back to the agent: Tests: exit code 1"),
         ("⚠", "Style: exit code 3 (not required)"),
     ]

@@ -283,7 +283,7 @@ def test_k3_watching_shows_what_others_do_and_stops_nothing(person):
     person.commit()
     watching = person.start("watch")
     for line in watching.stdout:
-        if "from now on" in line:
+        if "Ctrl-C only ends" in line:
             break
     person.allstop("run", "Write b")
     seen = []

@@ -41,9 +41,9 @@ def test_k2_stop_from_another_terminal_ends_everything_and_gives_a_receipt(perso
     said = person.allstop("stop")
 
     assert alive(f"sleep {mark}") == []
-    assert "put down   board/T1.1: process" in said
+    assert "killed     board/T1.1: process" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
-    assert "left as    board/T1.1: stopped; next: opens a workspace from main" in said
+    assert "state      board/T1.1: stopped; next: opens a workspace from main" in said
     assert slow.wait(60) == 130
     assert person.runs() == {"board/T1.1": "stopped"}
     assert person.tasks() == {"T1": "pending"}
@@ -61,7 +61,7 @@ def test_k3_stop_works_although_the_driving_process_hangs(person, slow, mark):
     assert alive(f"sleep {mark}") == []
     assert f"process {slow.pid}, which did not answer" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
-    assert "left as    board/T1.1: stopped during a move: mine takes a turn" in said
+    assert "state      board/T1.1: stopped during a move: mine takes a turn" in said
     assert slow.wait(60) == -signal.SIGKILL
     person.allstop("resume")
     person.agent("echo more >>b.txt; echo '<promise>COMPLETE</promise>'")
@@ -77,10 +77,10 @@ def test_k3_the_stop_of_one_run_ends_its_agents_although_its_process_hangs(perso
     said = person.allstop("stop", "T1")
 
     assert alive(f"sleep {mark}") == []
-    assert "put down   board/T1.1: process" in said
+    assert "killed     board/T1.1: process" in said
     assert "discarded  board/T1.1: mine takes a turn" in said
     assert f"process {slow.pid} drives it and does not answer" in said
-    assert f"Process {slow.pid} hangs and still has the run; `allstop stop` ends it." in said
+    assert f"Process {slow.pid} hangs and still drives the run; `allstop stop` ends it." in said
     slow.send_signal(signal.SIGCONT)
     slow.communicate(timeout=60)
     assert person.runs() == {"board/T1.1": "stopped"}
@@ -137,7 +137,7 @@ def test_k2_resume_says_what_it_lifts(person, command, name):
     person.allstop(command)
 
     assert person.allstop("resume") == f"The {name} is lifted.\n"
-    assert person.allstop("resume") == "Nothing was held.\n"
+    assert person.allstop("resume") == "Nothing was stopped or paused.\n"
 
 
 def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
@@ -150,7 +150,7 @@ def test_k3_ctrl_c_once_pauses_after_the_turn(person, tmp_path):
 
     said = process.communicate(timeout=60)[0]
     assert process.returncode == 130
-    assert "pausing: running agents end their iteration" in said
+    assert "pausing: agents finish their current turn" in said
     assert said.count("takes a turn") == 1
     assert "1 iteration ·" in said
     assert person.runs() == {"board/T1.1": "paused"}
@@ -166,7 +166,7 @@ def test_k1_a_run_that_everything_holds_says_what_lifts_that(person, brake, is_)
     said = person.allstop("run", "make a zebra", code=130)
     lifted = person.allstop("resume")
 
-    assert f"Everything is {is_}. Go on: allstop resume && allstop run" in said
+    assert f"Everything is {is_}. Continue: allstop resume && allstop run" in said
     assert lifted.startswith(f"The {brake} is lifted.\n")
     assert "1 merged" in person.allstop("run")
 
@@ -244,7 +244,7 @@ def test_p7_a_second_process_is_told_who_drives_the_run(person, slow):
     """P7: it only passes the word on."""
     said = person.allstop("resume", "T1")
 
-    assert "goes on in the process that drives it" in said
+    assert "continues in the process that drives it" in said
     assert slow.poll() is None
 
 
@@ -385,8 +385,8 @@ def test_stop_with_nothing_running_is_no_error(person):
     assert "nothing was running" in said
     receipt = person.json("stop")["receipt"]
     assert (receipt["killed"], receipt["discarded"], receipt["runs"]) == ([], [], {})
-    assert "Nothing was held" not in person.allstop("resume")
-    assert "Nothing was held" in person.allstop("resume")
+    assert "Nothing was stopped or paused" not in person.allstop("resume")
+    assert "Nothing was stopped or paused" in person.allstop("resume")
 
 
 def test_k1_another_brake_does_not_claim_to_replace_an_allstop(person):
@@ -395,7 +395,7 @@ def test_k1_another_brake_does_not_claim_to_replace_an_allstop(person):
 
     said = {person.allstop(brake) for brake in ("pause", "freeze", "thaw")}
 
-    assert said == {"Everything: stopped, which counts for more; `allstop resume` lifts it.\n"}
+    assert said == {"Everything: already stopped; `allstop resume` lifts the stop.\n"}
 
 
 def test_k2_nothing_is_tried_either_while_a_stop_holds(person):

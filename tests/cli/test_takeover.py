@@ -53,7 +53,7 @@ def test_b20_a_task_is_taken_over_and_given_back(working):
     in_clone(person, "add", "-A")
     in_clone(person, "-c", "user.name=P", "-c", "user.email=p@x", "commit", "-qm", "By hand")
     assert process.wait(60) == 3, "all it could do waits for a person"
-    assert "`allstop run T1` does" in person.allstop("give", "T1")
+    assert "`allstop run T1`." in person.allstop("give", "T1")
     person.allstop("run", "T1")
 
     assert person.git("show", "main:both.txt") == "by the agent\nby hand"

@@ -66,13 +66,16 @@ def test_b1_what_cannot_be_is_refused_by_name_and_nothing_is_written(person):
         (("add", "x", "--id", "../x"), "'../x' can't be the id of a task"),
         (("add", "  "), "task T4 has no title"),
         (("edit", "T1", "--title", " "), "task T1 would have no title"),
-        (("edit", "T1"), "nothing to change is named"),
+        (("edit", "T1"), "the command changes nothing"),
         (("edit", "T9", "--title", "x"), "there is no task 'T9'"),
         (("show", "T9"), "there is no task 'T9'"),
         (("rm", "T9"), "there is no task 'T9'"),
         (("add", "x", "--agent", "ghost"), "there is no agent 'ghost'"),
         (("add", "x", "--iterations", "0"), "--iterations"),
-        (("list", "--status", "finished"), "'finished' is no status; there are: pending, active"),
+        (
+            ("list", "--status", "finished"),
+            "'finished' is not a status; use one of: pending, active",
+        ),
     ]
     for arguments, words in cases:
         said = person.refuses(*arguments)
@@ -121,10 +124,10 @@ def test_b3_a_retried_task_has_its_score_and_no_other_right(person):
     person.allstop("assign", "T1")
     assigned = person.allstop("next", "--explain").splitlines()
 
-    assert said[0].startswith("T3          0  pinned  pinned: in front of all scores")
+    assert said[0].startswith("T3          0  pinned  pinned: before all scores")
     assert said[2].startswith("T2         50  critical")
     assert said[4:6] == ["T1        -15  bad", f"{'':<15}-15 retries; then age"]
-    assert assigned[0] == "T1        -15  bad  assigned or sent back: in front of pins and scores"
+    assert assigned[0] == "T1        -15  bad  assigned or sent back: before pins and scores"
 
 
 def test_b3_next_explains_the_sum_by_its_parts(person):
@@ -162,7 +165,7 @@ def test_b3_a_pin_is_in_front_of_all_scores_and_shown_as_a_pin(person):
     person.allstop("add", "important", "--tag", "critical")
     person.allstop("add", "mine", "--next")
 
-    assert "T2          0  mine  pinned: in front of all scores" in person.allstop("next")
+    assert "T2          0  mine  pinned: before all scores" in person.allstop("next")
     assert "[pinned]" in person.allstop("list")
     person.allstop("pin", "T1")
     assert person.allstop("next").split()[0] == "T1"
@@ -316,7 +319,7 @@ def test_b4_an_import_shows_how_the_file_was_understood(person):
     said = person.allstop("import", "todo.md")
 
     assert said.splitlines() == [
-        "table  Table  (done before)",
+        "table  Table  (already done)",
         "hash  Hash  (in: Passwords)",
         "reset  Reset  (in: Passwords)",
         "3 tasks added.",

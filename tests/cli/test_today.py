@@ -57,7 +57,7 @@ def test_k5_what_nobody_could_use_is_no_limit(person):
     person.allstop("run", "add a line")
 
     assert "a limit is at most" in person.refuses("today", "--tokens", "1" + "0" * 400)
-    assert "nan is no number" in person.refuses("today", "--cost", "nan")
+    assert "nan is not a number" in person.refuses("today", "--cost", "nan")
     assert "inf is not in the range" in person.refuses("today", "--minutes", "inf")
     assert "There is no daily limit" in person.allstop("today")
 

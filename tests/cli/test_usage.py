@@ -102,7 +102,7 @@ def test_k7_people_read_a_table_and_can_ask_for_less(person):
 
 
 def test_k7_a_time_that_is_none_is_refused_and_nothing_used_is_said(person):
-    assert person.allstop("usage") == "No turn has been taken since then.\n"
+    assert person.allstop("usage") == "There was no turn in this time.\n"
     for since in ("yesterday", "", "999999999999d", "2030-02-31"):
-        assert "like 7d, 12h or 2030-05-31" in person.refuses("usage", "--since", since)
+        assert "such as 7d, 12h or 2030-05-31" in person.refuses("usage", "--since", since)
     assert person.json("usage", "--since", "2020-01-31")["lines"] == []

@@ -65,7 +65,7 @@ def test_b8_a_crash_is_pending_and_tried_again_until_three_in_a_row(person):
 
     said = person.allstop("run", code=1)
 
-    assert "3 tasks failed in a row. Look at them, then: allstop run" in said
+    assert "3 tasks failed in a row. Look at these tasks, then: allstop run" in said
     assert person.tasks() == {"T1": "pending"}
     assert [each["outcome"] for each in person.task("T1")["attempts"]] == ["crashed"] * 3
     assert (workspace(person) / "x").exists()

@@ -57,7 +57,7 @@ def test_stop_leaves_nothing_of_an_agent_alive_and_no_event_comes_late(person, m
 
     assert alive(f"sleep {mark}") == []
     assert "ALLSTOP: done" in said
-    assert said.count("put down   board/") == 2
+    assert said.count("killed     board/") == 2
     assert process.wait(60) == 130
     before = {run: len(events(person, run)) for run in ("board", "T1", "T2")}
     time.sleep(0.5)

@@ -186,7 +186,7 @@ def test_the_changelog_knows_the_current_version():
     assert allstop.__version__ in headings
 
 
-@pytest.mark.parametrize("page", ["settings", "commands"])
+@pytest.mark.parametrize("page", ["settings", "commands", "errors"])
 def test_the_generated_pages_are_up_to_date(page):
     checked = subprocess.run(
         [sys.executable, project_files.ROOT / "tools" / "reference", "--check", page],

@@ -11,7 +11,7 @@ import msgspec
 
 from support.person import wait_for
 
-LINK = re.compile(r"lets a browser in, once: (http://127\.0\.0\.1:(\d+)/\?key=\S+)")
+LINK = re.compile(r"once: (http://127\.0\.0\.1:(\d+)/\?key=\S+)")
 
 
 class Answer:

@@ -28,10 +28,15 @@ BOUNDS = {
 }
 """The allowed ranges of a task's numbers."""
 
+_TITLE = "give it a title"
+
 
 class Refusal(NamedTuple):
+    """Why the board refuses a command: the fields of an AllstopError."""
+
     message: str
-    hint: str = ""
+    hint: str
+    code: str
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -46,7 +51,8 @@ def refusal(board: Board, command: commands.TaskCommand) -> Refusal | None:
         return next((found for found in each if found), None)
     task = board.get(command.task)
     if task is None:
-        return Refusal(f"there is no task {command.task!r}", what_else(board, command.task))
+        hint = what_else(board, command.task)
+        return Refusal(f"there is no task {command.task!r}", hint, code="task_not_found")
     return _of_one(board, task, command)
 
 
@@ -59,13 +65,15 @@ def _adding(board: Board, more: AbstractSet[str], tasks: Sequence[NewTask]) -> R
             return Refusal(
                 f"{task.id!r} can't be the id of a task",
                 "use at most 64 letters, digits, '.', '_' and '-'; begin with a letter or digit",
+                code="task_id_invalid",
             )
         if task.id in RESERVED:
-            return Refusal(f"{task.id!r} can't be the id of a task", "a run has this name")
+            return _reserved(task.id)
         if not task.title.strip():
-            return Refusal(f"task {task.id} has no title", "give it a title")
+            return Refusal(f"task {task.id} has no title", _TITLE, code="task_title_missing")
         if task.id in new or task.id in more or task.id in nodes:
-            return Refusal(f"task {task.id!r} exists already", f"`allstop show {task.id}` shows it")
+            hint = f"`allstop show {task.id}` shows it"
+            return Refusal(f"task {task.id!r} exists already", hint, code="task_exists")
         needs = task.needs
         if needs and not new.issuperset(needs):
             missing = [n for n in needs if n not in new and n not in more and n not in nodes]
@@ -88,10 +96,12 @@ def out_of_bounds(command: commands.TaskCommand) -> Refusal | None:
 
 
 def _threads_own(name: str) -> Refusal | None:
-    is_taken = THREAD.fullmatch(name) is not None
-    return (
-        Refusal(f"{name!r} can't be the id of a task", "runs have such names") if is_taken else None
-    )
+    return _reserved(name) if THREAD.fullmatch(name) else None
+
+
+def _reserved(name: str) -> Refusal:
+    message = f"{name!r} can't be the id of a task"
+    return Refusal(message, "runs have such names; choose another id", code="task_id_reserved")
 
 
 def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
@@ -100,7 +110,8 @@ def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
         if value is None or value is UNSET or least <= value <= most:
             continue
         shown = f"{value:,}" if abs(value) < 10**18 else "such a number"
-        return Refusal(f"{name} of {task} can't be {shown}", f"use {least:,} to {most:,}")
+        hint = f"use {least:,} to {most:,}"
+        return Refusal(f"{name} of {task} can't be {shown}", hint, code="task_number_out_of_range")
     return None
 
 
@@ -109,6 +120,7 @@ def _unknown_needs(task: str, missing: Sequence[str]) -> Refusal:
         f"{task} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not on"
         " the board",
         "add the needed tasks first; `allstop list` shows the board",
+        code="task_needs_unknown",
     )
 
 
@@ -149,7 +161,8 @@ def _of_one(  # noqa: C901 - one case for each
 
 
 def _unless(task: Task, fine: bool, done: str, hint: str = "") -> Refusal | None:  # noqa: FBT001
-    return None if fine else Refusal(f"{task.id} is {task.status}: it can't be {done}", hint)
+    message = f"{task.id} is {task.status}: it can't be {done}"
+    return None if fine else Refusal(message, hint, code="task_wrong_status")
 
 
 def _at_work(task: Task) -> bool:
@@ -186,18 +199,19 @@ def _instead(task: Task) -> str:
 def _assigning(board: Board, task: Task) -> Refusal | None:
     if waiting := graph.waits_for(board, task):
         names = ", ".join(need.id for need in waiting)
-        return Refusal(f"{task.id} waits for {names}", "those tasks must be done first")
+        hint = "those tasks must be done first"
+        return Refusal(f"{task.id} waits for {names}", hint, code="task_needs_unfinished")
     return _unless(task, task.status is Status.PENDING, "started", _instead(task))
 
 
 def _editing(board: Board, task: Task, command: commands.EditTask) -> Refusal | None:
     changes = command.changes
     if changes.title is not UNSET and not changes.title.strip():
-        return Refusal(f"task {task.id} would have no title", "give it a title")
-    if _at_work(task) or task.status is Status.DONE:
-        return Refusal(f"{task.id} is {task.status}: it can't be edited", _instead(task))
-    if changes.needs is UNSET:
-        return None
+        return Refusal(f"task {task.id} would have no title", _TITLE, code="task_title_missing")
+    can = not _at_work(task) and task.status is not Status.DONE
+    refused = _unless(task, can, "edited", _instead(task))
+    if refused or changes.needs is UNSET:
+        return refused
     if missing := [need for need in changes.needs if need not in board.nodes]:
         return _unknown_needs(task.id, missing)
     for need in changes.needs:
@@ -207,7 +221,8 @@ def _editing(board: Board, task: Task, command: commands.EditTask) -> Refusal | 
 
 
 def _cycle(path: Iterable[str]) -> Refusal:
-    return Refusal(f"tasks need each other: {' → '.join(path)}", "remove one of the needs")
+    message = f"tasks need each other: {' → '.join(path)}"
+    return Refusal(message, "remove one of the needs", code="task_needs_cycle")
 
 
 def what_else(board: Board, name: str) -> str:
@@ -226,7 +241,8 @@ def in_order(new: Sequence[NewTask]) -> list[NewTask] | Refusal:
     by_id: dict[str, NewTask] = {}
     for task in new:
         if task.id in by_id:
-            return Refusal(f"there are two tasks {task.id!r}", "give one of them another id")
+            hint = "give one of them another id"
+            return Refusal(f"there are two tasks {task.id!r}", hint, code="task_id_duplicate")
         by_id[task.id] = task
     done: dict[str, NewTask] = {}
     for task in new:

@@ -1,7 +1,8 @@
-"""The command line. Every command's module is loaded only when that command is used."""
+"""The command `allstop` and its table of commands; a command's module is loaded on use."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,93 +11,91 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop import __version__
-from allstop.cli.lazy import Commands
-from allstop.cli.output import Context, complain
+from allstop.cli.lazy import CommandEntry, LazyGroup
+from allstop.cli.output import Context, asks_for_json, report_error, report_usage_error
 
 if TYPE_CHECKING:
     from allstop.app.supervisor import RunKinds
 
 COMMANDS = {
-    "demo": (
-        "setup.demo",
-        "A sample repository, a board and a room of scripted agents; no keys, no network.",
-    ),
-    "init": ("setup.init", "Write allstop.toml from what this repository and machine have."),
-    "doctor": (
-        "setup.doctor",
-        "Check git, the sandbox, agents, disk, port and keys; say how to fix each.",
-    ),
-    "config": ("setup.init", "Show every setting, its value and where it comes from."),
-    "trust": ("setup.init", "Accept what this repository's allstop.toml asks of this machine."),
-    "add": ("board.tasks", "Put a task on the board."),
-    "list": ("board.tasks", "Every task of the board."),
-    "show": ("board.tasks", "Everything known of a task."),
-    "edit": ("board.tasks", "Change what is said of a task."),
-    "rm": ("board.tasks", "Take a task off the board; its record and its work stay."),
-    "next": ("board.tasks", "What would be started next, and why."),
-    "import": ("board.import_export", "Put the tasks of a file on the board."),
-    "export": ("board.import_export", "All tasks as text: json, markdown or csv."),
-    "run": ("run", "Work on the board's tasks, or on a PROMPT, until nothing is ready."),
-    "up": ("up", "Open the control room in the browser."),
-    "room": ("rooms.room", 'Let agents talk about a GOAL; type to join in, "Allstop" ends it.'),
-    "auto": (
-        "auto.auto",
-        "Keep an agent going on a PROMPT, decision by decision; merge at the end.",
-    ),
-    "guidance": ("auto.guidance", "What guidance would tell an agent; `guidance demo` tries it."),
-    "diff": ("board.diff", "What the work of a task or a thread changes."),
-    "approve": ("board.review", "Merge work that waits for review."),
-    "redo": ("board.review", "Send work that waits for review back, with a comment."),
-    "comment": (
-        "board.comment",
-        "Say something of lines of the work, as one message to its agent.",
-    ),
-    "reject": ("board.review", "Cancel a task whose work waits for review."),
-    "retry": ("board.review", "Try a task again; its workspace is kept."),
-    "skip": ("board.review", "Go on as if a task were done."),
-    "assign": ("board.review", "Start this one next, whatever the mode."),
-    "pin": ("board.review", "Put a task in front of all scores."),
-    "limit": ("limit", "Give a run or a task other limits."),
-    "take": (
-        "board.takeover",
-        "Take a task over by hand, in a clone of your own; its agent waits.",
-    ),
-    "give": ("board.takeover", "Give a task back: its agent goes on from what you have committed."),
-    "split": ("board.review", "Put smaller tasks in the place of one."),
-    "rollback": ("board.review", "Take a task's work out of the target branch again."),
-    "clean": ("board.review", "Show which workspaces can go; with --yes, remove them."),
-    "mode": ("board.review", "Who picks tasks: autopilot or semi."),
-    "status": ("control", "Show what runs, what waits, and what needs you."),
-    "today": ("usage", "What all runs have used today; with a limit, allow them more."),
-    "usage": ("usage", "Tokens and money by agent, model, task, run or day."),
-    "watch": ("watch", "Show what happens in all runs, as it happens."),
-    "stop": ("control", "Allstop: everything ends now. With RUN, only that one."),
-    "pause": ("control", "No new turn; the current one ends in peace."),
-    "resume": ("run", "Lift an Allstop or a pause; with RUN, go on with it here."),
-    "freeze": ("control", "Stop processes where they are."),
-    "thaw": ("control", "Let frozen processes go on."),
-    "abort": ("control", "End RUN for good; what it made is kept."),
-    "tell": ("control", "Say something to RUN: its agent hears it at once, or at its next turn."),
-    "answer": ("control", "Answer what RUN asked."),
-    "allow": ("control", "Let the agent of RUN do what it asks to do."),
-    "deny": ("control", "Don't let the agent of RUN do what it asks to do."),
-    "log": ("log", "What happened in RUN, line by line."),
-    "receipts": ("log", "Every decision of RUN: what was known, what came of it."),
-    "replay": ("log", "Decide everything in RUN again and show each difference."),
-    "mcp": ("mcp", "An MCP server on stdio: clients list, inspect and stop runs; never start."),
-    "agents": ("setup.agents", "The configured agents; `agents test NAME` tries one."),
-    "notify": (
-        "setup.notify",
-        "How you are told; `notify test` tries everything that is configured.",
-    ),
-    "approvals": (
-        "setup.approvals",
-        "What agents may run; `approvals check COMMAND` says it of one.",
-    ),
+    "Start work": {
+        "run": CommandEntry("run", "Work on tasks, or on a prompt, until nothing is ready"),
+        "room": CommandEntry("rooms.room", "Let agents discuss a goal; you can join in"),
+        "auto": CommandEntry("auto.auto", "Keep one agent working until a goal is reached"),
+        "up": CommandEntry("up", "Open the control room in the browser"),
+    },
+    "Plan tasks on the board": {
+        "add": CommandEntry("board.tasks", "Add a task"),
+        "list": CommandEntry("board.tasks", "List the tasks"),
+        "show": CommandEntry("board.tasks", "Show a task with its attempts, checks and findings"),
+        "edit": CommandEntry("board.tasks", "Change a task"),
+        "rm": CommandEntry("board.tasks", "Cancel a task; its record and its work are kept"),
+        "split": CommandEntry("board.review", "Replace a task by smaller ones"),
+        "next": CommandEntry("board.tasks", "Show which task would start next, and why"),
+        "pin": CommandEntry("board.review", "Put tasks at the front of the queue"),
+        "assign": CommandEntry("board.review", "Start a task next, in any mode"),
+        "mode": CommandEntry("board.review", "Choose who picks tasks: the loop or you"),
+        "import": CommandEntry("board.import_export", "Add the tasks of a file"),
+        "export": CommandEntry("board.import_export", "Print all tasks as JSON, Markdown or CSV"),
+    },
+    "Review work": {
+        "diff": CommandEntry("board.diff", "Show the changes of a task or a thread"),
+        "comment": CommandEntry("board.comment", "Comment on lines of a diff, for its agent"),
+        "approve": CommandEntry("board.review", "Merge work that waits for review"),
+        "redo": CommandEntry("board.review", "Send work back to its agent, with a comment"),
+        "reject": CommandEntry("board.review", "Cancel a task that waits for review"),
+        "retry": CommandEntry("board.review", "Try a failed task again in its workspace"),
+        "skip": CommandEntry("board.review", "Treat a task as done without doing it"),
+        "take": CommandEntry("board.takeover", "Take over a task by hand, in your own clone"),
+        "give": CommandEntry("board.takeover", "Give a task back to its agent"),
+        "rollback": CommandEntry("board.review", "Revert or discard the work of a task"),
+        "clean": CommandEntry("board.review", "Show or remove workspaces that can be removed"),
+    },
+    "Watch": {
+        "status": CommandEntry("control", "Show what runs, what waits, and what needs you"),
+        "watch": CommandEntry("watch", "Print the events of all runs as they happen"),
+        "log": CommandEntry("log", "Print what happened in a run"),
+        "receipts": CommandEntry("log", "Print each decision of a run and its reasons"),
+        "replay": CommandEntry("log", "Repeat the decisions of a run and show differences"),
+        "usage": CommandEntry("usage", "Show tokens and cost by agent, model, task, run or day"),
+        "today": CommandEntry("usage", "Show today's usage, or raise today's limits"),
+    },
+    "Steer": {
+        "tell": CommandEntry("control", "Send a message to the agent of a run"),
+        "answer": CommandEntry("control", "Answer a question of an agent"),
+        "allow": CommandEntry("control", "Allow what an agent asks to do"),
+        "deny": CommandEntry("control", "Deny what an agent asks to do"),
+        "limit": CommandEntry("limit", "Change the limits of a run or a task"),
+    },
+    "Stop and resume": {
+        "stop": CommandEntry("control", "Stop everything now, or one run (Allstop)"),
+        "pause": CommandEntry("control", "Pause after the current turn"),
+        "freeze": CommandEntry("control", "Freeze processes where they are"),
+        "thaw": CommandEntry("control", "Let frozen processes continue"),
+        "resume": CommandEntry("run", "Lift a stop or pause, or resume a run here"),
+        "abort": CommandEntry("control", "End a run for good; its work is kept"),
+    },
+    "Set up": {
+        "demo": CommandEntry("setup.demo", "See it work in a sample repository, without keys"),
+        "init": CommandEntry("setup.init", "Write allstop.toml for this repository"),
+        "doctor": CommandEntry("setup.doctor", "Check this machine and say how to fix problems"),
+        "config": CommandEntry("setup.init", "Show all settings with their values and origins"),
+        "trust": CommandEntry("setup.init", "Accept the sensitive settings of this repository"),
+        "agents": CommandEntry("setup.agents", "List the configured agents, or test one"),
+        "guidance": CommandEntry("auto.guidance", "Try out the guidance of Full Auto"),
+        "approvals": CommandEntry("setup.approvals", "Check whether agents may run a command"),
+        "notify": CommandEntry("setup.notify", "Test the notifications"),
+        "mcp": CommandEntry("mcp", "Serve MCP: clients can inspect and stop runs"),
+        "completion": CommandEntry("completion", "Print a completion script for a shell"),
+    },
 }
+"""The module of each command and its line in `allstop --help`: the first of its own help."""
+
+COMPLETION_VARIABLE = "_ALLSTOP_COMPLETE"
+"""Set by completion scripts of click: the program prints completions instead of running."""
 
 
-@click.group(cls=Commands, commands_table=COMMANDS, invoke_without_command=True)
+@click.group(cls=LazyGroup, table=COMMANDS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="allstop")
 @click.option(
     "-C",
@@ -113,7 +112,7 @@ COMMANDS = {
 )
 @click.pass_context
 def group(context: click.Context, folder: Path | None, flags: tuple[str, ...]) -> None:
-    """Run AI agents unattended, with brakes."""
+    """Run AI agents unattended, with brakes. Without a command, show the status."""
     context.obj = Context(folder or Path.cwd(), flags, context.obj)
     if context.invoked_subcommand is None:
         from allstop.cli.control import show_status
@@ -122,17 +121,28 @@ def group(context: click.Context, folder: Path | None, flags: tuple[str, ...]) -
 
 
 def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
-    """Run the command line, with the kinds of runs of another table if one is given.
+    """Run the command line; `kinds` replaces the program's own table of kinds of runs.
 
-    Errors are printed in one or two lines.
+    Errors are printed in one or two lines, or with --json as one object on standard output.
     """
+    args = sys.argv[1:] if args is None else args
+    if COMPLETION_VARIABLE in os.environ:
+        _complete(kinds)
+    as_json = asks_for_json(args)
     try:
         code = group.main(args, standalone_mode=False, prog_name="allstop", obj=kinds)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        sys.exit(report_usage_error(error, as_json=as_json))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except Exception as error:  # noqa: BLE001 - told apart there; what is unknown is raised again
-        sys.exit(complain(error))
+    except Exception as error:  # noqa: BLE001 - an unknown one is raised again
+        sys.exit(report_error(error, as_json=as_json))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complete(kinds: RunKinds | None) -> None:
+    """Print completions and exit; an error must not disturb the line that a person types."""
+    try:
+        group.main([], prog_name="allstop", obj=kinds)
+    except Exception:  # noqa: BLE001 - then there are no completions
+        sys.exit(1)

@@ -1,4 +1,4 @@
-"""Looking and braking: status, stop, pause, freeze, thaw, abort, tell, answer."""
+"""Commands that show and steer runs: status, stop, pause, freeze, thaw, abort, tell, answer …"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
+from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.text import one_line
 
@@ -41,12 +42,20 @@ def show_status(context: Context, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False)
-@click.option("--dry-run", is_flag=True, help="Only say what would be stopped.")
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
+@click.option("--dry-run", is_flag=True, help="Only show what would be stopped.")
 @json_option
 @click.pass_obj
 def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> int:
-    """Allstop: everything ends now. With RUN, only that one."""
+    """Stop everything now, or one run (Allstop).
+
+    All agents and their programs are killed, and nothing starts until `allstop resume`.
+
+    \b
+    Examples:
+      allstop stop           everything in this repository
+      allstop stop T3        one task
+    """
     if dry_run:
         with context.project() as project:
             _show_dry_run(project, run_id, as_json=as_json)
@@ -61,17 +70,17 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
         where = project.root
     holds = stopped.recorded or stopped.filed
     if as_json:
-        print_json({**asdict(stopped), "receipt": _whole(stopped.receipt)})
+        print_json({**asdict(stopped), "receipt": _receipt_document(stopped.receipt)})
         return 0 if holds else 1
     receipt = stopped.receipt
-    click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after it was asked for.")
+    click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after the request.")
     _show_receipt(receipt)
     for pid in stopped.silent:
-        click.echo(f"  ended      process {pid}, which did not answer; nothing it wrote is lost")
+        click.echo(f"  ended      process {pid}, which did not answer; its records are kept")
     if not (receipt.killed or receipt.discarded or stopped.silent):
-        click.echo(f"  nothing was running {_where(where)}")
+        click.echo(f"  nothing was running {_searched_place(where)}")
     if not holds:
-        click.echo("Neither the store nor a STOP file can be written: nothing keeps it from starting again.")  # fmt: skip
+        click.echo("Neither the store nor a STOP file can be written: nothing keeps runs from starting again.")  # fmt: skip
         return 1
     if not stopped.recorded:
         click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
@@ -79,11 +88,11 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
     return 0
 
 
-def _where(root: Path | None) -> str:
-    """Who is in a hurry may be in the wrong folder: each repository is stopped by itself."""
+def _searched_place(root: Path | None) -> str:
+    """Name the repository: a person in a hurry may be in the wrong folder."""
     if root is not None:
         return f"in {root}"
-    return "here, and this is no git repository: `allstop -C PATH stop` stops what runs in one"
+    return "here, and this is not a git repository: use `allstop -C PATH stop`"
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
@@ -98,32 +107,32 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
                 "run": run_id,
                 "driven": stopped.driven,
                 "silent": silent,
-                "receipt": _whole(stopped.receipt),
+                "receipt": _receipt_document(stopped.receipt),
             }
         )
         return
-    click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after it was asked for.")
+    click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after the request.")
     _show_receipt(stopped.receipt)
     if stopped.note:
         click.echo(f"  {stopped.note}")
     if silent:
-        click.echo(f"Process {silent} hangs and still has the run; `allstop stop` ends it.")
+        click.echo(f"Process {silent} hangs and still drives the run; `allstop stop` ends it.")
     if not stopped.driven:
-        click.echo(f"Nobody drives {run_id} now; `allstop resume {run_id}` does.")
+        click.echo(f"No process drives {run_id}; continue with `allstop resume {run_id}`.")
 
 
-def _whole(receipt: Halted) -> dict[str, object]:
-    """With every key, also where there is nothing to tell."""
+def _receipt_document(receipt: Halted) -> dict[str, object]:
+    """The receipt with every key, empty ones included."""
     return {"event": "halted", **asdict(receipt)}
 
 
 def _show_receipt(receipt: Halted) -> None:
     for killed in receipt.killed:
-        click.echo(f"  put down   {killed.label}: process {killed.pid} and everything below it")
+        click.echo(f"  killed     {killed.label}: process {killed.pid} and its children")
     for lost in receipt.discarded:
         click.echo(f"  discarded  {lost}")
     for run_, where in receipt.runs.items():
-        click.echo(f"  left as    {run_}: {where}")
+        click.echo(f"  state      {run_}: {where}")
 
 
 def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> None:
@@ -141,50 +150,50 @@ def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> Non
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
 @json_option
 @click.pass_obj
 def pause(context: Context, run_id: str | None, as_json: bool) -> None:
-    """No new turn; the current one ends in peace. Without RUN, for everything."""
+    """Pause after the current turn. Without RUN, all runs."""
     from allstop.core.commands import Pause
 
-    goes_on = f"`{_resume(run_id)}` goes on"
-    done, idle = f"pauses after the turn it is in; {goes_on}", f"paused; {goes_on}"
-    _say(context, run_id, Pause(), done, idle, as_json=as_json)
+    how = f"`{_resume(run_id)}` continues"
+    done, idle = f"pauses after its current turn; {how}", f"paused; {how}"
+    _send_command(context, run_id, Pause(), done, idle, as_json=as_json)
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
 @json_option
 @click.pass_obj
 def freeze(context: Context, run_id: str | None, as_json: bool) -> None:
-    """Stop processes where they are. Without RUN, for everything."""
+    """Freeze processes where they are. Without RUN, those of all runs."""
     from allstop.core.commands import Freeze
 
     thaws = f"`allstop thaw {run_id or ''}".rstrip() + "`"
-    done = f"frozen where it is; {thaws} lets it go on"
-    _say(context, run_id, Freeze(), done, f"frozen, until {thaws}", as_json=as_json)
+    done = f"frozen; {thaws} lets it continue"
+    _send_command(context, run_id, Freeze(), done, f"frozen until {thaws}", as_json=as_json)
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
 @json_option
 @click.pass_obj
 def thaw(context: Context, run_id: str | None, as_json: bool) -> None:
-    """Let frozen processes go on. Without RUN, for everything."""
+    """Let frozen processes continue. Without RUN, those of all runs."""
     from allstop.core.commands import Thaw
 
-    done = f"goes on where it was; a pause stays until `{_resume(run_id)}`"
-    idle = f"no longer frozen; `{_resume(run_id)}` goes on"
-    _say(context, run_id, Thaw(), done, idle, as_json=as_json)
+    done = f"continues; a pause stays until `{_resume(run_id)}`"
+    idle = f"no longer frozen; `{_resume(run_id)}` continues"
+    _send_command(context, run_id, Thaw(), done, idle, as_json=as_json)
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
 @json_option
 @click.pass_obj
 def abort(context: Context, run_id: str, as_json: bool) -> None:
-    """End RUN for good; what it made is kept."""
+    """End a run for good; its work is kept."""
     from allstop.app.stop.abort import abort as abort_run
     from allstop.core.commands import Abort
 
@@ -195,84 +204,96 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
         return
     click.echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{aborted.kept}.")
     if not (aborted.driven or aborted.over):
-        click.echo(f"Nobody drives {run_id} now: it counts once `{aborted.goes_on}` does.")
+        click.echo(f"No process drives {run_id}: it ends at the next `{aborted.goes_on}`.")
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
 @click.argument("text")
 @json_option
 @click.pass_obj
 def tell(context: Context, run_id: str, text: str, as_json: bool) -> None:
-    """Say something to RUN: its agent hears it at once, or at its next turn.
+    """Send a message to the agent of a run.
 
-    Codex and Claude Code hear it in the middle of a turn; `allstop log RUN` shows when it was told.
+    Codex and Claude Code get it in the middle of a turn, others at their next turn. `allstop log
+    RUN` shows when it was delivered.
+
+    \b
+    Examples:
+      allstop tell T1 "Use the existing parser."
     """
     from allstop.core.commands import Say, is_allstop
 
     if is_allstop(text):
         _stop_run(context, run_id, as_json=as_json)
     else:
-        _say(context, run_id, Say(text=text), "hears it now or at its next turn", as_json=as_json)
+        _send_command(
+            context, run_id, Say(text=text), "gets it now or at its next turn", as_json=as_json
+        )
 
 
 @click.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", type=RUN_OR_TASK)
 @click.argument("texts", metavar="TEXT...", nargs=-1, required=True)
 @json_option
 @click.pass_obj
 def answer(context: Context, name: str, texts: tuple[str, ...], as_json: bool) -> None:
-    """Answer what RUN asked: an option by its number or name, or any words.
+    """Answer a question of an agent.
 
-    RUN is a run, a task, or RUN:ASK as the inbox has it. Several questions that were asked
-    together have one TEXT each.
+    TEXT is the number or name of an option, or your own words. RUN is a run, a task, or RUN:ASK as
+    the inbox shows it. If several questions were asked together, give one TEXT for each.
+
+    \b
+    Examples:
+      allstop answer T1 2
+      allstop answer T1 "Use SQLite."
     """
     from allstop.app.runs.commands import build_answer, split_run_and_ask
 
     with context.project() as project:
         command = look(lambda: build_answer(project, name, texts))
         run_id, _ = look(lambda: split_run_and_ask(project, name))
-    _say(context, run_id, command, "has its answer", as_json=as_json)
+    _send_command(context, run_id, command, "has its answer", as_json=as_json)
 
 
 @click.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", type=RUN_OR_TASK)
 @click.argument("ask", required=False)
-@click.option("--session", is_flag=True, help="Also the very same again, where the driver knows how to.")  # fmt: skip
+@click.option("--session", is_flag=True, help="Also allow the same request later in this session, if the agent supports it.")  # fmt: skip
 @json_option
 @click.pass_obj
 def allow(context: Context, name: str, ask: str | None, session: bool, as_json: bool) -> None:
-    """Let the agent of RUN do what it asks to do; the oldest question, or ASK."""
+    """Allow what an agent asks to do. Without ASK, its oldest request."""
     from allstop.app.runs.commands import build_permit
 
-    asked = _asked(context, name, ask)
+    asked = _find_ask(context, name, ask)
     permit = build_permit(asked, session=session)
-    _answer(context, name, asked, permit, "may do it", as_json=as_json)
+    _send_permit(context, name, asked, permit, "may do it", as_json=as_json)
 
 
 @click.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", type=RUN_OR_TASK)
 @click.argument("ask", required=False)
-@click.option("-m", "--message", default="", help="What its agent is told besides.")
+@click.option("-m", "--message", default="", help="A message for its agent.")
 @json_option
 @click.pass_obj
 def deny(context: Context, name: str, ask: str | None, message: str, as_json: bool) -> None:
-    """Don't let the agent of RUN do what it asks to do; it is told so and goes on."""
+    """Deny what an agent asks to do. The agent is told and continues."""
     from allstop.core.commands import Permit
 
-    asked = _asked(context, name, ask)
+    asked = _find_ask(context, name, ask)
     permit = Permit(ask=asked.id, allow=False, message=message)
-    _answer(context, name, asked, permit, "may not do it", as_json=as_json)
+    _send_permit(context, name, asked, permit, "may not do it", as_json=as_json)
 
 
-def _asked(context: Context, name: str, ask: str | None) -> Ask:
+def _find_ask(context: Context, name: str, ask: str | None) -> Ask:
     from allstop.app.runs.commands import find_ask
 
     with context.project() as project:
         return look(lambda: find_ask(project, name, ask))
 
 
-def _answer(
+def _send_permit(
     context: Context, name: str, ask: Ask, permit: Permit, done: str, *, as_json: bool
 ) -> None:
     from allstop.app.runs.commands import split_run_and_ask
@@ -280,14 +301,16 @@ def _answer(
 
     with context.project() as project:
         run_id, _ = look(lambda: split_run_and_ask(project, name))
-    _say(context, run_id, permit, f"{done}: {one_line(describe_ask(ask), 80)}", as_json=as_json)
+    _send_command(
+        context, run_id, permit, f"{done}: {one_line(describe_ask(ask), 80)}", as_json=as_json
+    )
 
 
 def _resume(run_id: str | None) -> str:
     return f"allstop resume {run_id}" if run_id else "allstop resume"
 
 
-def _say(
+def _send_command(
     context: Context,
     run_id: str | None,
     command: Command,
@@ -296,16 +319,16 @@ def _say(
     *,
     as_json: bool,
 ) -> None:
-    """`idle`: what is true where nobody drives it, if that is something else."""
+    """Send a command to a run and print `done`, or `idle` if no process drives the run."""
     from allstop.app.runs.commands import deliver_command
 
     with context.project() as project:
-        spoken = run(lambda: deliver_command(project, run_id, command))
+        sent = run(lambda: deliver_command(project, run_id, command))
     if as_json:
-        print_json({"run": run_id, "command": command, "driven": spoken.driven})
+        print_json({"run": run_id, "command": command, "driven": sent.driven})
         return
-    if idle and spoken.stopped:
-        idle = done = f"stopped, which counts for more; `{_resume(run_id)}` lifts it"
-    click.echo(f"{run_id or 'Everything'}: {idle if idle and not spoken.driven else done}.")
-    if spoken.deferred and not idle:
-        click.echo(spoken.deferred)
+    if idle and sent.stopped:
+        idle = done = f"already stopped; `{_resume(run_id)}` lifts the stop"
+    click.echo(f"{run_id or 'Everything'}: {idle if idle and not sent.driven else done}.")
+    if sent.deferred and not idle:
+        click.echo(sent.deferred)

@@ -10,19 +10,19 @@ import anyio
 from allstop.engine.retry_write import retry_write
 
 
-async def heed_signals(
+async def handle_signals(
     pause: Callable[[], Awaitable[None]],
     stop: Callable[[str], Awaitable[None]],
     note: Callable[[str], None],
     *,
     pausing: str,
 ) -> None:
-    """Once pauses, however long the store takes nothing; being told to end stops at once.
+    """Pause on the first Ctrl-C, even if the store must be retried; stop on the second and SIGTERM.
 
-    `stop` is told who asked for it. `note` is told of `pausing`, and of what keeps the pause back.
+    `stop` gets the name of the signal. `note` gets `pausing`, and the reason if the pause is late.
     """
 
-    async def keep_asking() -> None:
+    async def pause_until_written() -> None:
         await retry_write(pause, lambda run, trouble: note(f"! {trouble.text}"))
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -32,6 +32,8 @@ async def heed_signals(
                 if number == signal.SIGINT and not asked:
                     asked = True
                     note(pausing)
-                    group.start_soon(keep_asking)  # while it waits, the next one is heard
+                    group.start_soon(
+                        pause_until_written
+                    )  # so that the next signal is handled meanwhile
                 else:
                     await stop("Ctrl-C twice" if number == signal.SIGINT else "SIGTERM")

@@ -1,4 +1,4 @@
-"""Keys that are pressed while a screen is being drawn."""
+"""Hides keys that are pressed while a live screen is drawn."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOCAL_MODES = 3  # where termios keeps them
+LOCAL_MODES = 3  # their index in the attributes of termios
 
 
 @contextmanager
-def unseen() -> Iterator[None]:
-    """What is typed is not shown, since it would tear up what is drawn, and is gone afterwards,
-    since the shell would take it for a command. Ctrl-C works as ever.
+def hide_typing() -> Iterator[None]:
+    """Turn echo off, as typed text would break the drawing, and discard the text at the end.
+
+    The shell would run it otherwise. Ctrl-C still works.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         yield

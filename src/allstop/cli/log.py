@@ -1,4 +1,4 @@
-"""What happened and why: log, receipts, replay."""
+"""The commands `log`, `receipts` and `replay`: the events and decisions of a run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.cli.record_lines import as_text, print_records
 from allstop.core.ids import RunId
@@ -27,14 +28,20 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
-@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until RUN ends.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new events until RUN ends.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
-    """What happened in RUN, line by line: of a task, all that was tried, and its merges.
+    """Print what happened in a run.
 
-    `allstop log helm` shows what was said to all.
+    For a task, this includes all attempts and merges. `allstop log helm` prints the commands to
+    all runs.
+
+    \b
+    Examples:
+      allstop log T1
+      allstop log auto1 --follow
     """
     with context.project() as project:
         go = run if follow else look
@@ -79,11 +86,14 @@ def _show(records: Iterable[Record], log: Print, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def receipts(context: Context, run_id: str, as_json: bool) -> None:
-    """Every decision of RUN: what was known, what was decided, what came of it."""
+    """Print each decision of a run and its reasons.
+
+    A receipt has the known facts, the decision and its result.
+    """
     from allstop.app.runs.status import helm_of, record_of
     from allstop.core.replay import receipts as all_receipts
     from allstop.views.log import describe, describe_result
@@ -107,9 +117,9 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else "")
         )
         if receipt.result is not None:
-            click.echo(f"      came of it: {describe_result(receipt.result)}")
+            click.echo(f"      result: {describe_result(receipt.result)}")
         if not receipt.same:
-            click.echo("      the record does not follow from what was known: see `allstop replay`")
+            click.echo("      the journal differs from a repeated decision: see `allstop replay`")
 
 
 def _print_decisions(
@@ -120,7 +130,7 @@ def _print_decisions(
     *,
     as_json: bool,
 ) -> None:
-    """Each decision, and what it was made from, below the plan of the run."""
+    """Print the plan of the run, then each decision with the facts behind it."""
     from allstop.core import run as runs
     from allstop.views.auto import describe_decision, describe_inputs
 
@@ -139,18 +149,21 @@ def _print_decisions(
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
 @click.option(
     "--policy",
     "policy_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Decide by the [auto] settings of this file instead; RUN may be `all`.",
+    help="Use the [auto] settings of this file; RUN may be `all`.",
 )
 @json_option
 @click.pass_obj
 def replay(context: Context, run_id: str, policy_file: Path | None, as_json: bool) -> int:
-    """Decide everything in RUN again from its record and show each difference."""
+    """Repeat the decisions of a run and show differences.
+
+    Nothing is started: the decisions are made again from the journal.
+    """
     if policy_file is not None:
         return _backtest(context, run_id, policy_file, as_json=as_json)
     from allstop.app.runs.status import record_of
@@ -177,7 +190,7 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
 
 
 def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
-    """As recorded, and as it comes out."""
+    """The recorded decision and the repeated one."""
     from allstop.core.replay import Difference
     from allstop.views.auto import describe_decision, describe_difference
     from allstop.views.log import describe
@@ -189,7 +202,7 @@ def _compared(difference: Difference | DecisionDifference) -> tuple[str, str]:
 
 
 def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool) -> int:
-    """What other rules would have done: stopped when, saved what, and wrongly or not."""
+    """Show when other rules would have stopped runs, and what that would have saved."""
     from allstop.app.auto.threads import auto_records, read_rule_overrides
     from allstop.views.auto import backtest
 

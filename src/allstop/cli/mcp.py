@@ -1,4 +1,4 @@
-"""An MCP server on standard input and output: clients look at runs and stop them."""
+"""The command `mcp`: an MCP server on standard input and output."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ LONGEST = 1024 * 1024
 @click.command()
 @click.pass_obj
 def mcp(context: Context) -> None:
-    """Serve MCP on stdio: list and inspect runs, stop them; nothing can be started.
+    """Serve MCP: clients can inspect and stop runs.
 
-    For a client's settings: the command is `allstop`, the arguments are `-C REPOSITORY mcp`.
+    A client can't start anything. In its settings, use the command `allstop` with the arguments
+    `-C REPOSITORY mcp`.
 
-    In the box of an agent the command of this name serves the tools of its turn instead: signal,
-    progress and ask.
+    In the sandbox of an agent, the command of this name serves the tools of its turn instead:
+    signal, progress and ask.
     """
     with context.project() as project:
         run(lambda: _serve(project))
@@ -38,7 +39,7 @@ async def _serve(project: Project) -> None:
     async for line in piped_lines(sys.stdin.fileno()):
         if not line.strip():
             continue
-        said = await answer(project, line[:LONGEST].encode())
-        if said is not None:
-            sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+        reply = await answer(project, line[:LONGEST].encode())
+        if reply is not None:
+            sys.stdout.write(msgspec.json.encode(reply).decode() + "\n")
             sys.stdout.flush()

@@ -1,9 +1,9 @@
-"""What every command shares: where it works, how it prints, how it complains."""
+"""Shared by all commands: their context, output as text or JSON, errors and exit codes."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from allstop.app.supervisor import RunKinds
 
 USAGE = 2
-FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # of whatever does work
-NOBODY_READS = 141  # as a shell says of a program that SIGPIPE ended
+FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # exit codes of commands that drive runs
+BROKEN_PIPE = 141  # the exit code that shells report for a program ended by SIGPIPE
 
 
 class Context(NamedTuple):
     folder: Path
     flags: tuple[str, ...]
-    kinds: RunKinds | None = None  # the table that the program's entry was given
+    kinds: RunKinds | None = None  # instead of the program's own table
 
     @property
     def run_kinds(self) -> RunKinds:
-        """What the app does with each kind of run."""
+        """How to open and resume each kind of run."""
         if self.kinds is not None:
             return self.kinds
         from allstop.app.kinds import RUN_KINDS
@@ -60,7 +60,7 @@ def _pair(flag: str) -> tuple[str, object]:
 
 
 def _value(text: str) -> object:
-    """As TOML reads it; what TOML can't read is a string."""
+    """The value as TOML reads it, else the text itself."""
     import tomllib
 
     try:
@@ -78,52 +78,102 @@ def print_json(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
-def complain(error: Exception) -> int:
-    """Say what is wrong and what to do; a mistake of ours keeps its trace."""
-    from allstop.settings.problems import SettingsError
+class ErrorReport(NamedTuple):
+    """An error for people, or for programs that asked for JSON."""
 
-    if isinstance(error, SettingsError):
-        for problem in error.problems:
-            click.echo(f"error: {problem}", err=True)
-        return USAGE
+    code: str
+    message: str
+    hint: str = ""
+
+    def print(self, *, as_json: bool) -> None:
+        if as_json:
+            import json
+
+            click.echo(json.dumps({"error": self._asdict()}, ensure_ascii=False))
+            return
+        for line in self.message.split("\n"):
+            click.echo(f"error: {line}", err=True)
+        if self.hint:
+            click.echo(f"hint: {self.hint}", err=True)
+
+
+def asks_for_json(args: Sequence[str]) -> bool:
+    """Whether --json is among the options, even if the rest of the command line is wrong."""
+    options = args[: args.index("--")] if "--" in args else args
+    return "--json" in options
+
+
+def report_usage_error(error: click.ClickException, *, as_json: bool) -> int:
+    """Print an error in the command line itself and return the exit code."""
+    if not as_json:
+        error.show()
+        return error.exit_code
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f"see `{context.command_path} --help`" if context else ""
+    code = next(code for kind, code in USAGE_CODES if isinstance(error, kind))
+    ErrorReport(code, error.format_message(), hint).print(as_json=True)
+    return error.exit_code
+
+
+class UnknownCommandError(click.UsageError):
+    """There is no command of that name."""
+
+
+USAGE_CODES = (
+    (UnknownCommandError, "unknown_command"),
+    (click.NoSuchOption, "unknown_option"),
+    (click.MissingParameter, "missing_argument"),
+    (click.BadParameter, "invalid_argument"),
+    (click.ClickException, "usage"),
+)
+
+
+def report_error(error: Exception, *, as_json: bool = False) -> int:
+    """Print an error that a person can fix and return the exit code; raise any other again."""
     if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         only = error.exceptions[0]
         if isinstance(only, Exception):
-            return complain(only)
+            return report_error(only, as_json=as_json)
     if isinstance(error, BrokenPipeError):
-        _forget_output()
-        return NOBODY_READS
-    if isinstance(error, OSError) and (hint := _outside(error)):
-        what = error.filename or "the disk"
-        click.echo(f"error: {what}: {error.strerror}", err=True)
-        click.echo(f"hint: {hint}", err=True)
-        return USAGE
+        _discard_output()
+        return BROKEN_PIPE
+    report = _report(error)
+    if report is None:
+        raise error
+    report.print(as_json=as_json)
+    return USAGE
+
+
+def _report(error: Exception) -> ErrorReport | None:
+    from allstop.settings.problems import SettingsError
+
+    if isinstance(error, SettingsError):
+        return ErrorReport("settings", "\n".join(map(str, error.problems)))
     if isinstance(error, AllstopError):
-        click.echo(f"error: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"hint: {error.hint}", err=True)
-        return USAGE
-    raise error
-
-
-def _outside(error: OSError) -> str:
-    """What to do where the machine is at fault; "" where we may be."""
+        return ErrorReport(error.code, error.message, error.hint)
     if isinstance(error, FileNotFoundError) and error.filename == "git":
-        return "install git; everything here is kept with it"
-    return {
-        errno.EACCES: "it has to be readable and writable for you",
-        errno.EPERM: "it has to be readable and writable for you",
-        errno.ENOTDIR: "something is in the way of a folder",
-        errno.EEXIST: "something is in the way of a folder",
-        errno.ENOTEMPTY: "empty it, or remove it",
-        errno.EROFS: "it has to be on a disk that can be written",
-        errno.ENOSPC: "make room",
-        errno.EDQUOT: "make room",
-    }.get(error.errno or 0, "")
+        return ErrorReport("git_missing", f"git: {error.strerror}", "install git")
+    if isinstance(error, OSError) and error.errno in SYSTEM_ERRORS:
+        code, hint = SYSTEM_ERRORS[error.errno]
+        return ErrorReport(code, f"{error.filename or 'the disk'}: {error.strerror}", hint)
+    return None
 
 
-def _forget_output() -> None:
-    """Whoever read it is gone, as after `| head`: what is left to say is for nobody."""
+SYSTEM_ERRORS = {
+    errno.EACCES: ("permission_denied", "make it readable and writable for you"),
+    errno.EPERM: ("permission_denied", "make it readable and writable for you"),
+    errno.ENOTDIR: ("not_a_folder", "a file stands where a folder is needed: move it away"),
+    errno.EEXIST: ("not_a_folder", "a file stands where a folder is needed: move it away"),
+    errno.ENOTEMPTY: ("folder_not_empty", "empty it, or remove it"),
+    errno.EROFS: ("read_only_disk", "use a disk that can be written"),
+    errno.ENOSPC: ("disk_full", "free some space"),
+    errno.EDQUOT: ("disk_full", "free some space"),
+}
+"""Errors of the machine, with their code and hint. Any other OSError may be a mistake of ours."""
+
+
+def _discard_output() -> None:
+    """After a broken pipe, as after `| head`, send further output nowhere."""
     import os
     import sys
 

@@ -1,4 +1,4 @@
-"""Doing work in this terminal: run, resume."""
+"""The commands `run` and `resume`: drive runs in this terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from allstop.cli.numbers import DOLLARS
+from allstop.cli.argument_types import DOLLARS, RUN_OR_TASK, TASK
 from allstop.cli.output import Context, json_option, print_json
 from allstop.cli.output import run as run_async
 from allstop.core import bounds
@@ -24,36 +24,41 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[ID|PROMPT]...")
+@click.argument("what", nargs=-1, metavar="[ID|PROMPT]...", type=TASK)
 @click.option(
-    "--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Tasks at once."
+    "--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Number of tasks at once."
 )
 @click.option(
-    "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop, or you."
+    "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop or you."
 )
 @click.option(
     "--count", "most", type=click.IntRange(min=1), metavar="N", help="Start no more than N tasks."
 )
-@click.option("--for", "for_", metavar="2h", help="Start none after this long.")
-@click.option("--until", metavar="07:00", help="Start none after this time of day.")
-@click.option("--agent", help="Who works on a PROMPT; else the first choice of [loop].")
-@click.option("--budget", type=DOLLARS, metavar="USD", help="Most money for this call.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON, one a line.")
+@click.option("--for", "for_", metavar="2h", help="Start no task after this long.")
+@click.option("--until", metavar="07:00", help="Start no task after this time of day.")
+@click.option("--agent", help="The agent; by default the first choice of [loop].")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Cost limit of this call.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj
 def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) -> int:
-    """Work on the board's tasks, each in a workspace of its own, until nothing is ready.
+    """Work on tasks, or on a prompt, until nothing is ready.
 
-    With IDs only these are worked on. What is no ID is a PROMPT: a task is made for it. Work is
-    checked by the commands of [verification], reviewed as [review] says, and merged.
-    Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
-    """  # fmt: skip
+    With IDs, only on these tasks. Any other argument is a PROMPT, which becomes a new task. Each
+    task has its own workspace. Work is checked by the commands of [verification], reviewed as
+    [review] says, and merged. Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
+
+    \b
+    Examples:
+      allstop run                            all tasks of the board
+      allstop run T1 T4                      two of them
+      allstop run "Fix the failing test"     a new task
+      allstop run --parallel 4 --for 2h --budget 5
+    """
     with context.project() as project:
-        return run_async(lambda: _run(project, Asked(**given), budget, as_json=as_json))
+        return run_async(lambda: _run(project, RunOptions(**given), budget, as_json=as_json))
 
 
-class Asked(NamedTuple):
-    """What `allstop run` was asked to do."""
-
+class RunOptions(NamedTuple):
     what: tuple[str, ...]
     parallel: int | None
     mode: str | None
@@ -63,12 +68,14 @@ class Asked(NamedTuple):
     agent: str | None
 
 
-async def _run(project: Project, asked: Asked, budget: float | None, *, as_json: bool) -> int:
+async def _run(
+    project: Project, options: RunOptions, budget: float | None, *, as_json: bool
+) -> int:
     from allstop.app.agents.registry import task_agents
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read
-    from allstop.cli.board.follow_board import go_on, start_tasks
-    from allstop.cli.board.run_board import work
+    from allstop.cli.board.follow_board import continue_board, start_tasks
+    from allstop.cli.board.run_board import run_board
     from allstop.cli.times import until
     from allstop.core.board_specs import Mode
     from allstop.core.ids import BOARD
@@ -76,47 +83,51 @@ async def _run(project: Project, asked: Asked, budget: float | None, *, as_json:
 
     known = await read(project)
     board = known.state.board
-    named = [each for each in asked.what if each in board.nodes]
-    prompts = [each for each in asked.what if each not in board.nodes]
+    named = [each for each in options.what if each in board.nodes]
+    prompts = [each for each in options.what if each not in board.nodes]
     _refuse_prompts(prompts, named)
-    mode = Mode(asked.mode) if asked.mode else known.state.chosen
+    mode = Mode(options.mode) if options.mode else known.state.chosen
     only = list(named)
     spec = board_spec(
         project,
-        mode=Mode.SEMI if asked.what else mode,
-        slots=asked.parallel,
-        count=asked.most,
-        until=until(project.clock.now(), asked.for_, asked.until),
-        agents=task_agents(project, asked.agent) if asked.agent else None,
+        mode=Mode.SEMI if options.what else mode,
+        slots=options.parallel,
+        count=options.most,
+        until=until(project.clock.now(), options.for_, options.until),
+        agents=task_agents(project, options.agent) if options.agent else None,
     )
 
     def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
-        todo = _to_do(state, named, prompts, asked.agent, hand_over=hand_over)
-        return _naming(only, named, todo)
+        todo = _commands_for(state, named, prompts, options.agent, hand_over=hand_over)
+        return _with_new_tasks(only, named, todo)
 
     if not project.has_store or BOARD not in project.journal.holders():
-        with suppress(HeldError):  # another process was quicker, and nothing was said yet
-            return await work(
+        with suppress(HeldError):  # another process was faster; nothing was written
+            return await run_board(
                 project, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
             )
     holder = project.journal.holders().get(BOARD)
-    if asked.what:
-        _refuse_for_one(asked, budget, holder)
+    if options.what:
+        _refuse_board_options(options, budget, holder)
         tell = partial(decide, hand_over=True)
         return await start_tasks(project, tell, only=only, holder=holder, as_json=as_json)
-    return await go_on(project, spec, budget_usd=budget, holder=holder, as_json=as_json)
+    return await continue_board(project, spec, budget_usd=budget, holder=holder, as_json=as_json)
 
 
-def _refuse_for_one(asked: Asked, budget: float | None, holder: Holder | None) -> None:
-    """How a process that drives the board works on everything else stays as it is."""
+def _refuse_board_options(options: RunOptions, budget: float | None, holder: Holder | None) -> None:
+    """Options for the whole board can't be changed together with single tasks."""
     from allstop.core.errors import AllstopError
 
     if any(
-        each is not None for each in (asked.parallel, asked.most, asked.for_, asked.until, budget)
+        each is not None
+        for each in (options.parallel, options.most, options.for_, options.until, budget)
     ):
         who = f"process {holder.pid}" if holder else "another process"
-        hint = "give such options without IDs and prompts: they are about all tasks"
-        raise AllstopError(f"the board is driven by {who}, for all tasks in one way", hint)
+        raise AllstopError(
+            f"the board is driven by {who}: these options can't apply to single tasks",
+            "leave out the IDs and prompts to change the options for all tasks",
+            code="board_driven_elsewhere",
+        )
 
 
 def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
@@ -127,10 +138,14 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
     is_alone = len(prompts) + len(named) == 1
     for prompt in prompts:
         if ID.fullmatch(prompt) and not (is_alone and prompt.isalpha()):
-            raise AllstopError(f"there is no task {prompt!r}", "`allstop list` shows what there is")
+            raise AllstopError(
+                f"there is no task {prompt!r}",
+                "`allstop list` shows the tasks",
+                code="task_not_found",
+            )
 
 
-def _to_do(
+def _commands_for(
     state: BoardState,
     named: list[str],
     prompts: list[str],
@@ -138,22 +153,22 @@ def _to_do(
     *,
     hand_over: bool = False,
 ) -> list[Command]:
-    """With `hand_over` tasks get the agent one by one: else the whole board has been given it."""
+    """The commands that start tasks and prompts; `hand_over` names the agent in each of them."""
     from allstop.app.board.commands import free_ids, task_for_prompt
     from allstop.core.commands import AddTasks, Assign
     from allstop.core.ids import AgentName
 
-    at_rest = [task for task in named if not state.board[task].open]  # the others go on anyway
-    whom = AgentName(agent) if agent and hand_over else None
-    commands: list[Command] = [Assign(task=task, agent=whom) for task in at_rest]
+    at_rest = [task for task in named if not state.board[task].open]  # open ones continue anyway
+    assignee = AgentName(agent) if agent and hand_over else None
+    commands: list[Command] = [Assign(task=task, agent=assignee) for task in at_rest]
     for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
         new = task_for_prompt(task_id, prompt, AgentName(agent) if agent else None)
         commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
     return commands
 
 
-def _naming(only: list[str], named: list[str], commands: list[Command]) -> list[Command]:
-    """The same; with their new tasks `only` is what was asked for."""
+def _with_new_tasks(only: list[str], named: list[str], commands: list[Command]) -> list[Command]:
+    """The same commands; `only` becomes the named tasks and those that they add."""
     from allstop.core.commands import AddTasks
 
     new = [task.id for each in commands if isinstance(each, AddTasks) for task in each.tasks]
@@ -162,14 +177,17 @@ def _naming(only: list[str], named: list[str], commands: list[Command]) -> list[
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
 @json_option
 @click.pass_obj
 def resume(context: Context, run_id: str | None, as_json: bool) -> int:
-    """Lift an Allstop or a pause; with RUN, go on with it in this terminal."""
+    """Lift a stop or pause, or resume a run here.
+
+    Without RUN, everything may start again. With RUN, this terminal drives it.
+    """
     with context.project() as project:
         if run_id is None:
-            return run_async(lambda: _lift(project, as_json=as_json))
+            return run_async(lambda: _lift_holds(project, as_json=as_json))
         return run_async(lambda: _resume(project, context.run_kinds, run_id, as_json=as_json))
 
 
@@ -177,11 +195,11 @@ LIFTED = {
     "stopped": "The stop is lifted.",
     "paused": "The pause is lifted.",
     "frozen": "The freeze is lifted.",
-    "running": "Nothing was held.",
+    "running": "Nothing was stopped or paused.",
 }
 
 
-async def _lift(project: Project, *, as_json: bool) -> int:
+async def _lift_holds(project: Project, *, as_json: bool) -> int:
     from allstop.app.runs.status import status
     from allstop.app.stop.everything import lift
     from allstop.core.helm import Hold
@@ -198,12 +216,12 @@ async def _lift(project: Project, *, as_json: bool) -> int:
             click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {view.resume}")
     if waiting := [view for view in open_runs if view.parent is not None and not view.driven]:
         many = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
-        click.echo(f"  {many} to go on   → allstop run")
+        click.echo(f"  {many} to continue   → allstop run")
     return 0
 
 
 def _is_at_rest(project: Project, view: RunView) -> bool:
-    """An endless run, such as a room, without anything to continue."""
+    """Whether an endless run, such as a room, has nothing to continue."""
     return project.kinds[view.kind].is_endless and view.status != "interrupted"
 
 
@@ -225,5 +243,5 @@ async def _resume(project: Project, kinds: RunKinds, run_id: str, *, as_json: bo
         await lift_hold(project, recorded, limits, "allstop resume")
         return await terminal.resume(project, recorded, kind, as_json=as_json)
     await lift_hold(project, recorded, limits, "allstop resume")
-    click.echo(f"{run_id}: goes on in the process that drives it.")
+    click.echo(f"{run_id}: continues in the process that drives it.")
     return 0

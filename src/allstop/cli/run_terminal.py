@@ -1,4 +1,4 @@
-"""One run driven in this terminal: its log, questions, typed replies, Ctrl-C, and the exit code."""
+"""Drives one run in this terminal: prints its log, handles typed text and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -46,39 +46,39 @@ async def drive(
 
     for note in board_spec.start_note_texts(project):
         click.echo(f"note: {note}", err=True)
-    async with start_runtime(project, agents) as runtime:
+    async with start_runtime(project, agents) as resources:
         terminal = RunTerminal(
-            runtime, kind, await begin(runtime.engine), as_json=as_json, known=known
+            resources, kind, await begin(resources.engine), as_json=as_json, known=known
         )
         async with anyio.create_task_group() as group:
             group.start_soon(terminal.show)
-            group.start_soon(terminal.heed_signals)
-            group.start_soon(terminal.heed_typing)
-            await terminal.over()
+            group.start_soon(terminal.handle_signals)
+            group.start_soon(terminal.handle_input)
+            await terminal.wait_until_over()
             group.cancel_scope.cancel()
         await terminal.catch_up()
-        return await terminal.goodbye()
+        return await terminal.finish()
 
 
 class RunTerminal:
     def __init__(
-        self, runtime: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
+        self, resources: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
     ) -> None:
         import anyio
 
-        self._runtime = runtime
+        self._resources = resources
         self._kind = kind
-        self._project = runtime.project
+        self._project = resources.project
         self._run = name
-        self._engine = runtime.engine
+        self._engine = resources.engine
         self._as_json = as_json
         self._seq = 0
         self._known = known
         self._log = kind.log()
         self._live: LiveState | None = None
-        self._stirred = anyio.Event()
-        self._told: set[str] = set()
-        self._offered_at: int | None = None  # after so many moves
+        self._changed = anyio.Event()
+        self._shown_asks: set[str] = set()
+        self._wait_shown_at: int | None = None  # number of moves at that time
 
     async def show(self) -> None:
         from allstop.app.runs.follow import follow
@@ -98,15 +98,15 @@ class RunTerminal:
             if record.seq <= self._seq:
                 continue
             self._seq = record.seq
-            self._stirred.set()
-            told = self._log(record.event)
+            self._changed.set()
+            lines = self._log(record.event)
             self._fold(record.event)
             if self._as_json:
                 print_records([record], as_json=True)
                 continue
             if record.seq <= self._known:
                 continue
-            for line in told:
+            for line in lines:
                 click.echo(as_text(line))
             self._show_asks()
 
@@ -124,41 +124,41 @@ class RunTerminal:
 
     def _show_asks(self) -> None:
         for ask in self._state.asks.values() if self._state else ():
-            if ask.id not in self._told:
-                self._told.add(ask.id)
-                for line in _offered(ask):
+            if ask.id not in self._shown_asks:
+                self._shown_asks.add(ask.id)
+                for line in _ask_lines(ask):
                     click.echo(f"          {line}")
 
-    async def over(self) -> None:
+    async def wait_until_over(self) -> None:
         import anyio
 
         while True:
-            self._stirred = anyio.Event()
+            self._changed = anyio.Event()
             await self._engine.idle()
             state = self._engine.state(self._run)
             if state is None or self._is_held(state) or not sys.stdin.isatty():
                 return
             await self.catch_up()
-            self._offer(state)
-            await self._stirred.wait()
+            self._print_wait(state)
+            await self._changed.wait()
 
     def _is_held(self, state: RunState[Any]) -> bool:
-        """Paused or stopped: nothing that is typed here would make it go on."""
+        """Whether the run is paused or stopped; typed text can't continue it then."""
         from allstop.core.helm import Hold
 
         return state.hold is not Hold.NONE or self._engine.helm.hold is not Hold.NONE
 
-    def _offer(self, state: RunState[Any]) -> None:
+    def _print_wait(self, state: RunState[Any]) -> None:
         """Say once per wait how the person at this terminal can continue the run."""
         waits = self._waits(state)
-        if self._as_json or waits is None or self._offered_at == state.moves:
+        if self._as_json or waits is None or self._wait_shown_at == state.moves:
             return
-        self._offered_at = state.moves
-        here = "Enter goes on, or type what to tell it; Ctrl-C leaves"
+        self._wait_shown_at = state.moves
+        here = "press Enter to continue, or type a message; Ctrl-C leaves"
         if waits.at_limit:
-            here = f"`{self._more(state)}` elsewhere goes on; Ctrl-C leaves"
+            here = f"to continue, run `{self._raise_command(state)}` elsewhere; Ctrl-C leaves"
         elif self._kind.needs_look(state):
-            here = f"`allstop diff {self._run}` elsewhere shows it. {here}"
+            here = f"see `allstop diff {self._run}` elsewhere; {here}"
         click.echo(f"{self._run}: {waits.reason}\n          {here}")
 
     def _waits(self, state: RunState[Any]) -> Wait | None:
@@ -172,18 +172,18 @@ class RunTerminal:
         waits = self._waits(state)
         return waits is not None and waits.for_person and not waits.at_limit
 
-    def _more(self, state: RunState[Any]) -> str:
+    def _raise_command(self, state: RunState[Any]) -> str:
         return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
 
-    async def heed_signals(self) -> None:
-        from allstop.cli.interrupts import heed_signals
+    async def handle_signals(self) -> None:
+        from allstop.cli.interrupts import handle_signals
         from allstop.core.commands import Pause
 
         async def pause() -> None:
             await self._engine.command(self._run, Pause(), by="Ctrl-C")
 
         pausing = "pausing after this turn; Ctrl-C again stops it now"
-        await heed_signals(pause, self._stop, _note, pausing=pausing)
+        await handle_signals(pause, self._stop, _note, pausing=pausing)
 
     async def _stop(self, by: str) -> None:
         from allstop.app.stop.in_process import stop_one
@@ -192,19 +192,19 @@ class RunTerminal:
         async def tell() -> None:
             await self._engine.command(self._run, Allstop(), by=by)
 
-        await stop_one(self._runtime, tell, by, _note)
+        await stop_one(self._resources, tell, by, _note)
 
-    async def heed_typing(self) -> None:
+    async def handle_input(self) -> None:
         from allstop.cli.stdin_lines import piped_lines
         from allstop.core.errors import AllstopError
 
         async for line in piped_lines(sys.stdin.fileno()):
             try:
-                await self._heed_words(line.strip())
+                await self._handle_line(line.strip())
             except AllstopError as error:
                 _note(f"{error.message} ({error.hint})")
 
-    async def _heed_words(self, words: str) -> None:
+    async def _handle_line(self, words: str) -> None:
         from allstop.app.runs.commands import parse_reply
         from allstop.core.commands import Resume, Say, is_allstop
 
@@ -219,16 +219,16 @@ class RunTerminal:
         elif self._state and self._waits_for_person(self._state):
             await self._engine.command(self._run, Resume())
 
-    async def goodbye(self) -> int:
+    async def finish(self) -> int:
         from allstop.core.moves import Outcome
 
         state = self._state
         assert state is not None, "it was opened"
         if state.closed is None:
-            return self._left_open(state)
+            return self._finish_open(state)
         files = self._kind.changed_files(state)
         if state.closed.outcome is not Outcome.DONE and files:
-            self._show_left(files)
+            self._show_unmerged(files)
         match state.closed.outcome:
             case Outcome.DONE:
                 return FINISHED
@@ -239,17 +239,17 @@ class RunTerminal:
             case _:
                 return FAILED
 
-    def _show_left(self, files: int) -> None:
-        """It can't go on, and the work is in a folder that nobody would look for."""
+    def _show_unmerged(self, files: int) -> None:
+        """Say how to find the work of a run that ended without merging."""
         from allstop.core.text import counted
 
         show = f"allstop diff {self._run}"
         if not self._as_json:
             click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
-            click.echo(f"          to take the work over: {show} | git apply")
+            click.echo(f"          to apply the work here: {show} | git apply")
 
-    def _left_open(self, state: RunState[Any]) -> int:
-        """Say why it goes no further, and what helps."""
+    def _finish_open(self, state: RunState[Any]) -> int:
+        """Say why the run waits, and which commands continue it."""
         from allstop.core.helm import Hold
 
         name, waits, held = self._run, self._waits(state), self._is_held(state)
@@ -259,11 +259,11 @@ class RunTerminal:
         if self._kind.needs_look(state):
             helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:
-            helps = f"{self._more(state)}, then {helps}"
+            helps = f"{self._raise_command(state)}, then {helps}"
         if self._engine.helm.hold is not Hold.NONE:
             helps = f"allstop resume, then {helps}"
         if not self._as_json:
-            click.echo(f"{name}: {why}. Go on: {helps}")
+            click.echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
         return STOPPED if held else code
 
 
@@ -271,12 +271,12 @@ def _note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _offered(ask: Ask) -> list[str]:
-    """Why it is asked, and what can be typed."""
+def _ask_lines(ask: Ask) -> list[str]:
+    """The reason for a question, its options, and how to answer it."""
     from allstop.core.text import one_line
 
     if not ask.questions:
-        because = [f"asked because: {one_line(ask.rule)}"] if ask.rule else []
+        because = [f"reason: {one_line(ask.rule)}"] if ask.rule else []
         return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
     shown = []
     for question in ask.questions:
@@ -285,4 +285,4 @@ def _offered(ask: Ask) -> list[str]:
             meaning = f": {one_line(option.text)}" if option.text else ""
             shown.append(f"  {number} {one_line(option.label)}{meaning}")
     several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
-    return [*shown, f"type a number or your own words{several}, then Enter   ({ask.id})"]
+    return [*shown, f"type a number or your own answer{several}, then Enter   ({ask.id})"]

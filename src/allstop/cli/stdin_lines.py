@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 async def piped_lines(fd: int | None) -> AsyncIterator[str]:
-    """The lines of a pipe, a file or a terminal until it ends; None if standard input was closed."""
+    """The lines of a pipe, file or terminal until it ends; none if `fd` is None (closed)."""
     import anyio
 
     if fd is None:

@@ -43,7 +43,7 @@ class TerminalKind:
         agents = kind.agents(recorded.opened)
         if not as_json:
             title = one_line(recorded.opened.title)
-            click.echo(f"{run_id}: {title}. What came before: allstop log {run_id}")
+            click.echo(f"{run_id}: {title}. Earlier events: allstop log {run_id}")
 
         async def take(engine: LocalEngine) -> RunId:
             await engine.take(run_id)

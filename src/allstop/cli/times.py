@@ -15,7 +15,7 @@ LONGEST = timedelta(days=3650)
 
 
 def until(now: datetime, for_: str | None, at: str | None) -> datetime | None:
-    """The end that two options give: the earlier one."""
+    """The earlier end of --for and --until; None without both."""
     ends = []
     if for_ is not None:
         ends.append(now + min(span(for_), LONGEST))
@@ -27,7 +27,9 @@ def until(now: datetime, for_: str | None, at: str | None) -> datetime | None:
 def span(text: str) -> timedelta:
     found = _SPAN.fullmatch(text.strip())
     if found is None or not any(found.groups()):
-        raise click.BadParameter(f"{text!r} is no span of time, like 2h or 90m", param_hint="--for")
+        raise click.BadParameter(
+            f"{text!r} is not a duration such as 2h or 90m", param_hint="--for"
+        )
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
     try:
         return timedelta(hours=hours, minutes=minutes, seconds=seconds)
@@ -36,7 +38,7 @@ def span(text: str) -> timedelta:
 
 
 def since(now: datetime, text: str) -> datetime:
-    """A moment in the past: so long ago, or the beginning of a day."""
+    """The time that --since names: a duration before now, or the start of a day."""
     text = text.strip()
     try:
         if days := _DAYS.fullmatch(text):
@@ -45,16 +47,18 @@ def since(now: datetime, text: str) -> datetime:
             return now - span(text)
         moment = datetime.fromisoformat(text)
     except (ValueError, OverflowError):
-        wanted = "like 7d, 12h or 2030-05-31"
-        raise click.BadParameter(f"{text!r} is no time, {wanted}", param_hint="--since") from None
+        message = f"{text!r} is not a time such as 7d, 12h or 2030-05-31"
+        raise click.BadParameter(message, param_hint="--since") from None
     return moment.astimezone()
 
 
 def next_time(now: datetime, text: str) -> datetime:
-    """The next moment at which a clock on this wall shows that time."""
+    """The next time that the local clock shows this time of day."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise click.BadParameter(f"{text!r} is no time of day, like 07:00", param_hint="--until")
+        raise click.BadParameter(
+            f"{text!r} is not a time of day such as 07:00", param_hint="--until"
+        )
     local = now.astimezone()
     at = local.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
     return at if at > local else at + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The control room: a server and the loops in one process."""
+"""The command `up`: serves the control room and drives runs in one process."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Else [server] port; 0 takes any that is free."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="The port; by default [server] port. 0 chooses a free one.",
 )
-@click.option("--open/--no-open", "opens", default=False, help="Open it in the browser.")
+@click.option("--open/--no-open", "opens", default=False, help="Also open the browser.")
 @click.pass_obj
 def up(context: Context, port: int | None, opens: bool) -> None:
-    """Open the control room for this repository. Ctrl-C ends it; what was under way can go on.
+    """Open the control room in the browser.
 
-    Where one is open already, it prints a new link to it.
+    Ctrl-C ends the server; its runs can be resumed. If a control room is open already for this
+    repository, print a new link to it.
     """
     from allstop.app.control_room import ControlRoomOpenError
 
@@ -57,14 +60,14 @@ def _greet(url: str, link: str, *, opens: bool) -> None:
 
     click.echo(f"The control room is open at {url}")
     if not (FOLDER / "index.html").is_file():
-        click.echo("Its page is not built: in a checkout of the source, `make web` does that.")
-    click.echo(f"This link lets a browser in, once: {link}")
+        click.echo("Its page is not built: run `make web` in the checkout of the source.")
+    click.echo(f"Sign a browser in with this link; it works once: {link}")
     if opens and click.launch(link) != 0:
-        click.echo("No browser could be opened: use the link.")
+        click.echo("No browser could be opened; use the link.")
 
 
 def _link(project: Project, address: Address) -> str:
-    """A new one, from the control room that is open."""
+    """Get a new link from the control room that is open."""
     import httpx2
 
     from allstop.core.errors import AllstopError
@@ -83,15 +86,17 @@ def _link(project: Project, address: Address) -> str:
         answer.raise_for_status()
     except httpx2.HTTPError as error:
         raise AllstopError(
-            f"the control room at {address.url} (process {address.pid}) gives no link: {error}",
-            "open it with the link that it has printed, or end it and start it again",
+            f"the control room at {address.url} (process {address.pid}) refused a link: {error}",
+            "use the link that it printed at its start, or restart it",
+            code="no_link",
         ) from error
     return address.url + str(answer.json()["path"])
 
 
 def _its_certificate(project: Project) -> SSLContext:
-    """It is the one in the settings that is trusted, whoever has signed it: the token goes to
-    nobody else. By which name it was made out doesn't matter then.
+    """Trust only the certificate of the settings, so that nobody else gets the token.
+
+    Its issuer and host name don't matter then.
     """
     import ssl
 

@@ -1,10 +1,10 @@
-"""What all runs have used, today and before, and giving them more."""
+"""The commands `today` and `usage`: tokens, cost and turns of all runs."""
 
 from __future__ import annotations
 
 import click
 
-from allstop.cli.numbers import A_DAYS_MINUTES, DOLLARS
+from allstop.cli.argument_types import A_DAYS_MINUTES, DOLLARS
 from allstop.cli.output import Context, json_option, print_json, run
 from allstop.cli.times import since as since_
 from allstop.core.errors import AllstopError
@@ -12,10 +12,10 @@ from allstop.views.usage import By
 
 
 @click.command()
-@click.option("--turns", type=click.IntRange(min=1), help="Most turns, for the rest of the day.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Most tokens, for the rest of the day.")
-@click.option("--cost", "cost_usd", type=DOLLARS, metavar="USD", help="Most money, for the rest of the day.")  # fmt: skip
-@click.option("--minutes", type=A_DAYS_MINUTES, help="Most minutes since the day's first turn.")  # fmt: skip
+@click.option("--turns", type=click.IntRange(min=1), help="Turns until midnight.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Tokens until midnight.")
+@click.option("--cost", "cost_usd", type=DOLLARS, metavar="USD", help="Cost until midnight.")  # fmt: skip
+@click.option("--minutes", type=A_DAYS_MINUTES, help="Minutes since the first turn of the day.")  # fmt: skip
 @json_option
 @click.pass_obj
 def today(
@@ -26,9 +26,15 @@ def today(
     minutes: float | None,
     as_json: bool,
 ) -> None:
-    """Show what all runs have used today; with a limit, allow them that much until midnight.
+    """Show today's usage, or raise today's limits.
 
-    What waits because the day's budget is used up goes on at once.
+    A limit applies to all runs until midnight. Runs that wait for the daily budget continue at
+    once.
+
+    \b
+    Examples:
+      allstop today
+      allstop today --cost 20
     """
     from allstop.app.runs.daily_budget import More, allow_more, day_lines
     from allstop.app.runs.daily_budget import today as used_today
@@ -36,7 +42,11 @@ def today(
     more = More(turns=turns, tokens=tokens, cost_usd=cost_usd, minutes=minutes)
     with context.project() as project:
         if project.root is None and not project.has_store:
-            raise AllstopError("nothing has been run here yet", "go to a git repository")
+            raise AllstopError(
+                "nothing has been run in this folder",
+                "change to a git repository, or use `allstop -C PATH today`",
+                code="nothing_run_here",
+            )
         if more == More():
             found = run(lambda: used_today(project))
         else:
@@ -49,16 +59,20 @@ def today(
 
 
 @click.command()
-@click.option("--by", type=click.Choice([by.value for by in By]), default="agent", show_default=True, help="What turns are put together by.")  # fmt: skip
-@click.option("--since", default="30d", show_default=True, metavar="TIME", help="So long ago (7d, 12h), or a date.")  # fmt: skip
+@click.option("--by", type=click.Choice([by.value for by in By]), default="agent", show_default=True, help="How to group the turns.")  # fmt: skip
+@click.option("--since", default="30d", show_default=True, metavar="TIME", help="A duration (7d, 12h) or a date.")  # fmt: skip
 @click.option("--agent", default="", metavar="NAME", help="Only turns of this agent.")
 @json_option
 @click.pass_obj
 def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> None:
-    """Show how many turns, tokens and how much money went into what.
+    """Show tokens and cost by agent, model, task, run or day.
 
-    A task counts with all its attempts. What a failed turn used counts, too; as in budgets, it
-    counts as no turn. `allstop log RUN` has every one.
+    A task includes all its attempts. A failed turn adds its tokens and cost, but not a turn, as in
+    budgets. `allstop log RUN` shows every turn.
+
+    \b
+    Examples:
+      allstop usage --by task --since 7d
     """
     from allstop.app.usage import usage_lines, usage_since
 
@@ -68,7 +82,7 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
     if as_json:
         print_json(found)
     elif not found.lines:
-        click.echo("No turn has been taken since then.")
+        click.echo("There was no turn in this time.")
     else:
         for line in usage_lines(found):
             click.echo(line)

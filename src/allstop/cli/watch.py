@@ -1,4 +1,4 @@
-"""Everything that happens here, as it happens: watch."""
+"""The command `watch`: prints the events of all runs as they happen."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def watch(context: Context, as_json: bool) -> None:
-    """Show what happens in all runs, whichever process drives them, until Ctrl-C.
+    """Print the events of all runs as they happen.
 
-    It only looks: ending it stops nothing.
+    Ctrl-C ends the output; no run stops.
     """
     from allstop.cli.control import show_status
 
     if not as_json:
         show_status(context, as_json=False)
-        click.echo("\nWhat happens from now on; Ctrl-C ends the watch and nothing else.")
+        click.echo("\nEvents from here on; Ctrl-C only ends this output.")
     with context.project() as project:
         run(lambda: _watch(project, as_json=as_json))
 

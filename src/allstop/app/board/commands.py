@@ -118,7 +118,7 @@ def _refuse(state: BoardState, command: Command) -> None:
             command
         )
         if refusal is not None:
-            raise AllstopError(refusal.message, refusal.hint, code="task_command_refused")
+            raise AllstopError(refusal.message, refusal.hint, code=refusal.code)
 
 
 async def add(project: Project, new: NewTask, then: Callable[[Task], Sequence[Command]]) -> Task:

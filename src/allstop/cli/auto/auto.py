@@ -1,4 +1,4 @@
-"""Full Auto in the terminal: an agent's thread that is kept going, decision by decision."""
+"""The command `auto`: starts a thread of Full Auto and drives it in this terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
-class Asked(NamedTuple):
+class AutoOptions(NamedTuple):
     goal: str
     agent: str | None
     policy: str | None
@@ -22,14 +22,16 @@ class Asked(NamedTuple):
 
 @click.command()
 @click.argument("goal", metavar="PROMPT")
-@click.option("--agent", help="Who works; else the first of the configured agents.")
-@click.option("--policy", type=click.Choice(["rules", "model"]), help="Who decides after a turn.")
+@click.option("--agent", help="The agent; by default the first one configured.")
+@click.option(
+    "--policy", type=click.Choice(["rules", "model"]), help="What decides after each turn."
+)
 @click.option(
     "--approvals",
     type=click.Choice(["never", "policy", "ask"]),
-    help="Who answers an agent that asks: nobody, the rules, a person.",
+    help="Who decides on requests of the agent: nobody, the rules, a person.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an event and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj
 def auto(
     context: Context,
@@ -39,16 +41,21 @@ def auto(
     approvals: str | None,
     as_json: bool,
 ) -> int:
-    """Keep an agent going until PROMPT is reached, in a clone of its own; merge once at the end.
+    """Keep one agent working until a goal is reached.
 
-    Type to tell it something, y or n to answer what it asks, "Allstop" to stop.
+    PROMPT is the goal. The agent works in its own clone, and its work is merged at the end. While
+    it runs, type a message for it, y or n to answer a request, or "Allstop" to stop.
+
+    \b
+    Examples:
+      allstop auto "Raise the test coverage of src/parser to 90 %" --agent codex
     """
     with context.project() as project:
-        asked = Asked(goal, agent, policy, approvals)
-        return run(lambda: _auto(project, asked, as_json=as_json))
+        options = AutoOptions(goal, agent, policy, approvals)
+        return run(lambda: _auto(project, options, as_json=as_json))
 
 
-async def _auto(project: Project, asked: Asked, *, as_json: bool) -> int:
+async def _auto(project: Project, options: AutoOptions, *, as_json: bool) -> int:
     from allstop.app.auto import threads
     from allstop.auto.state import DecisionPolicy
     from allstop.cli.run_terminal import drive
@@ -56,10 +63,10 @@ async def _auto(project: Project, asked: Asked, *, as_json: bool) -> int:
 
     begun = await threads.prepare_thread(
         project,
-        asked.goal,
-        agent=asked.agent,
-        policy=DecisionPolicy(asked.policy) if asked.policy else None,
-        approvals=Approvals(asked.approvals) if asked.approvals else None,
+        options.goal,
+        agent=options.agent,
+        policy=DecisionPolicy(options.policy) if options.policy else None,
+        approvals=Approvals(options.approvals) if options.approvals else None,
         attended=sys.stdin.isatty(),
     )
     kind = project.kinds[threads.PILOT.kind]

@@ -1,4 +1,4 @@
-"""Guidance tried out: its decisions for a goal or a turn's summary, without an agent at work."""
+"""The command `guidance demo`: tries the guidance of Full Auto without an agent."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def guidance() -> None:
-    """What guidance would tell an agent in Full Auto."""
+    """Try out the guidance of Full Auto."""
 
 
 @guidance.command()
-@click.option("--goal", help="What is wanted; else the file says it.")
+@click.option("--goal", help="The goal; by default that of the file.")
 @click.option(
     "--summary",
     "file",
@@ -32,9 +32,9 @@ def guidance() -> None:
 @json_option
 @click.pass_obj
 def demo(context: Context, goal: str | None, file: str | None, as_json: bool) -> int:
-    """Run guidance once: on a goal, or on what a turn has left. No agent takes a turn.
+    """Run guidance once, on a goal or on the summary of a turn. No agent takes a turn.
 
-    It is a run like others, with a record, budgets and brakes.
+    This is a run like any other, with a journal, budgets and brakes.
     """
     text = b""
     if file is not None:
@@ -55,23 +55,23 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
 
     given = read_summary(text, goal or "")
     spec = threads.rehearsal(project, goal=given.goal, summary=given.summary)
-    async with start_runtime(project, threads.agents_of(spec)) as runtime:
+    async with start_runtime(project, threads.agents_of(spec)) as resources:
         title = given.goal.splitlines()[0][:80]
-        told = msgspec.to_builtins(spec)
+        payload = msgspec.to_builtins(spec)
         limits = thread_limits(project)
         name = await threads.open_under_free_name(
             project,
             "guidance",
-            lambda name: runtime.engine.open(name, "auto", told, title=title, limits=limits),
+            lambda name: resources.engine.open(name, "auto", payload, title=title, limits=limits),
         )
-        await runtime.engine.idle()
+        await resources.engine.idle()
     story = AutoLog(threads.PILOT)
     for record in await project.journal.read(name):
         story.take(record.event)
-    return _tell(name, story, as_json=as_json)
+    return _print_result(name, story, as_json=as_json)
 
 
-def _tell(name: RunId, story: AutoLog, *, as_json: bool) -> int:
+def _print_result(name: RunId, story: AutoLog, *, as_json: bool) -> int:
     from allstop.views.auto import describe_decision, describe_step
 
     assert story.state is not None, "it was opened"
@@ -86,8 +86,8 @@ def _tell(name: RunId, story: AutoLog, *, as_json: bool) -> int:
             click.echo(describe_decision(state.decision))
         if state.decision and state.decision.next_input:
             click.echo(f"next input: {state.decision.next_input}")
-        click.echo(f"The record: allstop log {name}")
+        click.echo(f"The log: allstop log {name}")
     if story.state.closed is None:
-        click.echo(f"{name} was held before it was done", err=True)
+        click.echo(f"{name} was stopped or paused before it was done", err=True)
         return STOPPED
     return FINISHED if state.decision else FAILED

@@ -1,4 +1,4 @@
-"""Comments on lines of an agent's work: comment."""
+"""The command `comment`: comments on lines of a diff, sent to the agent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, json_option, print_json, run
 
 if TYPE_CHECKING:
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.review_comments import Review
 
-Said = tuple[tuple[str, str], ...]
+LineComments = tuple[tuple[str, str], ...]
 
 
 @click.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", type=RUN_OR_TASK)
 @click.option(
     "--on",
     "on_lines",
     type=(str, str),
     multiple=True,
     metavar="FILE:LINE TEXT",
-    help="A line of the work as it is now, and what you say of it.",
+    help="A line of the current work, and your comment on it.",
 )
 @click.option(
     "--before",
@@ -34,27 +35,34 @@ Said = tuple[tuple[str, str], ...]
     type=(str, str),
     multiple=True,
     metavar="FILE:LINE TEXT",
-    help="A line as it was before the work, by its number then.",
+    help="A line before the work, by its old number, and your comment.",
 )
-@click.option("-m", "--message", "text", default="", help="What you say of the whole.")
+@click.option("-m", "--message", "text", default="", help="A comment on the work as a whole.")
 @json_option
 @click.pass_obj
 def comment(
     context: Context,
     name: str,
-    on_lines: Said,
-    before_lines: Said,
+    on_lines: LineComments,
+    before_lines: LineComments,
     text: str,
     as_json: bool,
 ) -> None:
-    """Comment lines of the work of RUN, a task or a thread; all of it is one message.
+    """Comment on lines of a diff, for its agent.
 
-    Its agent reads file, line, the line itself and your words at its next turn. Work that waits
-    for review goes back with them, and a task that failed is tried again. Without --on and
-    --before, what was said so far is shown.
+    RUN is a task or a thread. The agent gets all comments in one message at its next turn. Work
+    that waits for review goes back to the agent, and a failed task is tried again. Without --on
+    and --before, the earlier comments are shown.
+
+    \b
+    Examples:
+      allstop comment T1 --on src/app.py:12 "Handle an empty list." -m "Nearly done."
+      allstop comment T1
     """
     if text and not (on_lines or before_lines):
-        raise click.UsageError("--message goes with comments on lines; see `allstop tell`")
+        raise click.UsageError(
+            "--message needs --on or --before; to send only a message, use `allstop tell`"
+        )
     with context.project() as project:
         if not on_lines and not before_lines:
             _show(run(lambda: _reviews(project, name)), name, as_json=as_json)
@@ -65,10 +73,12 @@ def comment(
         return
     click.echo(f"{name}: {sent.note}.")
     if not sent.driven:
-        click.echo("Nobody drives it now; `allstop run` or `allstop resume` goes on.")
+        click.echo(f"No process drives {name}; continue with `allstop run` or `allstop resume`.")
 
 
-async def _send(project: Project, name: str, on_lines: Said, before_lines: Said, text: str) -> Sent:
+async def _send(
+    project: Project, name: str, on_lines: LineComments, before_lines: LineComments, text: str
+) -> Sent:
     from allstop.app.board.review_comments import Comment
     from allstop.app.board.review_comments import comment as send
     from allstop.core.ids import BOARD
@@ -81,21 +91,21 @@ async def _send(project: Project, name: str, on_lines: Said, before_lines: Said,
     return sent._replace(driven=BOARD in project.journal.holders()) if sent.of_board else sent
 
 
-async def _remark(project: Project, name: str, said: tuple[str, str], *, removed: bool) -> OnLine:
+async def _remark(project: Project, name: str, given: tuple[str, str], *, removed: bool) -> OnLine:
     import secrets
 
     from allstop.app.board.diff import line_of
     from allstop.app.board.review_comments import OnLine
 
-    file, _, number = said[0].rpartition(":")
-    if not file or not number.isdigit() or not said[1]:
-        raise click.UsageError(f"{said[0]!r} is no line; write FILE:LINE and what you say of it")
+    file, _, number = given[0].rpartition(":")
+    if not file or not number.isdigit() or not given[1]:
+        raise click.UsageError(f"{given[0]!r} is not FILE:LINE, followed by a comment")
     quoted = await line_of(project, name, file, int(number), removed=removed)
     return OnLine(
         id=secrets.token_hex(8),
         file=file,
         line=int(number),
-        text=said[1],
+        text=given[1],
         removed=removed,
         quoted=quoted,
     )
@@ -123,4 +133,4 @@ def _show(reviews: Sequence[Review], name: str, *, as_json: bool) -> None:
         click.echo(f"{review.at.astimezone():%Y-%m-%d %H:%M}")
         click.echo(plain(in_words(review.text, review.remarks)) + "\n")
     if not reviews:
-        click.echo(f"Nothing has been said of lines of {name}.")
+        click.echo(f"There are no comments on lines of {name}.")

@@ -1,4 +1,4 @@
-"""What the work of a task or a thread changes: diff."""
+"""The command `diff`: the changes of a task or a thread."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, json_option, print_json, run
 from allstop.core.text import plain
 
@@ -24,23 +25,23 @@ STYLES = (
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
-@click.option("--stat", is_flag=True, help="Only which files, and how much of them.")
+@click.argument("task_id", metavar="ID", type=RUN_OR_TASK)
+@click.option("--stat", is_flag=True, help="Only the files, with the number of changed lines.")
 @json_option
 @click.pass_obj
 def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
-    """What the work of a task or a thread changes; of merged work what was merged."""
+    """Show the changes of a task or a thread. For merged work, the merged changes."""
     with context.project() as project:
         found = run(lambda: _diff(project, task_id))
     if as_json:
         print_json(_as_document(task_id, found, with_patch=not stat))
         return
     if not found.files:
-        click.echo(f"{task_id} changes nothing.")
+        click.echo(f"{task_id} has no changes.")
         return
     for file in found.files:
         size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
-        path = file.path.replace("\n", "\\n")  # a name may hold what looks like another file's line
+        path = file.path.replace("\n", "\\n")  # so that a name can't imitate another line
         click.echo(f"{file.change:<8} {plain(path)}  {size}")
     if stat:
         return
@@ -48,7 +49,7 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
     for line in found.patch.rstrip("\n").split("\n"):
         click.echo(_styled(plain(line)))
     if found.cut:
-        click.echo(f"… and more: git diff {found.base[:10]} {found.tip[:10]}")
+        click.echo(f"… shortened; all of it: git diff {found.base[:10]} {found.tip[:10]}")
 
 
 async def _diff(project: Project, task_id: str) -> Diff:
@@ -69,7 +70,7 @@ def _as_document(task_id: str, found: Diff, *, with_patch: bool) -> dict[str, ob
 
 
 def _styled(line: str) -> str:
-    """Colours, which click takes away where nobody would see them."""
+    """The line with colours; click removes them if the output is no terminal."""
     import os
 
     if "NO_COLOR" in os.environ:

@@ -1,4 +1,4 @@
-"""Work on a board that another process drives: it is told what to do, and watched from here."""
+"""Follows in this terminal a board that another process drives, and sends it commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import LISTENERS_FOLDER
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.board.board_pilot import BoardState
-from allstop.cli.board.run_board import exit_code, left, limit_of, take_over
+from allstop.cli.board.run_board import exit_code, limit_of, next_steps, take_over
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.output import STOPPED
 from allstop.core import run as runs
@@ -31,9 +31,9 @@ from allstop.ports import Clock, HeldError, Holder, Live, PositionedRecord
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-HOW_TO_LEAVE = "Ctrl-C ends the watch and nothing else"
-LOOK_S = 1.0
-"""So often it is seen whether anybody drives the board at all: a process that was killed says nothing."""
+HOW_TO_LEAVE = "Ctrl-C only ends this view"
+DRIVER_CHECK_S = 1.0
+"""How often to check that a process drives the board: a killed one leaves no event."""
 
 
 async def start_tasks(
@@ -44,14 +44,14 @@ async def start_tasks(
     holder: Holder | None,
     as_json: bool,
 ) -> int:
-    """Have tasks worked on, whatever else the board does; the exit code is about these."""
+    """Let the driving process work on tasks; return the exit code for these tasks."""
     await refuse_if_stopped(project)
-    joined = await _beginning(project, only)
+    followed = await _start_following(project, only)
     await commands.send_commands(project, decide)
-    return await _seen_to_its_end(project, joined, holder, as_json=as_json)
+    return await _follow_to_end(project, followed, holder, as_json=as_json)
 
 
-async def go_on(
+async def continue_board(
     project: Project,
     spec: BoardSpec,
     *,
@@ -59,38 +59,38 @@ async def go_on(
     holder: Holder | None,
     as_json: bool,
 ) -> int:
-    """Have the whole board go on in this way; within its limits if no budget is named."""
+    """Let the driving process continue the whole board; without a budget its limits stay."""
     await refuse_if_stopped(project)
-    joined = await _beginning(project, ())
+    followed = await _start_following(project, ())
     read = await commands.read(project)
     await driver.equip(
         project, spec, lambda state: [], read, read.run.limits, budget_usd=budget_usd
     )
-    return await _seen_to_its_end(project, joined, holder, as_json=as_json)
+    return await _follow_to_end(project, followed, holder, as_json=as_json)
 
 
-async def _beginning(
+async def _start_following(
     project: Project, only: Collection[str], since: datetime | None = None
-) -> Joined:
+) -> FollowedBoard:
     live_runs = LiveRuns(project)
     await live_runs.begin()
-    return Joined(project, live_runs, only, since or project.clock.now())
+    return FollowedBoard(project, live_runs, only, since or project.clock.now())
 
 
-async def _seen_to_its_end(
-    project: Project, joined: Joined, holder: Holder | None, *, as_json: bool
+async def _follow_to_end(
+    project: Project, followed: FollowedBoard, holder: Holder | None, *, as_json: bool
 ) -> int:
-    """By whoever drives it; by ourselves where that process is gone and no other was quicker."""
-    while (code := await _watch(project, joined, holder, as_json=as_json)) is None:
+    """Follow the board until it rests. If its process ends, this one drives it."""
+    while (code := await _watch(project, followed, holder, as_json=as_json)) is None:
         with suppress(HeldError):
-            return await take_over(project, joined.only, joined.since, as_json=as_json)
+            return await take_over(project, followed.only, followed.since, as_json=as_json)
         holder = project.journal.holders().get(BOARD)
-        joined = await _beginning(project, joined.only, joined.since)
+        followed = await _start_following(project, followed.only, followed.since)
     return code
 
 
-class Joined:
-    """The board as its record tells, from the moment of being made."""
+class FollowedBoard:
+    """The state of a board from its journal, since this object was created."""
 
     def __init__(
         self, project: Project, live_runs: LiveRuns, only: Collection[str], since: datetime
@@ -102,7 +102,7 @@ class Joined:
         self.live_runs = live_runs
         self._journal = project.journal
         self._states: dict[RunId, RunState[Any]] = {}
-        self._stir = anyio.Event()
+        self._changed = anyio.Event()
 
     def run(self) -> RunState[BoardState]:
         return self._states[BOARD]
@@ -110,62 +110,62 @@ class Joined:
     def child(self, run: RunId) -> RunState[Any] | None:
         return self._states.get(run)
 
-    def hear(self, placed: Sequence[PositionedRecord]) -> None:
-        self._stir.set()
+    def notice(self, placed: Sequence[PositionedRecord]) -> None:
+        self._changed.set()
 
-    async def renew(self) -> None:
-        """Every run of the board that is open, as it stands now."""
+    async def refresh(self) -> None:
+        """Update the states of all open runs of the board."""
         await self.live_runs.catch_up()
         mine = [head for head in self.live_runs.heads if root_of(head.run) == BOARD]
         names = [head.run for head in mine if not head.closed]
         self._states = {name: (await self.live_runs.run(name)).state for name in names}
 
-    async def rested(self) -> bool:
-        """Wait until nothing of it goes on unless a person does something; false if nobody drives
-        the board any more.
-        """
+    async def wait_until_at_rest(self) -> bool:
+        """Wait until only a person can continue it; False if no process drives the board."""
         was_driven = True
         while True:
-            self._stir = anyio.Event()
-            await self.renew()
+            self._changed = anyio.Event()
+            await self.refresh()
             if self._is_at_rest():
                 return True
             is_driven = BOARD in self._journal.holders()
-            if not is_driven and not was_driven:  # it may just have changed hands
+            if not is_driven and not was_driven:  # it may be changing its driver
                 return False
             was_driven = is_driven
-            with anyio.move_on_after(LOOK_S):
-                await self._stir.wait()
+            with anyio.move_on_after(DRIVER_CHECK_S):
+                await self._changed.wait()
 
     def is_held(self) -> bool:
         return self.live_runs.helm.hold is not Hold.NONE or self.run().hold is not Hold.NONE
 
-    def asked(self) -> list[Task]:
+    def requested_tasks(self) -> list[Task]:
         tasks = self.run().pilot.board.tasks()
         return [task for task in tasks if not self.only or task.id in self.only]
 
     def children(self) -> dict[RunId, str]:
-        """The open runs of what was asked for, and of which task each is."""
+        """The open runs of the requested tasks, each with its task."""
         refs = self.run().pilot.refs.items()
         return {
             child_of(BOARD, ref): task for ref, task in refs if not self.only or task in self.only
         }
 
     def _is_at_rest(self) -> bool:
-        # Records are read one after the other: what doesn't fit was just born, or has just ended.
-        if not all(self._lives(child_of(BOARD, ref)) for ref in self.run().pilot.refs):
+        # Runs are read one after the other: a missing one was just opened or closed.
+        if not all(self._is_open(child_of(BOARD, ref)) for ref in self.run().pilot.refs):
             return False
         mine = self.children()
         begun = set(mine.values())
-        to_come = any(_is_to_come(task) and task.id not in begun for task in self.asked())
-        looked_at = self._states if to_come or not self.only else mine
-        return all(self._rests(run) for run in looked_at)
+        upcoming = any(
+            _is_upcoming(task) and task.id not in begun for task in self.requested_tasks()
+        )
+        looked_at = self._states if upcoming or not self.only else mine
+        return all(self._is_run_at_rest(run) for run in looked_at)
 
-    def _lives(self, run: RunId) -> bool:
+    def _is_open(self, run: RunId) -> bool:
         state = self._states.get(run)
         return state is not None and state.closed is None
 
-    def _rests(self, run: RunId) -> bool:
+    def _is_run_at_rest(self, run: RunId) -> bool:
         state = self._states.get(run)
         if state is None or state.closed is not None:
             return True
@@ -176,54 +176,54 @@ class Joined:
         return isinstance(move, Wait) and (move.until is None or move.for_person)
 
 
-def _is_to_come(task: Task) -> bool:
+def _is_upcoming(task: Task) -> bool:
     return task.status is Status.MERGING or (task.status is Status.PENDING and task.assigned)
 
 
 async def _watch(
-    project: Project, joined: Joined, holder: Holder | None, *, as_json: bool
+    project: Project, followed: FollowedBoard, holder: Holder | None, *, as_json: bool
 ) -> int | None:
-    """None where nobody drives the board any more."""
+    """Show the board until it rests and return the exit code; None if nobody drives it."""
     who = f"process {holder.pid}" if holder else "another process"
-    await joined.renew()
+    await followed.refresh()
     with (
         make_board_screen(as_json=as_json) as screen,
         receive_live_text(project.folder / LISTENERS_FOLDER) as receiver,
     ):
-        screen.begin(joined, HOW_TO_LEAVE)
-        screen.note(f"The board is driven by {who}, which does this. {HOW_TO_LEAVE}.")
-        joined.live_runs.subscribe(lambda placed: _show(placed, screen, joined))
+        screen.begin(followed, HOW_TO_LEAVE)
+        screen.note(f"The board is driven by {who}. {HOW_TO_LEAVE}.")
+        followed.live_runs.subscribe(lambda placed: _show(placed, screen, followed))
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_at_signal, group.cancel_scope)
-            group.start_soon(_overhear, receiver, screen)
-            group.start_soon(_catch_up, project, joined, screen)
-            group.start_soon(joined.live_runs.follow)
-            driven = await joined.rested()
-            await _catch_up(project, joined, screen)
+            group.start_soon(_show_live_text, receiver, screen)
+            group.start_soon(_catch_up, project, followed, screen)
+            group.start_soon(followed.live_runs.follow)
+            driven = await followed.wait_until_at_rest()
+            await _catch_up(project, followed, screen)
             group.cancel_scope.cancel()
-            if not driven and not joined.is_held():
+            if not driven and not followed.is_held():
                 screen.note(
-                    f"{who.capitalize()} is gone: the board goes on here, and Ctrl-C pauses it."
+                    f"{who.capitalize()} has ended: this terminal drives the board now. Ctrl-C pauses it."
                 )
                 return None
-            return _goodbye(joined, screen)
-        screen.note("It goes on without you: allstop watch, allstop pause, allstop stop.")
+            return _print_summary(followed, screen)
+        screen.note("The board continues: allstop watch, allstop pause, allstop stop.")
         return STOPPED
 
 
-def _show(placed: Sequence[PositionedRecord], screen: BoardScreen, joined: Joined) -> None:
+def _show(placed: Sequence[PositionedRecord], screen: BoardScreen, followed: FollowedBoard) -> None:
     screen.records([each.record for each in placed if root_of(each.record.run) == BOARD])
-    joined.hear(placed)
+    followed.notice(placed)
 
 
-async def _catch_up(project: Project, joined: Joined, screen: BoardScreen) -> None:
-    """What was written before the watch began, or is just being read."""
-    for head in joined.live_runs.heads:
+async def _catch_up(project: Project, followed: FollowedBoard, screen: BoardScreen) -> None:
+    """Show records that were written before the screen followed the journal."""
+    for head in followed.live_runs.heads:
         if root_of(head.run) == BOARD and head.seq > screen.seqs.get(head.run, 0):
             screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _overhear(receiver: LiveTextReceiver, screen: BoardScreen) -> None:
+async def _show_live_text(receiver: LiveTextReceiver, screen: BoardScreen) -> None:
     while True:
         for run, kind, _, text in await receiver.receive():
             screen.live(run, Live(kind, text))
@@ -235,18 +235,20 @@ async def _leave_at_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-def _goodbye(joined: Joined, screen: BoardScreen) -> int:
-    run, now = joined.run(), joined.clock.now()
-    tasks = joined.asked()
-    touched = overview.changed_since(tasks, joined.since)
-    for line in left(tasks, touched):
+def _print_summary(followed: FollowedBoard, screen: BoardScreen) -> int:
+    run, now = followed.run(), followed.clock.now()
+    tasks = followed.requested_tasks()
+    touched = overview.changed_since(tasks, followed.since)
+    for line in next_steps(tasks, touched):
         screen.note(line)
-    held = joined.is_held()
+    held = followed.is_held()
     limits = [limit_of(run, now)]
-    limits += [limit_of(state, now) for each in joined.children() if (state := joined.child(each))]
+    limits += [
+        limit_of(state, now) for each in followed.children() if (state := followed.child(each))
+    ]
     if reached := [limit for limit in limits if limit]:
         screen.note(f"limit reached: {reached[-1]}")
     if held:
-        everything = joined.live_runs.helm.hold is not Hold.NONE
-        screen.note(f"Held. Go on: allstop resume{'' if everything else ' board'}")
+        everything = followed.live_runs.helm.hold is not Hold.NONE
+        screen.note(f"Held. Continue: allstop resume{'' if everything else ' board'}")
     return exit_code(tasks, touched, held=held, at_limit=bool(reached))

@@ -1,4 +1,4 @@
-"""Tasks of other programs and for them: import, export."""
+"""The commands `import` and `export`: tasks from and for other programs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.text import counted, one_line
 
 SHOWN = 20
-"""Of the tasks that a file brings: enough to see how it was understood."""
+"""So many imported tasks are listed: enough to see whether the file was understood."""
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))  # fmt: skip
-@click.option("--format", "format_", help="Else it is recognised by its content.")
+@click.option("--format", "format_", help="The format of the file; by default it is recognised.")
 @json_option
 @click.pass_obj
 def import_(context: Context, file: Path, format_: str | None, as_json: bool) -> None:
-    """Put the tasks of a file on the board; - is what is piped in. Importing it again adds only
-    what is new.
+    """Add the tasks of a file. Importing it again adds only new tasks.
+
+    \b
+    Examples:
+      allstop import TODO.md
+      gh issue list --json number,title,body | allstop import -
     """
     from allstop.adapters.exchange import read_tasks
     from allstop.adapters.exchange.error_location import with_location
@@ -40,11 +44,11 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
         return
     for task in done.added[:SHOWN]:
         within = f"  (in: {one_line(task.operation, 60)})" if task.operation else ""
-        over = "  (done before)" if task.done else ""
+        over = "  (already done)" if task.done else ""
         click.echo(f"{task.id}  {one_line(task.title, 200)}{within}{over}")
     if len(done.added) > SHOWN:
         click.echo(f"… and {len(done.added) - SHOWN} more")
-    known = f"; {done.known} there already" if done.known else ""
+    known = f"; {done.known} already on the board" if done.known else ""
     click.echo(f"{counted(len(done.added), 'task')} added{known}.")
 
 
@@ -53,16 +57,25 @@ def _piped() -> bytes:
     from allstop.core.errors import AllstopError
 
     if sys.stdin.isatty():
-        raise AllstopError("nothing is piped in", "gh issue list --json … | allstop import -")
+        raise AllstopError(
+            "`allstop import -` reads standard input, and that is this terminal",
+            "pipe the tasks in, for example: gh issue list --json … | allstop import -",
+            code="nothing_piped",
+        )
     return sys.stdin.buffer.read(LARGEST_MB * 1_000_000 + 1)
 
 
 @click.command()
-@click.option("--format", "format_", default="json", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; else standard output.")  # fmt: skip
+@click.option("--format", "format_", default="json", show_default=True, help="json, markdown or csv.")  # fmt: skip
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file instead of standard output.")  # fmt: skip
 @click.pass_obj
 def export(context: Context, format_: str, output: Path | None) -> None:
-    """All tasks as text: json, markdown or csv."""
+    """Print all tasks as JSON, Markdown or CSV.
+
+    \b
+    Examples:
+      allstop export --format csv --output tasks.csv
+    """
     from allstop.adapters.exchange import write_tasks
     from allstop.app.board import commands
 

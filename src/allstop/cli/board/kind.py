@@ -1,4 +1,4 @@
-"""The board in the terminal: resuming it, or one of the runs below it."""
+"""The kind `board` in the terminal: resumes the board, or one of its tasks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class BoardTerminal(TerminalKind):
     async def resume(
         self, project: Project, recorded: RunRecord, kind: RunKind, *, as_json: bool
     ) -> int:
-        """Of one task: the others stay where they are."""
+        """Drive the board; to resume a task, start no other one."""
         from allstop.app.board.board_spec import board_spec
         from allstop.app.board.commands import read
-        from allstop.cli.board.run_board import work
+        from allstop.cli.board.run_board import run_board
         from allstop.core.board_specs import Mode
         from allstop.core.ids import BOARD, label_of
 
@@ -27,4 +27,6 @@ class BoardTerminal(TerminalKind):
         is_all = recorded.run == BOARD
         only = [] if is_all else [label_of(recorded.run)]
         spec = board_spec(project, mode=known.state.chosen if is_all else Mode.SEMI)
-        return await work(project, spec, lambda state: [], only=only, known=known, as_json=as_json)
+        return await run_board(
+            project, spec, lambda state: [], only=only, known=known, as_json=as_json
+        )

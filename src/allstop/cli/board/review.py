@@ -1,4 +1,4 @@
-"""People step in: approve, redo, reject, retry, skip, assign, pin, rollback, mode, clean."""
+"""Commands with which people decide about tasks, from approve and redo to rollback and clean."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from allstop.cli.argument_types import TASK
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.text import counted, one_line
 
@@ -19,143 +20,166 @@ if TYPE_CHECKING:
     from allstop.core.errors import AllstopError
 
 
-def say_of_task(
+def command_task(
     context: Context, task_id: str, command: TaskCommand, done: str, *, as_json: bool
 ) -> None:
+    """Send a command about a task to the board, and print `done` or the JSON form of it."""
     with context.project() as project:
-        told = run(lambda: _tell(project, command))
+        delivery = run(lambda: _send(project, command))
     if as_json:
-        shown = {"task": task_id, "command": command, "driven": told.driven, "waits": told.waits}
+        shown = {
+            "task": task_id,
+            "command": command,
+            "driven": delivery.driven,
+            "waits": delivery.waits,
+        }
         print_json(shown)
         return
     click.echo(f"{task_id}: {done}.")
-    if not told.driven:
-        click.echo("The board is at rest; `allstop run` puts it to work.")
-    elif told.waits:
-        _say_it_waits(told.waits)
+    if not delivery.driven:
+        click.echo("No process drives the board; `allstop run` starts it.")
+    elif delivery.waits:
+        _print_wait(delivery.waits)
 
 
-class Told(NamedTuple):
-    driven: bool  # somebody drives the board
-    waits: str  # why it starts nothing all the same, until a person lets it
+class Delivery(NamedTuple):
+    """The state of the board after a command was written."""
+
+    driven: bool  # by some process
+    waits: str  # why the loop starts nothing until a person resumes it
 
 
-def _say_it_waits(why: str, *, err: bool = False) -> None:
+def _print_wait(why: str, *, err: bool = False) -> None:
     click.echo(f"{why}: the loop waits for you. `allstop resume board` goes on.", err=err)
 
 
-async def _tell(project: Project, *commands: Command) -> Told:
+async def _send(project: Project, *commands: Command) -> Delivery:
     from allstop.app.board import commands as board
     from allstop.core.ids import BOARD
 
-    told = await board.send_commands(project, lambda state: commands)
-    return Told(BOARD in project.journal.holders(), told.state.brake_reason)
+    delivery = await board.send_commands(project, lambda state: commands)
+    return Delivery(BOARD in project.journal.holders(), delivery.state.brake_reason)
 
 
 @click.command()
-@click.argument("task_ids", nargs=-1, metavar="ID...")
+@click.argument("task_ids", nargs=-1, metavar="ID...", type=TASK)
 @json_option
 @click.pass_obj
 def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
-    """Merge work that waits for review; here and now, unless the board is at work.
+    """Merge work that waits for review.
 
-    What could not be merged is tried again, as it is: `allstop retry` has the agent work on it.
+    This terminal merges it at once, unless another process drives the board. A merge that failed
+    before is tried again with the same work; `allstop retry` lets the agent change it.
+
+    \b
+    Examples:
+      allstop approve T1 T2
     """
     from allstop.core.commands import Approve
 
     commands = [Approve(task=task) for task in task_ids]
     with context.project() as project:
         if not commands:
-            raise look(lambda: _none_named(project))
-        done = "the process that drives the board merges it"
-        return run(lambda: _drive(project, commands, done, as_json=as_json))
+            raise look(lambda: _missing_id_error(project))
+        done = "the process that drives the board merges the work"
+        return run(lambda: _drive_board(project, commands, done, as_json=as_json))
 
 
-async def _none_named(project: Project) -> AllstopError:
+async def _missing_id_error(project: Project) -> AllstopError:
     from allstop.app.board.commands import read
     from allstop.core.errors import AllstopError
     from allstop.core.tasks import Status
 
     tasks = (await read(project)).state.board.tasks()
     waiting = [task.id for task in tasks if task.status is Status.REVIEW]
-    hint = f"allstop approve {' '.join(waiting)}" if waiting else "nothing waits for review"
-    return AllstopError("no task is named", hint)
+    hint = f"allstop approve {' '.join(waiting)}" if waiting else "no task waits for review"
+    return AllstopError("the id of a task is missing", hint, code="task_not_named")
 
 
-async def _drive(
+async def _drive_board(
     project: Project, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
 ) -> int:
-    """Carry this out here and start nothing else, unless another process drives the board."""
+    """Carry out the commands in this terminal, or let the process that drives the board do it."""
     from allstop.app.board.board_spec import board_spec
     from allstop.app.runs.commands import refuse_if_stopped
-    from allstop.cli.board.run_board import work
+    from allstop.cli.board.run_board import run_board
     from allstop.core.ids import BOARD
 
     if BOARD in project.journal.holders():
-        told = await _tell(project, *commands)
-        click.echo(f"Said; {done}.", err=as_json)
-        if told.waits:
-            _say_it_waits(told.waits, err=as_json)
+        delivery = await _send(project, *commands)
+        click.echo(f"Accepted: {done}.", err=as_json)
+        if delivery.waits:
+            _print_wait(delivery.waits, err=as_json)
         return 0
     await refuse_if_stopped(project)
     only = [command.task for command in commands]
     spec = board_spec(project, count=0)
-    return await work(project, spec, lambda state: commands, only=only, as_json=as_json)
+    return await run_board(project, spec, lambda state: commands, only=only, as_json=as_json)
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
-@click.option("-m", "--message", "text", required=True, help="What is to be done otherwise.")
+@click.argument("task_id", metavar="ID", type=TASK)
+@click.option("-m", "--message", "text", required=True, help="What the agent should change.")
 @json_option
 @click.pass_obj
 def redo(context: Context, task_id: str, text: str, as_json: bool) -> None:
-    """Send work that waits for review back to the agent, with a comment."""
+    """Send work back to its agent, with a comment.
+
+    \b
+    Examples:
+      allstop redo T1 -m "Keep the old option as an alias."
+    """
     from allstop.core.commands import Redo
 
-    say_of_task(context, task_id, Redo(task=task_id, text=text), "goes back", as_json=as_json)
+    command_task(
+        context, task_id, Redo(task=task_id, text=text), "goes back to its agent", as_json=as_json
+    )
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @json_option
 @click.pass_obj
 def reject(context: Context, task_id: str, as_json: bool) -> None:
-    """Cancel a task whose work waits for review; the work is kept."""
+    """Cancel a task that waits for review. Its work is kept."""
     from allstop.app.board import commands as board
-    from allstop.cli.board.tasks import say_who_waits
+    from allstop.cli.board.tasks import print_waiting_tasks
     from allstop.core.commands import Reject
 
-    say_of_task(
+    command_task(
         context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json
     )
     if not as_json:
         with context.project() as project:
             waiting = look(lambda: board.tasks_waiting_for(project, task_id))
-        say_who_waits(task_id, waiting)
+        print_waiting_tasks(task_id, waiting)
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
-@click.option("-m", "--message", "text", default="", help="Something its agent should know.")
+@click.argument("task_id", metavar="ID", type=TASK)
+@click.option("-m", "--message", "text", default="", help="A message for its agent.")
 @json_option
 @click.pass_obj
 def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
-    """Try a task again that failed, timed out or was blocked; its workspace is kept."""
+    """Try a failed task again in its workspace.
+
+    This also applies to tasks that timed out, were blocked, cancelled or rolled back.
+    """
     from allstop.core.commands import Retry
 
     command = Retry(task=task_id, text=f"A person says: {text}" if text else "")
     with context.project() as project:
-        behind = look(lambda: _behind(project, task_id))
-    say_of_task(context, task_id, command, "will be tried again", as_json=as_json)
+        behind = look(lambda: _commits_behind(project, task_id))
+    command_task(context, task_id, command, "will be tried again", as_json=as_json)
     if behind and not as_json:
         click.echo(
             f"Its workspace is {counted(behind, 'commit')} behind the target branch;"
-            f" `allstop clean --force {task_id}` lets it begin anew from there."
+            f" `allstop clean --force {task_id}` lets it start over from that branch."
         )
 
 
-async def _behind(project: Project, task_id: str) -> int:
-    """What has been rolled back begins anew by itself."""
+async def _commits_behind(project: Project, task_id: str) -> int:
+    """How far the workspace is behind; 0 after a rollback, which starts over anyway."""
     from allstop.app.board import commands as board
     from allstop.app.runtime import commits_behind
 
@@ -164,23 +188,23 @@ async def _behind(project: Project, task_id: str) -> int:
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @json_option
 @click.pass_obj
 def skip(context: Context, task_id: str, as_json: bool) -> None:
-    """Go on as if a task were done."""
+    """Treat a task as done without doing it. Tasks that need it can start."""
     from allstop.core.commands import Skip
 
-    say_of_task(context, task_id, Skip(task=task_id), "is skipped", as_json=as_json)
+    command_task(context, task_id, Skip(task=task_id), "is skipped", as_json=as_json)
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @click.argument("agent", required=False)
 @json_option
 @click.pass_obj
 def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> None:
-    """Start this one next, whatever the mode; with AGENT, by that one."""
+    """Start a task next, in any mode. With AGENT, that agent does it."""
     from allstop.core.commands import Assign
     from allstop.core.ids import AgentName
 
@@ -190,44 +214,46 @@ def assign(context: Context, task_id: str, agent: str | None, as_json: bool) -> 
         with context.project() as project:
             task_agents(project, agent)
     command = Assign(task=task_id, agent=AgentName(agent) if agent else None)
-    say_of_task(context, task_id, command, "is assigned", as_json=as_json)
+    command_task(context, task_id, command, "is assigned", as_json=as_json)
 
 
 @click.command()
-@click.argument("task_ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--off", is_flag=True, help="Let its score decide again.")
+@click.argument("task_ids", nargs=-1, required=True, metavar="ID...", type=TASK)
+@click.option("--off", is_flag=True, help="Unpin the task.")
 @json_option
 @click.pass_obj
 def pin(context: Context, task_ids: tuple[str, ...], off: bool, as_json: bool) -> None:
-    """Put a task in front of all scores; several in this order."""
+    """Put tasks at the front of the queue. Several keep the given order."""
     from allstop.core.commands import Order, Pin
     from allstop.core.errors import AllstopError
 
     if len(task_ids) == 1:
-        done = "is where its score puts it" if off else "is next"
-        say_of_task(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
+        done = "is no longer pinned" if off else "is next"
+        command_task(context, task_ids[0], Pin(task=task_ids[0], on=not off), done, as_json=as_json)
         return
     if off:
-        raise AllstopError("--off is for one task", "allstop pin --off ID")
+        raise AllstopError(
+            "--off takes one task at a time", "allstop pin --off ID", code="one_task_only"
+        )
     names = ", ".join(task_ids)
-    say_of_task(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
+    command_task(context, names, Order(tasks=task_ids), "come next, in this order", as_json=as_json)
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @json_option
 @click.pass_obj
 def rollback(context: Context, task_id: str, as_json: bool) -> int:
-    """Take a task's work out of the target branch again, or throw away what isn't merged.
+    """Revert or discard the work of a task.
 
-    What is merged is reverted by a new commit; what isn't is kept under refs/allstop/backup. The
-    task is pending again, and starts when you say so: `allstop retry ID`.
+    Merged work is reverted by a new commit. Unmerged work is kept under refs/allstop/backup. The
+    task is pending afterwards, and starts only after `allstop retry ID`.
     """
     with context.project() as project:
-        return run(lambda: _roll_back(project, task_id, as_json=as_json))
+        return run(lambda: _roll_back_task(project, task_id, as_json=as_json))
 
 
-async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
+async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> int:
     from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
     from allstop.app.board.commands import find_task
     from allstop.board.task_commands import is_merged
@@ -238,16 +264,16 @@ async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
     task = await check_rollback(project, task_id)
     command = RollBack(task=task_id)
     if is_merged(task):
-        done = "the process that drives the board reverts it"
-        code = await _drive(project, [command], done, as_json=as_json)
+        done = "the process that drives the board reverts the work"
+        code = await _drive_board(project, [command], done, as_json=as_json)
         task = await find_task(project, task_id)
         if task.status is Status.DONE:
             click.echo(f"{task_id}: {task.note}", err=True)
             by_hand = f"git revert -m 1 {task.merged[:10]}"
-            click.echo(f"hint: `allstop log {task_id}` says why; by hand: {by_hand}", err=True)
+            click.echo(f"hint: see `allstop log {task_id}`; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
-    driven = (await _tell(project, command)).driven
+    driven = (await _send(project, command)).driven
     kept = await discard_work_and_branch(project, task_id)
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
@@ -263,27 +289,34 @@ async def _roll_back(project: Project, task_id: str, *, as_json: bool) -> int:
 @json_option
 @click.pass_obj
 def mode(context: Context, mode: str, as_json: bool) -> None:
-    """Who picks tasks: the loop, or you. It holds at once, also while the board is at work, and for
-    later runs; `allstop run --mode` is for one.
+    """Choose who picks tasks: the loop or you.
+
+    With autopilot the loop starts every ready task, with semi only tasks that you assign. The mode
+    applies at once and to later runs; `allstop run --mode` sets it for one call.
     """
     from allstop.core.board_specs import Mode
     from allstop.core.commands import SetMode
 
     with context.project() as project:
-        driven = run(lambda: _tell(project, SetMode(mode=Mode(mode)))).driven
+        driven = run(lambda: _send(project, SetMode(mode=Mode(mode)))).driven
     if as_json:
         print_json({"mode": mode, "driven": driven})
     else:
-        click.echo(f"The board is on {mode}.")
+        click.echo(f"The mode of the board is {mode}.")
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @click.argument("titles", nargs=-1, required=True, metavar="TITLE...")
 @json_option
 @click.pass_obj
 def split(context: Context, task_id: str, titles: tuple[str, ...], as_json: bool) -> None:
-    """Put smaller tasks in the place of one; whatever needed it needs all of them."""
+    """Replace a task by smaller ones. Tasks that needed it need all of them.
+
+    \b
+    Examples:
+      allstop split T3 "Parse the file" "Write the report"
+    """
     from allstop.app.board import commands as board
 
     with context.project() as project:
@@ -295,22 +328,30 @@ def split(context: Context, task_id: str, titles: tuple[str, ...], as_json: bool
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[ID]...")
-@click.option("--yes", is_flag=True, help="Remove what can go without loss.")
-@click.option("--force", is_flag=True, help="With IDs: also unmerged work; its commits are kept by a ref.")  # fmt: skip
+@click.argument("names", nargs=-1, metavar="[ID]...", type=TASK)
+@click.option("--yes", is_flag=True, help="Remove the workspaces that hold nothing unmerged.")
+@click.option("--force", is_flag=True, help="With IDs: remove unmerged work too; a ref keeps its commits.")  # fmt: skip
 @json_option
 @click.pass_obj
 def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_json: bool) -> int:
-    """Show which workspaces can go; with --yes, remove them. Unmerged work stays.
+    """Show or remove workspaces that can be removed. Unmerged work stays.
 
-    With IDs, only these; --force removes them although they hold unmerged work, and keeps their
-    commits under refs/allstop/backup. What a linked checkout (`git worktree`) has left that is gone
-    is shown as @ and the name git had for it, which is its ID here.
+    With IDs, only those workspaces. --force removes them even with unmerged work, and keeps the
+    commits under refs/allstop/backup. Refs left by a removed linked checkout (`git worktree`) are
+    listed as @ and its name, which is the ID to use here.
+
+    \b
+    Examples:
+      allstop clean                list them
+      allstop clean --yes          remove those that hold nothing unmerged
+      allstop clean --force T4     remove one with its unmerged work
     """
     from allstop.core.errors import AllstopError
 
     if force and not names:
-        raise AllstopError("--force needs the ids it is for", "allstop clean --force ID")
+        raise AllstopError(
+            "--force needs the ids of tasks", "allstop clean --force ID", code="task_not_named"
+        )
     with context.project() as project:
         return run(
             lambda: _clean(project, list(names), yes=yes or force, force=force, as_json=as_json)
@@ -326,19 +367,19 @@ def _show_leftovers(
     for each in found:
         can = "can go" if each.is_safe else f"stays: {each.why_unsafe}"
         click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
-    for left in gone:
-        whose = one_line(", ".join(left.workspaces), 40)
-        what = f"{counted(left.refs, 'ref')} of {whose}, left by a checkout that is gone"
-        can = "can go" if left.is_safe else f"stays: {left.why_unsafe}"
-        click.echo(f"{left.name:<10} {what}  {can}")
+    for orphan in gone:
+        whose = one_line(", ".join(orphan.workspaces), 40)
+        what = f"{counted(orphan.refs, 'ref')} of {whose}, left by a removed checkout"
+        can = "can go" if orphan.is_safe else f"stays: {orphan.why_unsafe}"
+        click.echo(f"{orphan.name:<10} {what}  {can}")
     if not found and not gone:
         click.echo("Nothing to clean.")
-    elif any(each.is_safe for each in found) or any(left.is_safe for left in gone):
-        click.echo("Remove what can go: allstop clean --yes")
+    elif any(each.is_safe for each in found) or any(orphan.is_safe for orphan in gone):
+        click.echo("Remove those that can go: allstop clean --yes")
     if kept:
         click.echo(
-            f"Kept for tasks that stand still: {one_line(', '.join(kept), 60)}."
-            f" One begins anew after: allstop clean --force {kept[0]}"
+            f"Kept for unfinished tasks: {one_line(', '.join(kept), 60)}."
+            f" To start one over: allstop clean --force {kept[0]}"
         )
 
 
@@ -354,11 +395,14 @@ async def _clean(
     both: list[Leftover | OrphanRefs] = [*found, *gone]
     for name in set(names) - {each.name for each in both}:
         if name.startswith("@"):
-            hint = "`allstop clean` shows what there is"
-            raise AllstopError(f"no checkout {name[1:]!r} that is gone has left anything", hint)
+            raise AllstopError(
+                f"no removed checkout {name[1:]!r} has left anything to clean",
+                "`allstop clean` lists everything that can be removed",
+                code="checkout_not_found",
+            )
         await find_task(
             project, name
-        )  # a workspace may be left of what is no task, but not the reverse
+        )  # a leftover workspace may have no task, so this comes second
     if not yes:
         stalled = [
             name for name in await cleanup.kept_for_people(project) if not names or name in names

@@ -1,4 +1,4 @@
-"""The board at work in this terminal: what happens is shown, Ctrl-C is heard."""
+"""Drives the board in this terminal: shows events, handles Ctrl-C, prints a summary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allstop.app.stop.in_process import stop_all
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
-from allstop.cli.interrupts import heed_signals
+from allstop.cli.interrupts import handle_signals
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ENDED_BADLY = frozenset({Status.FAILED, Status.TIMEOUT, Status.BLOCKED})
 
 
-async def work(
+async def run_board(
     project: Project,
     spec: BoardSpec,
     decide: driver.Decide,
@@ -52,12 +52,12 @@ async def work(
     known: commands.BoardSnapshot | None = None,
     as_json: bool = False,
 ) -> int:
-    """Until nothing goes on unless a person does something; the exit code.
+    """Drive the board until only a person can continue it; return the exit code.
 
-    With `only`, the code is about these tasks.
+    With `only`, the exit code is that of these tasks.
 
     Raises:
-        HeldError: another process drives the board, and nothing was said to it.
+        HeldError: another process drives the board. Nothing was written.
     """
     await refuse_if_stopped(project)
     raise_limit()
@@ -68,15 +68,16 @@ async def work(
         claim.enter_context(project.journal.claim(BOARD))
         limits = Limits(at_limit=AtLimit.PAUSE)
         known = await driver.equip(project, spec, decide, known, limits, budget_usd=budget_usd)
-        _tell_notes(project, budget_usd)
-        return await _driven(project, spec, known, claim, only, as_json=as_json)
+        _print_notes(project, budget_usd)
+        return await _drive(project, spec, known, claim, only, as_json=as_json)
 
 
 async def take_over(
     project: Project, only: Collection[str], since: datetime, *, as_json: bool
 ) -> int:
-    """Go on with a board whose process is gone, as it was told to: nothing is said to it, so that
-    all its limits hold. The exit code is about `only`, and about what happened since.
+    """Drive a board whose process has ended. No command is written, so its limits stay.
+
+    The exit code is that of the tasks in `only`, since that time.
 
     Raises:
         HeldError: another process drives the board.
@@ -88,18 +89,18 @@ async def take_over(
         known = await driver.apply_settings(project, await commands.read(project))
         spec = known.state.spec
         require_usable(project, driver.needed_agents(spec, known.state))
-        return await _driven(project, spec, known, claim, only, since=since, as_json=as_json)
+        return await _drive(project, spec, known, claim, only, since=since, as_json=as_json)
 
 
-def _tell_notes(project: Project, budget_usd: float | None) -> None:
-    said = [*map(str, project.loaded.untrusted), *board_spec.start_note_texts(project)]
+def _print_notes(project: Project, budget_usd: float | None) -> None:
+    notes = [*map(str, project.loaded.untrusted), *board_spec.start_note_texts(project)]
     if budget_usd is not None:
-        said.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
-    for note in dict.fromkeys(said):
+        notes.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
+    for note in dict.fromkeys(notes):
         click.echo(f"note: {note}", err=True)
 
 
-async def _driven(
+async def _drive(
     project: Project,
     spec: BoardSpec,
     known: commands.BoardSnapshot,
@@ -116,15 +117,15 @@ async def _driven(
             screen.begin(session)
             session.runtime.engine.view(screen.live)
             async with anyio.create_task_group() as group:
-                group.start_soon(_heed_signals, session, screen)
+                group.start_soon(_handle_signals, session, screen)
                 group.start_soon(_show, project, screen)
                 await session.runtime.engine.idle()
-                await _caught_up(project, screen)
+                await _show_rest(project, screen)
                 stopped = session.runtime.engine.was_stopped
                 if stopped:
                     screen.note(receipt(await session.runtime.engine.halted()))
                 group.cancel_scope.cancel()
-        return _say_goodbye(project, session, screen, only, stopped=stopped)
+        return _print_summary(project, session, screen, only, stopped=stopped)
 
 
 async def _show(project: Project, screen: BoardScreen) -> None:
@@ -133,14 +134,14 @@ async def _show(project: Project, screen: BoardScreen) -> None:
             screen.records(batch)
 
 
-async def _caught_up(project: Project, screen: BoardScreen) -> None:
-    """Show the last of it: the board may have come to rest before the follower was called."""
+async def _show_rest(project: Project, screen: BoardScreen) -> None:
+    """Show the last records: the board may rest before the follower has read them."""
     for head in await project.journal.heads():
         if head.run == BOARD or head.parent == BOARD:
             screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _heed_signals(session: driver.BoardSession, screen: BoardScreen) -> None:
+async def _handle_signals(session: driver.BoardSession, screen: BoardScreen) -> None:
     async def pause() -> None:
         await session.runtime.engine.command(BOARD, Pause(), by="Ctrl-C")
 
@@ -148,14 +149,14 @@ async def _heed_signals(session: driver.BoardSession, screen: BoardScreen) -> No
         screen.note("■ ALLSTOP")
         await stop_all(session.runtime, by)
 
-    pausing = "pausing: running agents end their iteration; Ctrl-C again is Allstop"
-    await heed_signals(pause, stop, screen.note, pausing=pausing)
+    pausing = "pausing: agents finish their current turn; Ctrl-C again is Allstop"
+    await handle_signals(pause, stop, screen.note, pausing=pausing)
 
 
 # --- the end ----------------------------------------------------------------------------------
 
 
-def _say_goodbye(
+def _print_summary(
     project: Project,
     session: driver.BoardSession,
     screen: BoardScreen,
@@ -177,29 +178,29 @@ def _say_goodbye(
         under_way=session.under_way(),
     )
     screen.end(stats)
-    for line in left(tasks, touched):
+    for line in next_steps(tasks, touched):
         screen.note(line)
     everything = session.runtime.engine.helm.hold
     held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
     if stopped:
-        screen.note("Stopped. Go on: allstop resume && allstop run")
+        screen.note("Stopped. Continue: allstop resume && allstop run")
     elif everything is not Hold.NONE:
-        screen.note(f"Everything is {everything}. Go on: allstop resume && allstop run")
+        screen.note(f"Everything is {everything}. Continue: allstop resume && allstop run")
     elif held:
-        screen.note("Paused. Go on: allstop run")
+        screen.note("Paused. Continue: allstop run")
     else:
-        for line in _held(session):
+        for line in _held_tasks(session):
             screen.note(line)
     if state.is_braked:
-        screen.note(f"{state.brake_reason}. Look at them, then: allstop run")
+        screen.note(f"{state.brake_reason}. Look at these tasks, then: allstop run")
     at_limit = limit_of(run, project.clock.now())
     for task_id, child in session.children():
         if (not only or task_id in only) and (reason := limit_of(child, project.clock.now())):
             at_limit = reason
     if at_limit:
         screen.note(
-            f"limit reached: {at_limit}. Go on, if need be with more"
-            " ([budget], [limits], --budget): allstop run"
+            f"limit reached: {at_limit}. Raise it if needed"
+            " ([budget], [limits], --budget), then: allstop run"
         )
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]
@@ -215,7 +216,7 @@ def limit_of(run: RunState[Any], now: datetime) -> str:
 
 
 def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: bool) -> int:
-    """130, 1, 4, 3, 0: the first that holds."""
+    """The exit code: held, failed, at a limit, waiting or finished, whichever applies first."""
     if held:
         return STOPPED
     statuses = {task.status for task in touched}
@@ -228,8 +229,8 @@ def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: b
     return FINISHED
 
 
-def _held(session: driver.BoardSession) -> list[str]:
-    """The tasks that were stopped or paused by themselves."""
+def _held_tasks(session: driver.BoardSession) -> list[str]:
+    """Lines about tasks that were stopped or paused one by one."""
     return [
         f"■ {task_id} is {child.hold}: allstop resume {task_id}"
         for task_id, child in session.children()
@@ -237,9 +238,9 @@ def _held(session: driver.BoardSession) -> list[str]:
     ]
 
 
-def left(tasks: list[Task], touched: list[Task]) -> list[str]:
-    """What people can do now."""
-    lines = [] if tasks else ['The board is empty. Put something on it: allstop add "TITLE"']
+def next_steps(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """Lines that name the next command for each task that needs a person."""
+    lines = [] if tasks else ['The board is empty. Add a task: allstop add "TITLE"']
     for task in tasks:
         match task.status:
             case Status.REVIEW:
@@ -251,7 +252,9 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
             case Status.MERGING if not task.note:
                 lines.append(f"? {task.id} waits to be merged: allstop run")
             case Status.WAITING | Status.MERGING:
-                lines.append(f"? {task.id} waits: {task.note}. Then: {suggested_command(task)}")
+                lines.append(
+                    f"? {task.id} waits: {task.note.rstrip('.')}. Then: {suggested_command(task)}"
+                )
             case Status.PENDING if task.held:
                 lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
             case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
@@ -266,31 +269,31 @@ def left(tasks: list[Task], touched: list[Task]) -> list[str]:
                 )
             case _:
                 pass
-    lines += [*_from_before(tasks, touched), *_barred(tasks)]
+    lines += [*_from_earlier_runs(tasks, touched), *_blocked_by_cancelled(tasks)]
     if any(task.status is Status.REVIEW for task in tasks):
-        lines.append("What work changes: allstop diff ID; what its gate found: allstop show ID")
+        lines.append("See the changes: allstop diff ID; see the findings: allstop show ID")
     return lines
 
 
-def _from_before(tasks: list[Task], touched: list[Task]) -> list[str]:
-    """What ended badly before this run is why it ends with something left: in one line for all."""
+def _from_earlier_runs(tasks: list[Task], touched: list[Task]) -> list[str]:
+    """One line about the tasks that failed in earlier runs and still remain."""
     known = {task.id for task in touched}
     ended = [task for task in tasks if task.status in ENDED_BADLY or task.has_crashed]
     stalled = [task for task in ended if task.id not in known]
     if not stalled:
         return []
-    named = ", ".join(f"{task.id} {_ended(task)}" for task in stalled[:5])
+    named = ", ".join(f"{task.id} {_how_it_ended(task)}" for task in stalled[:5])
     more = f" and {len(stalled) - 5} more" if stalled[5:] else ""
     return [f"✗ From earlier runs: {named}{more}. See: allstop status"]
 
 
-def _ended(task: Task) -> str:
+def _how_it_ended(task: Task) -> str:
     return "crashed" if task.has_crashed else task.status.value
 
 
-def _barred(tasks: list[Task]) -> list[str]:
+def _blocked_by_cancelled(tasks: list[Task]) -> list[str]:
     return [
-        f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it after all:"
+        f"○ {one_line(', '.join(waiting), 60)} can't start: {need} is cancelled. Do it:"
         f" allstop retry {need}; or without it: allstop edit {waiting[0]} --needs …"
         for need, waiting in cancelled_needs(tasks).items()
     ]

@@ -1,4 +1,4 @@
-"""What a board at work looks like: a live table on a terminal, plain lines or JSON elsewhere."""
+"""How a running board is shown: a live table on a terminal, else plain lines or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allstop.board.attempt import TaskState
 from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
 from allstop.board.task_pilot import TaskPilot
-from allstop.cli.keyboard import unseen
+from allstop.cli.keyboard import hide_typing
 from allstop.cli.record_lines import as_text, print_records
 from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.brakes import Tally
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from allstop.board.board_pilot import BoardState
 
 
-NARROWEST, WIDEST = 8, 24  # the column of ids
+NARROWEST, WIDEST = 8, 24  # widths of the id column
 HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
 
 
-class AtWork(Protocol):
-    """A board at work, here or in another process."""
+class RunningBoard(Protocol):
+    """A board that this process or another one drives."""
 
     @property
     def since(self) -> datetime: ...
@@ -69,7 +69,7 @@ class AtWork(Protocol):
 class BoardScreen(Protocol):
     seqs: dict[RunId, int]
 
-    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None: ...
+    def begin(self, session: RunningBoard, how_to_stop: str = HOW_TO_STOP) -> None: ...
     def records(self, batch: Sequence[Record]) -> None: ...
     def live(self, run: RunId, live: Live) -> None: ...
     def note(self, text: str) -> None: ...
@@ -82,12 +82,12 @@ def make_board_screen(*, as_json: bool) -> AbstractContextManager[BoardScreen]:
     return TerminalBoardScreen() if sys.stdout.isatty() else PlainBoardScreen()
 
 
-def told(record: Record) -> list[Line]:
-    """The lines of an event; what a board writes of its children, they say themselves."""
+def log_lines(record: Record) -> list[Line]:
+    """The log lines of a record; of the board's own events only commands, as tasks log the rest."""
     event = record.event
     if record.run == BOARD:
-        is_news = isinstance(event, Commanded) and not isinstance(event.command, Equip | Raise)
-        return lines(event) if is_news else []
+        is_command = isinstance(event, Commanded) and not isinstance(event.command, Equip | Raise)
+        return lines(event) if is_command else []
     if isinstance(event, Opened):
         return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
     if isinstance(event, Asked):
@@ -96,31 +96,31 @@ def told(record: Record) -> list[Line]:
     return lines(event)
 
 
-def news(record: Record) -> list[Line]:
-    """On a terminal the table shows the rest."""
+def news_lines(record: Record) -> list[Line]:
+    """The lines to print above the live table, which shows everything else."""
     event, run = record.event, record.run
     is_merge = is_merging(run)
     match event:
         case Opened() if is_merge:
             return []
         case MoveEnded(at=at, result=result):
-            return [Line(at, *line) for line in _came_back(result)]
+            return [Line(at, *line) for line in _result_lines(result)]
         case Closed(at=at, outcome=Outcome.DONE):
             return [] if is_merge else [Line(at, "✓", "verified")]
         case Closed(outcome=Outcome.CONFLICT):
-            return []  # the conflict was shown, and what is done about it will be
+            return []  # the conflict was shown, and its resolution will be
         case Opened() | Closed() | Commanded() | Waited() | Asked():
-            return told(record)
+            return log_lines(record)
         case _:
             return []
 
 
-def _came_back(result: Result) -> list[tuple[str, str]]:
+def _result_lines(result: Result) -> list[tuple[str, str]]:
     match result:
         case Landed(commit=commit):
             return [("✓", f"merged as {commit[:10]}")]
         case Failed(kind=FailureKind.MOVED):
-            return []  # what was to be done is done anew
+            return []  # the move is repeated
         case Failed():
             return [("✗", describe_result(result))]
         case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
@@ -143,7 +143,7 @@ def is_merging(run: RunId) -> bool:
 
 
 class PlainBoardScreen:
-    """A line for everything that happened, with the task it happened to."""
+    """Prints a line for every event, with its task."""
 
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
@@ -161,8 +161,8 @@ class PlainBoardScreen:
     ) -> None:
         pass
 
-    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
-        """What was written before is not shown again."""
+    def begin(self, session: RunningBoard, how_to_stop: str = HOW_TO_STOP) -> None:
+        """Start after the records that the session has already seen."""
         self.seqs = dict(session.seqs)
         nodes = session.run().pilot.board.nodes.values()
         ids = (node.task.id for node in nodes if node.task.status not in OVER)
@@ -186,11 +186,11 @@ class PlainBoardScreen:
             click.echo(plain(text))
 
     def end(self, stats: Statistics) -> None:
-        for line in summary(stats):
+        for line in summary_lines(stats):
             self.note(line)
 
     def _print(self, record: Record) -> None:
-        for line in [*told(record), *self._warnings(record)]:
+        for line in [*log_lines(record), *self._warnings(record)]:
             click.echo(prefixed(record.run, line, self._wide))
 
     def _warnings(self, record: Record) -> list[Line]:
@@ -204,7 +204,7 @@ class PlainBoardScreen:
 
 
 class JsonBoardScreen(PlainBoardScreen):
-    """Events only, on standard output; everything else goes beside it."""
+    """Prints events as JSON on standard output, and notes on standard error."""
 
     def note(self, text: str) -> None:
         if text:
@@ -219,11 +219,11 @@ def prefixed(run: RunId, line: Line, wide: int) -> str:
 
 
 def width_of(ids: Iterable[str]) -> int:
-    """Of the column in which they stand; a very long one stands out of it."""
+    """The width of the id column; ids longer than WIDEST are ignored."""
     return max((len(each) for each in ids if len(each) <= WIDEST), default=0)
 
 
-def summary(stats: Statistics) -> list[str]:
+def summary_lines(stats: Statistics) -> list[str]:
     other = {"timed out": stats.timed_out, "blocked": stats.blocked, "crashed": stats.crashed}
     ended = [f"{stats.failed} failed", *(f"{n} {how}" for how, n in other.items() if n)]
     done = f"{stats.completed} verified, {', '.join(ended)}, {stats.remaining} remaining"
@@ -233,7 +233,10 @@ def summary(stats: Statistics) -> list[str]:
         merges += f", {stats.pending_merges} pending"
     turns = counted(stats.iterations, "iteration")
     if stats.completed:
-        turns += f" (average {stats.average:g}, fastest {stats.fastest}, slowest {stats.slowest})"
+        turns += (
+            f" (per verified task: average {stats.average:g},"
+            f" fastest {stats.fastest}, slowest {stats.slowest})"
+        )
     cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""
     return [
         "",
@@ -243,7 +246,7 @@ def summary(stats: Statistics) -> list[str]:
 
 
 class TerminalBoardScreen(PlainBoardScreen):
-    """News above; below them a table that lives: who works on what, how far, for how long."""
+    """Prints news above a live table of the running tasks: agent, progress, time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -251,12 +254,12 @@ class TerminalBoardScreen(PlainBoardScreen):
         from rich.live import Live as LiveDisplay
 
         self._console = Console(highlight=False)
-        self._session: AtWork | None = None
+        self._session: RunningBoard | None = None
         self._how_to_stop = ""
         self._words: dict[RunId, str] = {}
         self._queued: dict[RunId, str] = {}
-        self._gates: dict[RunId, dict[str, Tick]] = {}
-        self._until = ExitStack()
+        self._gates: dict[RunId, dict[str, CheckProgress]] = {}
+        self._exit_stack = ExitStack()
         self._live = LiveDisplay(
             console=self._console,
             get_renderable=self._table,
@@ -266,15 +269,15 @@ class TerminalBoardScreen(PlainBoardScreen):
 
     def __enter__(self) -> BoardScreen:
         with ExitStack() as stack:
-            stack.enter_context(unseen())
+            stack.enter_context(hide_typing())
             stack.enter_context(self._live)
-            self._until = stack.pop_all()
+            self._exit_stack = stack.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._until.close()
+        self._exit_stack.close()
 
-    def begin(self, session: AtWork, how_to_stop: str = HOW_TO_STOP) -> None:
+    def begin(self, session: RunningBoard, how_to_stop: str = HOW_TO_STOP) -> None:
         super().begin(session)
         self._session = session
         self._how_to_stop = how_to_stop
@@ -289,12 +292,12 @@ class TerminalBoardScreen(PlainBoardScreen):
         self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
 
     def _check(self, run: RunId, text: str) -> None:
-        """Each check has a line of its own, which its next word takes the place of."""
+        """Keep the latest progress text of each check."""
         assert self._session is not None
         gate, child = self._gates.setdefault(run, {}), self._session.child(run)
         for check in checks_of(child):
             if text[2:].startswith(f"{check.name} "):
-                gate[check.name] = Tick(text, self._session.clock.now())
+                gate[check.name] = CheckProgress(text, self._session.clock.now())
 
     def note(self, text: str) -> None:
         if text:
@@ -305,7 +308,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         super().end(stats)
 
     def _print(self, record: Record) -> None:
-        for line in news(record):
+        for line in news_lines(record):
             style = {"✗": "red", "✓": "green", "■": "bold", "?": "yellow"}.get(line.mark, "")
             text = prefixed(record.run, line, self._wide)
             self._console.print(text, markup=False, style=style)
@@ -342,35 +345,39 @@ class TerminalBoardScreen(PlainBoardScreen):
         if child is None:
             return
         title = one_line(str(self._session.run().pilot.board[task_id].title), 36)
-        doing, seconds = _doing(child, self._session.clock.now(), self._queued.get(run, ""))
+        doing, seconds = _activity(child, self._session.clock.now(), self._queued.get(run, ""))
         words = self._words.get(run, "")
-        how_far = _how_far(child)
+        progress_text = _progress(child)
         mark = "●" if child.open_move is not None and not child.asks else "?"
         checks = checks_of(child)
-        text = f"{how_far}{doing}" if checks or child.asks else f"{how_far}{doing}  {words}"
+        text = (
+            f"{progress_text}{doing}"
+            if checks or child.asks
+            else f"{progress_text}{doing}  {words}"
+        )
         time = f"{_dollars(child.tally)} {seconds:.0f} s".strip()
         table.add_row(f"{mark} {task_id}", title, text[:90], time)
         if not checks:
             self._gates.pop(run, None)
         for check in checks:
             tick = self._gates.get(run, {}).get(check.name)
-            table.add_row("", "", ticked(check, tick, self._session.clock.now()), "")
+            table.add_row("", "", check_line(check, tick, self._session.clock.now()), "")
 
 
-class Tick(NamedTuple):
-    """What was last said of a check, and when."""
+class CheckProgress(NamedTuple):
+    """The latest progress text of a check, and its time."""
 
     text: str
     at: datetime
 
 
 def checks_of(child: RunState[Any] | None) -> tuple[Check, ...]:
-    """Of the gate that is being run."""
+    """The checks that a run is running."""
     open_move = child.open_move if child else None
     return open_move.move.checks if open_move and isinstance(open_move.move, RunChecks) else ()
 
 
-def ticked(check: Check, tick: Tick | None, now: datetime) -> str:
+def check_line(check: Check, tick: CheckProgress | None, now: datetime) -> str:
     if tick is None:
         return f"○ {one_line(check.name)} waiting"
     if not tick.text.startswith("●"):
@@ -384,7 +391,7 @@ def _dollars(*tallies: Tally) -> str:
     return f"${spent / 1e6:.2f}" if spent else ""
 
 
-def _how_far(child: RunState[Any]) -> str:
+def _progress(child: RunState[Any]) -> str:
     pilot = child.pilot
     if not isinstance(pilot, TaskState):
         return ""
@@ -394,7 +401,7 @@ def _how_far(child: RunState[Any]) -> str:
     return f"#{pilot.iteration + is_next}{progress}{stuck}  "
 
 
-def _doing(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
+def _activity(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
     if child.open_move is None:
         return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
     asked = "; ".join(

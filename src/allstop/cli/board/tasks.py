@@ -1,4 +1,4 @@
-"""Tasks: add, list, show, edit, rm, next."""
+"""Commands for tasks of the board: add, list, show, edit, rm, next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from allstop.cli.numbers import MINUTES
+from allstop.cli.argument_types import MINUTES, TASK
 from allstop.cli.output import Context, fitting, json_option, look, print_json, run
 from allstop.core.text import counted, one_line, plain
 
@@ -34,27 +34,38 @@ MARKS = {
 }
 
 AT_WORK = ("active", "waiting", "merging")
-SAID = ("operation", "needs", "agent", "priority", "iterations", "minutes", "stuck_after", "merged")
-"""What is shown of a task, where it is said."""
+SHOWN_FIELDS = (
+    "operation",
+    "needs",
+    "agent",
+    "priority",
+    "iterations",
+    "minutes",
+    "stuck_after",
+    "merged",
+)
+"""Fields of a task that `show` prints if they are set."""
 
 
-def _each(context: click.Context, option: click.Parameter, ids: Sequence[str]) -> tuple[str, ...]:
-    """No id has a comma in it."""
+def _split_commas(
+    context: click.Context, option: click.Parameter, ids: Sequence[str]
+) -> tuple[str, ...]:
+    """Split values at commas; an id never contains one."""
     return tuple(each.strip() for some in ids for each in some.split(","))
 
 
 def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What can be said of a task, new or old."""
+    """The options that `add` and `edit` share."""
     for option in (
         click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
-        click.option("--minutes", type=MINUTES, help="Most time for one attempt."),
-        click.option("--iterations", type=click.IntRange(min=1), help="Most iterations of one attempt."),
-        click.option("--priority", type=int, help="Higher is first among equal scores."),
-        click.option("--agent", help="Who does it; else the first choice of [loop]."),
-        click.option("--operation", help="The group it is part of."),
-        click.option("--tag", "tags", multiple=True, help="May be given several times."),
-        click.option("--needs", multiple=True, metavar="ID", callback=_each, help="A task it waits for; several with commas, or given several times."),
-        click.option("--body", help="What is to be done, in detail."),
+        click.option("--minutes", type=MINUTES, help="Time limit of one attempt."),
+        click.option("--iterations", type=click.IntRange(min=1), help="Iteration limit of one attempt."),
+        click.option("--priority", type=int, help="Among equal scores, a higher priority starts first."),
+        click.option("--agent", help="The agent that does it; by default the first choice of [loop]."),
+        click.option("--operation", help="The operation (a group of tasks) it belongs to."),
+        click.option("--tag", "tags", multiple=True, help="A tag; may be repeated."),
+        click.option("--needs", multiple=True, metavar="ID", type=TASK, callback=_split_commas, help="A task it waits for; several with commas, or repeated."),
+        click.option("--body", help="What to do, in detail."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -62,15 +73,21 @@ def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.argument("title")
-@click.option("--id", "task_id", default="", help="Its id; else the next T number.")
-@click.option("--next", "pinned", is_flag=True, help="Put it in front of all others.")
+@click.option("--id", "task_id", default="", help="Its id; by default the next T number.")
+@click.option("--next", "pinned", is_flag=True, help="Put it at the front of the queue.")
 @task_options
 @json_option
 @click.pass_obj
 def add(
     context: Context, /, title: str, task_id: str, pinned: bool, as_json: bool, **given: Any
 ) -> None:
-    """Put a task on the board."""
+    """Add a task.
+
+    \b
+    Examples:
+      allstop add "Fix the login test"
+      allstop add "Document the API" --needs T1,T2 --agent claude --minutes 30
+    """
     from allstop.app.board import commands as board
     from allstop.core.commands import Pin
     from allstop.core.tasks import NewTask
@@ -109,7 +126,9 @@ def _waits(task: TaskView) -> str:
 
 
 @click.command("list")
-@click.option("--status", "statuses", multiple=True, help="Only these; may be given several times.")
+@click.option(
+    "--status", "statuses", multiple=True, help="Only tasks with this status; may be repeated."
+)
 @click.option("--tag", help="Only tasks with this tag.")
 @click.option("--operation", help="Only tasks of this operation.")
 @json_option
@@ -121,7 +140,7 @@ def list_(
     operation: str | None,
     as_json: bool,
 ) -> None:
-    """Every task of the board."""
+    """List the tasks."""
     from allstop.app.board.overview import overview
 
     with context.project() as project:
@@ -139,9 +158,9 @@ def list_(
         print_json({"tasks": shown, "phase": board.phase, "mode": board.mode})
         return
     if not is_somewhere:
-        click.echo("This is no git repository, and only such have a board.")
+        click.echo("This folder is not in a git repository, so it has no board.")
     elif not board.tasks:
-        click.echo('The board is empty. Put something on it: allstop add "TITLE"')
+        click.echo('The board is empty. Add a task: allstop add "TITLE"')
     wide = max((len(task.id) for task in shown), default=0)
     for task in shown:
         click.echo(_line(task, wide))
@@ -154,12 +173,12 @@ def _check_statuses(statuses: tuple[str, ...]) -> None:
     for status in statuses:
         if status not in known:
             raise click.BadParameter(
-                f"{status!r} is no status; there are: {', '.join(known)}", param_hint="--status"
+                f"{status!r} is not a status; use one of: {', '.join(known)}", param_hint="--status"
             )
 
 
 def _line(task: TaskView, wide: int = 0) -> str:
-    """With room for ids of that length; the title gives way first."""
+    """A task in one line; `wide` is the longest id. A long title is shortened."""
     front = f"{MARKS[task.status]} {task.id:<{max(8, wide)}} {task.status:<9} "
     parts = [f"#{one_line(tag)}" for tag in task.tags]
     if task.pinned:
@@ -173,11 +192,11 @@ def _line(task: TaskView, wide: int = 0) -> str:
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @json_option
 @click.pass_obj
 def show(context: Context, task_id: str, as_json: bool) -> None:
-    """Everything known of a task."""
+    """Show a task with its attempts, checks and findings."""
     import msgspec
 
     from allstop.app.board.remedies import workspace_of
@@ -195,7 +214,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     click.echo(_line(task))
     if task.body:
         click.echo(f"\n{plain(task.body)}\n")
-    for name in SAID:
+    for name in SHOWN_FIELDS:
         value = getattr(task, name)
         if value:
             words = ", ".join(value) if isinstance(value, tuple) else str(value)
@@ -207,7 +226,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
     if task.warning:
         click.echo(f"warning      ⚠ {task.warning}")
     if workspace is not None:
-        kept = "" if task.status in AT_WORK else ", kept as it was left"
+        kept = "" if task.status in AT_WORK else ", unchanged since"
         click.echo(f"workspace    {workspace}{kept}")
     if task.hint:
         click.echo(f"hint         {plain(task.hint)}")
@@ -216,7 +235,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
 
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
-    """Of its latest attempt: what the checks said last, and where to look."""
+    """The last check results of the latest attempt, and lines about them."""
     from allstop.board.change_findings import describe_finding
     from allstop.core.events import MoveEnded
     from allstop.core.ids import RunId
@@ -230,7 +249,7 @@ async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]
                 gate = result
             case MoveEnded(result=TurnDone(change=change)) if change is not None:
                 is_changed = change.files > 0
-    lines = [f"check        {_graded(check)}" for check in gate.results]
+    lines = [f"check        {_check_line(check)}" for check in gate.results]
     lines += [
         f"finding      {one_line(describe_finding(finding), 300)}" for finding in gate.findings
     ]
@@ -239,7 +258,7 @@ async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]
     return gate, [*lines, f"see          allstop log {task.run}"]
 
 
-def _graded(check: CheckResult) -> str:
+def _check_line(check: CheckResult) -> str:
     from allstop.board.gate_summary import describe_failure
 
     if check.passed:
@@ -248,13 +267,13 @@ def _graded(check: CheckResult) -> str:
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
-@click.option("--title", help="A new title.")
+@click.argument("task_id", metavar="ID", type=TASK)
+@click.option("--title", help="The new title.")
 @task_options
 @json_option
 @click.pass_obj
 def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None:
-    """Change what is said of a task. `--needs ""` takes all needs away; the same with --tag."""
+    """Change a task. `--needs ""` removes all needs, and `--tag ""` all tags."""
     from allstop.app.board import commands as board
     from allstop.core.commands import EditTask
     from allstop.core.errors import AllstopError
@@ -265,7 +284,11 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
         if name in values:
             values[name] = tuple(each for each in values[name] if each)
     if not values:
-        raise AllstopError("nothing to change is named", "see `allstop edit --help`")
+        raise AllstopError(
+            "the command changes nothing",
+            "name what to change, for example --title; see `allstop edit --help`",
+            code="no_change_named",
+        )
     with context.project() as project:
         _check_agent(project, given["agent"])
         command = EditTask(task=task_id, changes=Changes(**values))
@@ -278,10 +301,10 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", type=TASK)
 @click.pass_obj
 def rm(context: Context, task_id: str) -> None:
-    """Take a task off the board; its record and its work stay."""
+    """Cancel a task; its record and its work are kept."""
     from allstop.app.board import commands as board
     from allstop.core.commands import RemoveTask
 
@@ -289,11 +312,11 @@ def rm(context: Context, task_id: str) -> None:
         run(lambda: board.send_commands(project, lambda state: [RemoveTask(task=task_id)]))
         waiting = look(lambda: board.tasks_waiting_for(project, task_id))
     click.echo(f"{task_id} is cancelled.")
-    say_who_waits(task_id, waiting)
+    print_waiting_tasks(task_id, waiting)
 
 
-def say_who_waits(task_id: str, waiting: Sequence[str]) -> None:
-    """Of a task that was given up."""
+def print_waiting_tasks(task_id: str, waiting: Sequence[str]) -> None:
+    """Say which tasks can't start because this one was cancelled."""
     if waiting:
         click.echo(
             f"{', '.join(waiting[:5])}{' and others' if waiting[5:] else ''} can't start without it:"
@@ -302,12 +325,12 @@ def say_who_waits(task_id: str, waiting: Sequence[str]) -> None:
 
 
 @click.command("next")
-@click.option("--explain", is_flag=True, help="Show how each score comes about.")
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--explain", is_flag=True, help="Show how each score is calculated.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="With --explain: how many tasks to show.")  # fmt: skip
 @json_option
 @click.pass_obj
 def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
-    """What would be started next."""
+    """Show which task would start next, and why."""
     from allstop.app.board.overview import choices
 
     with context.project() as project:
@@ -316,24 +339,24 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
         print_json({"next": found})
         return
     if not found:
-        click.echo("Nothing is ready.")
+        click.echo("No task is ready.")
     for choice in found:
         score = choice.score
-        place = _place(choice)
+        place = _why_first(choice)
         title = fitting(choice.task.title, 70, 15 + len(place))
         click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{place}")
         if explain:
-            click.echo(f"{'':<15}{_sum(choice)}")
+            click.echo(f"{'':<15}{_explain_score(choice)}")
 
 
-def _place(choice: Any) -> str:
-    """Why its score is not what puts it where it is."""
+def _why_first(choice: Any) -> str:
+    """Why a task comes before others with higher scores."""
     if choice.task.assigned:
-        return "  assigned or sent back: in front of pins and scores"
-    return "  pinned: in front of all scores" if choice.pinned else ""
+        return "  assigned or sent back: before pins and scores"
+    return "  pinned: before all scores" if choice.pinned else ""
 
 
-def _sum(choice: Any) -> str:
+def _explain_score(choice: Any) -> str:
     score = choice.score
     parts = {
         "tasks that need it": score.unblocks,

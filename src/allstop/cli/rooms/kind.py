@@ -1,10 +1,10 @@
-"""Room threads in the terminal: the log is the talk, and a session is resumed by `room`."""
+"""The kind `room` in the terminal: prints its messages, and resumes by `allstop room`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.cli.rooms.screen import lines_of
+from allstop.cli.rooms.screen import event_lines
 from allstop.cli.terminal_kind import Print, TerminalKind
 from allstop.core.errors import AllstopError
 from allstop.core.events import Event, Opened
@@ -24,14 +24,14 @@ class RoomTerminal(TerminalKind):
             if isinstance(event, Opened):
                 views.append(RoomView(kind.pilot, event))
                 return []
-            return [line for said in views[0].take(event) for line in lines_of(said)]
+            return [line for shown in views[0].take(event) for line in event_lines(shown)]
 
         return show
 
     async def check_resume(self, project: Project, recorded: RunRecord) -> None:
         command = recorded.kind.resume_command(recorded.run, recorded.opened)
         raise AllstopError(
-            f"{recorded.run} is a room",
-            f"`{command}` resumes its session",
+            f"{recorded.run} is a room, which `allstop resume` can't resume",
+            f"use `{command}`",
             code="room_not_resumable_by_run",
         )

@@ -1,4 +1,4 @@
-"""A room in the terminal: agents that talk, and a person who can say something at any time."""
+"""The command `room`: agents talk in this terminal, and a person can join in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from allstop.rooms.session import Summary
 
 
-class Asked(NamedTuple):
+class RoomOptions(NamedTuple):
     goal: str | None
     mode: str = "collaborate"
     agents: tuple[str, ...] = ()
@@ -43,20 +43,20 @@ class Asked(NamedTuple):
     type=click.Choice(["single", "collaborate", "autopilot"]),
     default="collaborate",
     show_default=True,
-    help="One answer; so many rounds; or until Allstop.",
+    help="One answer, a number of rounds, or until Allstop.",
 )
-@click.option("--agents", metavar="A,B", help="Who sits in the room, in the order of speaking.")
-@click.option("--first", metavar="NAME", help="Who speaks first.")
-@click.option("--max-rounds", type=click.IntRange(1), help="Rounds after which Collaborate ends.")
+@click.option("--agents", metavar="A,B", help="The agents of the room, in speaking order.")
+@click.option("--first", metavar="NAME", help="The agent that speaks first.")
+@click.option("--max-rounds", type=click.IntRange(1), help="Number of rounds in collaborate mode.")
 @click.option(
     "--respect-final/--ignore-final",
     default=None,
-    help="Whether an agent that says it is done ends Autopilot.",
+    help="Whether an agent can end autopilot by saying it is done.",
 )
-@click.option("--thread", default="default", show_default=True, help="Which talk of the room.")
-@click.option("--resume", is_flag=True, help="Go on with a session that was interrupted.")
-@click.option("--instead", is_flag=True, help="End an interrupted session and begin this one.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an event and line.")
+@click.option("--thread", default="default", show_default=True, help="The thread of the room.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted session.")
+@click.option("--instead", is_flag=True, help="End an interrupted session and start this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj
 def room(
     context: Context,
@@ -71,42 +71,52 @@ def room(
     instead: bool,
     as_json: bool,
 ) -> int:
-    """Let agents talk about GOAL. What you type is heard; "Allstop" ends it.
+    """Let agents discuss a goal; you can join in.
 
-    Without GOAL, type: @gpt and a question, or @router autopilot gpt claude: and a goal.
+    Type a message at any time; "Allstop" ends the session. Without GOAL, type @gpt and a
+    question, or @router autopilot gpt claude: and a goal.
+
+    \b
+    Examples:
+      allstop room "Agree on a database schema" --agents gpt,claude --max-rounds 3
+      allstop room --resume
     """
     if resume and (goal is not None or instead):
-        raise click.UsageError("--resume goes on with a session; it takes no GOAL")
+        raise click.UsageError(
+            "--resume continues a session; it can't be combined with GOAL or --instead"
+        )
     names = tuple(name.strip() for name in (agents or "").split(",") if name.strip())
-    asked = Asked(goal, mode, names, first, max_rounds, respect_final, thread, resume, instead)
+    options = RoomOptions(
+        goal, mode, names, first, max_rounds, respect_final, thread, resume, instead
+    )
     with context.project() as project:
-        return run(lambda: talk(project, asked, as_json=as_json))
+        return run(lambda: run_room(project, options, as_json=as_json))
 
 
-async def talk(project: Project, asked: Asked, *, as_json: bool = False) -> int:
+async def run_room(project: Project, options: RoomOptions, *, as_json: bool = False) -> int:
     import anyio
 
     from allstop.app.rooms.driver import room_driver
     from allstop.app.rooms.threads import read
 
-    async with room_driver(project, asked.thread) as place:
-        found = await read(project, asked.thread)
-        sitting = _Sitting(project, place, found)
-        spec = _spec(project, asked)
-        if spec is not None:  # this takes its time, and Ctrl-C still ends everything
-            place.ensure_agents(spec.agents)
+    async with room_driver(project, options.thread) as driver:
+        found = await read(project, options.thread)
+        terminal = _TerminalSession(project, driver, found)
+        spec = _spec(project, options)
+        if spec is not None:  # slow, so it comes while Ctrl-C still ends the program
+            driver.ensure_agents(spec.agents)
         with _screen(as_json=as_json) as screen, _signals() as signals:
-            sitting.screen = screen
-            place.engine.view(sitting.live)
+            terminal.screen = screen
+            driver.engine.view(terminal.live)
             async with anyio.create_task_group() as group:
-                group.start_soon(sitting.show)
-                group.start_soon(sitting.heed_signals, signals)
-                await sitting.begin(asked, spec)
-                group.start_soon(sitting.heed_typing, asked.goal is None and not asked.resume)
-                await sitting.over()
+                group.start_soon(terminal.show)
+                group.start_soon(terminal.handle_signals, signals)
+                await terminal.begin(options, spec)
+                group.start_soon(terminal.handle_input, options.goal is None and not options.resume)
+                await terminal.wait_until_over()
                 group.cancel_scope.cancel()
-            await sitting.catch_up()
-            return sitting.exit_code()
+            await terminal.catch_up()
+            return terminal.exit_code()
 
 
 def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
@@ -121,19 +131,19 @@ def _screen(*, as_json: bool) -> AbstractContextManager[RoomScreen]:
     return PlainRoomScreen()
 
 
-def _spec(project: Project, asked: Asked) -> SessionSpec | None:
+def _spec(project: Project, options: RoomOptions) -> SessionSpec | None:
     from allstop.app.rooms.session_spec import SessionRequest, session_spec
     from allstop.core.room_specs import TalkMode
 
-    if asked.goal is None:
+    if options.goal is None:
         return None
     wish = SessionRequest(
-        asked.goal,
-        TalkMode(asked.mode),
-        asked.agents,
-        asked.first,
-        asked.max_rounds,
-        asked.respect_final,
+        options.goal,
+        TalkMode(options.mode),
+        options.agents,
+        options.first,
+        options.max_rounds,
+        options.respect_final,
     )
     return session_spec(project, wish)
 
@@ -144,29 +154,29 @@ def _signals() -> AbstractContextManager[AsyncIterator[signal.Signals]]:
     return anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM)
 
 
-class _Sitting:
-    """One process's part in a room."""
+class _TerminalSession:
+    """Shows a room in this terminal and passes typed lines on."""
 
     screen: RoomScreen
 
-    def __init__(self, project: Project, place: RoomDriver, found: ThreadSnapshot) -> None:
+    def __init__(self, project: Project, driver: RoomDriver, found: ThreadSnapshot) -> None:
         import anyio
 
         self._project = project
-        self._place = place
+        self._driver = driver
         self._view = found.view
         self._before = found.room.last
-        self._leaving = anyio.Event()  # nobody will type any more
-        self._stirred = anyio.Event()
+        self._has_left = anyio.Event()  # nobody will type any more
+        self._changed = anyio.Event()
         self._stays = False
         self._began = False
 
-    async def begin(self, asked: Asked, spec: SessionSpec | None) -> None:
-        if asked.resume:
-            await self._place.resume_session()
+    async def begin(self, options: RoomOptions, spec: SessionSpec | None) -> None:
+        if options.resume:
+            await self._driver.resume_session()
             self._began = True
         elif spec is not None:
-            await self._place.begin(spec, instead=asked.instead)
+            await self._driver.begin(spec, instead=options.instead)
             self._began = True
         else:
             self._stays = True
@@ -175,54 +185,54 @@ class _Sitting:
             )
 
     def live(self, run: RunId, live: Live) -> None:
-        """Words of the move that is under way; it may not have been shown yet."""
+        """Show streamed text of the open move, whose event may not have been shown yet."""
         from allstop.views.rooms import call_id
 
-        state = self._place.engine.state(run)
+        state = self._driver.engine.state(run)
         move = state.open_move if state else None
-        self.screen.live(live, call_id(self._place.thread, move.id) if move else "")
+        self.screen.live(live, call_id(self._driver.thread, move.id) if move else "")
 
     async def show(self) -> None:
         from allstop.app.runs.follow import follow
 
-        async with follow(self._project.journal, self._place.run, self._view.seq) as batches:
+        async with follow(self._project.journal, self._driver.run, self._view.seq) as batches:
             async for batch in batches:
                 for record in batch:
-                    self._take(record.seq, record.event)
+                    self._show_record(record.seq, record.event)
 
-    def _take(self, seq: int, event: object) -> None:
+    def _show_record(self, seq: int, event: object) -> None:
         from allstop.core.events import Opened
 
         if isinstance(event, Opened) or seq <= self._view.seq:
             return
         for told in self._view.take(event):  # type: ignore[arg-type]
             self.screen.event(told)
-        self.screen.standing(self._view.room)
-        self._stirred.set()
+        self.screen.show_status(self._view.room)
+        self._changed.set()
 
     async def catch_up(self) -> None:
-        """Show the last of it: the room may have come to rest before it was followed."""
-        for record in await self._project.journal.read(self._place.run, after=self._view.seq):
-            self._take(record.seq, record.event)
+        """Show the last records: the room may rest before the follower has read them."""
+        for record in await self._project.journal.read(self._driver.run, after=self._view.seq):
+            self._show_record(record.seq, record.event)
 
-    async def over(self) -> None:
-        """Wait until the session is, or until only a person who isn't here could go on."""
+    async def wait_until_over(self) -> None:
+        """Wait until the session ends, or until only an absent person could continue it."""
         import anyio
 
         while True:
-            await self._place.engine.idle()
-            run_state = self._place.engine.state(self._place.run)
+            await self._driver.engine.idle()
+            run_state = self._driver.engine.state(self._driver.run)
             session = run_state.pilot.session if run_state else None
             if session is None and not self._stays and self._began:
                 return
-            if session is None and self._leaving.is_set():
+            if session is None and self._has_left.is_set():
                 return
             if session is not None and not self.screen.is_interactive:
                 return
-            self._stirred = anyio.Event()
-            await self._stirred.wait()
+            self._changed = anyio.Event()
+            await self._changed.wait()
 
-    async def heed_signals(self, signals: AsyncIterator[signal.Signals]) -> None:
+    async def handle_signals(self, signals: AsyncIterator[signal.Signals]) -> None:
         async for number in signals:
             await self._stop(number.name)
 
@@ -231,28 +241,28 @@ class _Sitting:
         from allstop.app.stop.in_process import stop_one
 
         async def tell() -> None:
-            heard = await stop(self._project, self._place.thread, by)
-            if not heard.stopped:
+            reply = await stop(self._project, self._driver.thread, by)
+            if not reply.stopped:
                 self._leave()
 
-        await stop_one(self._place, tell, by, self.screen.note)
+        await stop_one(self._driver, tell, by, self.screen.note)
 
     def _leave(self) -> None:
         self._stays = False
         self._began = True
-        self._leaving.set()
-        self._stirred.set()
+        self._has_left.set()
+        self._changed.set()
 
-    async def heed_typing(self, stays: bool) -> None:
+    async def handle_input(self, stays: bool) -> None:
         from allstop.app.stop.in_process import stop_one
         from allstop.core.commands import is_allstop
         from allstop.core.errors import AllstopError
 
         async for line in self.screen.typed():
-            heed = partial(self._heed_line, line)
+            heed = partial(self._handle_line, line)
             try:
                 if is_allstop(line):
-                    await stop_one(self._place, heed, "user", self.screen.note)
+                    await stop_one(self._driver, heed, "user", self.screen.note)
                 else:
                     await heed()
             except AllstopError as error:
@@ -261,30 +271,30 @@ class _Sitting:
         if stays:
             self._leave()
 
-    async def _heed_line(self, line: str) -> None:
+    async def _handle_line(self, line: str) -> None:
         from allstop.app.rooms.threads import handle_input
 
-        heard = await handle_input(self._project, self._place.thread, line)
-        if heard.began is not None:
-            await self._place.begin(heard.began)
+        reply = await handle_input(self._project, self._driver.thread, line)
+        if reply.began is not None:
+            await self._driver.begin(reply.began)
             self._began = True
-        elif heard.note:
-            self.screen.note(heard.note)
+        elif reply.note:
+            self.screen.note(reply.note)
 
-    def _tell_hold(self) -> bool:
-        """Whether everything is paused or frozen; then nothing that happens here would show it."""
+    def _note_hold(self) -> bool:
+        """Say how to continue if everything is paused or frozen; return whether it is."""
         from allstop.core.helm import Hold
 
-        if (hold := self._place.engine.helm.hold) is Hold.NONE:
+        if (hold := self._driver.engine.helm.hold) is Hold.NONE:
             return False
-        goes_on = f"allstop resume, then allstop room --resume --thread {self._place.thread}"
-        self.screen.note(f"all {hold}. Go on: {goes_on}")
+        command = f"allstop resume, then allstop room --resume --thread {self._driver.thread}"
+        self.screen.note(f"Everything is {hold}. Continue: {command}")
         return True
 
     def exit_code(self) -> int:
         last = self._view.room.last
         if self._view.room.session is not None:
-            return STOPPED if self._tell_hold() else WAITS
+            return STOPPED if self._note_hold() else WAITS
         return exit_code(last) if last is not None and last is not self._before else FINISHED
 
 

@@ -1,4 +1,4 @@
-"""What a room looks like: streamed text over a line to type in, plain lines, or JSON."""
+"""How a room is shown: as plain lines or JSON; `terminal` has the interactive form."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _MARKS = {
 class RoomScreen(Protocol):
     @property
     def is_interactive(self) -> bool:
-        """Whether a person sits before it."""
+        """Whether a person can type."""
         ...
 
     def event(self, event: RoomEvent) -> None: ...
     def live(self, live: Live, call_id: str) -> None: ...
-    def standing(self, room: RoomState) -> None: ...
+    def show_status(self, room: RoomState) -> None: ...
     def note(self, text: str) -> None: ...
     def typed(self) -> AsyncIterator[str]: ...
 
 
 class PlainRoomScreen:
-    """One line or paragraph for each event, once it is known."""
+    """Prints each event as a line or paragraph once it is complete."""
 
     is_interactive = False
 
@@ -58,14 +58,14 @@ class PlainRoomScreen:
         pass
 
     def event(self, event: RoomEvent) -> None:
-        for line in lines_of(event):
+        for line in event_lines(event):
             click.echo(line)
 
     def live(self, live: Live, call_id: str) -> None:
         if live.kind in ("trouble", "budget", "near"):
             self.note(live.text)
 
-    def standing(self, room: RoomState) -> None:
+    def show_status(self, room: RoomState) -> None:
         pass
 
     def note(self, text: str) -> None:
@@ -80,8 +80,8 @@ class JsonRoomScreen(PlainRoomScreen):
         click.echo(msgspec.json.encode(event).decode())
 
 
-def lines_of(event: RoomEvent) -> list[str]:
-    """An event as it stays on the screen."""
+def event_lines(event: RoomEvent) -> list[str]:
+    """The printed lines of an event."""
     at = f"{datetime.fromtimestamp(event.ts).astimezone():%H:%M:%S}"
     text = plain(event.text)
     match event.type:
@@ -97,8 +97,8 @@ def lines_of(event: RoomEvent) -> list[str]:
             return []
 
 
-def chip(room: RoomState) -> str:
-    """Where a session stands, in a few words."""
+def status_line(room: RoomState) -> str:
+    """The state of a session in a few words."""
     session = room.session
     if session is None:
         return "no session"

@@ -1,4 +1,4 @@
-"""A room on a terminal: words as they come, and under them a line in which a person types."""
+"""A room on an interactive terminal: streamed replies above a line for typing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from allstop.cli.rooms.screen import PlainRoomScreen, chip, lines_of
+from allstop.cli.rooms.screen import PlainRoomScreen, event_lines, status_line
 from allstop.core.json_stream import MessageExtractor
 from allstop.core.room_specs import NoticeKind
 from allstop.core.text import plain
@@ -33,19 +33,19 @@ class TerminalRoomScreen(PlainRoomScreen):
     is_interactive = True
 
     def __init__(self) -> None:
-        self._has_colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        self._before: Any = None  # how the terminal was
-        self._drawn = 0  # lines at the bottom that will be drawn again
-        self._chip = ""
+        self._is_coloured = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self._before: Any = None  # the attributes of the terminal
+        self._drawn = 0  # lines at the bottom that are redrawn
+        self._status_line = ""
         self._input = ""
         self._colours: dict[str, int] = {}
         self._speaker = ""
-        self._call = ""  # whose words count
-        self._other: dict[str, str] = {}  # those of calls that were not shown yet, or are over
-        self._words = MessageExtractor()
-        self._line = ""  # of what is being said, not complete yet
-        self._said = ""  # all of it
-        self._has_named = False  # who says it
+        self._call = ""  # the id of the call whose text is shown
+        self._early_text: dict[str, str] = {}  # text of other calls, which may be shown later
+        self._extractor = MessageExtractor()
+        self._line = ""  # the incomplete last line of the reply
+        self._shown_text = ""  # the whole reply so far
+        self._speaker_shown = False  # the name stands on the first line
 
     def __enter__(self) -> TerminalRoomScreen:
         fd = sys.stdin.fileno()
@@ -65,24 +65,24 @@ class TerminalRoomScreen(PlainRoomScreen):
         if self._before is not None:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
 
-    # --- what happens ---
+    # --- events and streamed text ---
 
     def event(self, event: RoomEvent) -> None:
         match event.type:
             case EventType.AGENT_CALL:
-                self._begin()
+                self._reset_reply()
                 self._speaker, self._call = event.target, event.call_id
-                self._hear(self._other.pop(event.call_id, ""))
-            case EventType.AGENT_RESPONSE if self._said.strip() == plain(event.text).strip():
+                self._stream_text(self._early_text.pop(event.call_id, ""))
+            case EventType.AGENT_RESPONSE if self._shown_text.strip() == plain(event.text).strip():
                 self._end_line()
                 used = _used(event)
                 self._print(*([self._dim(f"{INDENT}{used}")] if used else []))
-                self._begin()
+                self._reset_reply()
             case EventType.AGENT_RESPONSE:
-                self._give_up("")
+                self._discard_reply("")
                 self._print(*self._coloured(event))
             case EventType.SYSTEM if event.kind in (NoticeKind.ENDED, NoticeKind.WARNING):
-                self._give_up("discarded")
+                self._discard_reply("discarded")
                 self._print(*self._coloured(event))
             case _:
                 self._print(*self._coloured(event))
@@ -91,13 +91,13 @@ class TerminalRoomScreen(PlainRoomScreen):
         if live.kind != "text":
             super().live(live, call_id)
         elif call_id == self._call:
-            self._hear(live.text)
+            self._stream_text(live.text)
         else:
-            self._other[call_id] = self._other.get(call_id, "") + live.text
+            self._early_text[call_id] = self._early_text.get(call_id, "") + live.text
 
-    def _hear(self, text: str) -> None:
-        words = plain(self._words.feed(text))
-        self._said += words
+    def _stream_text(self, text: str) -> None:
+        words = plain(self._extractor.feed(text))
+        self._shown_text += words
         *whole, self._line = (self._line + words.replace("\t", "    ")).split("\n")
         room = max(20, shutil.get_terminal_size().columns - len(INDENT) - len(self._speaker) - 4)
         while (fits := _fitting(self._line, room)) < len(self._line):
@@ -105,47 +105,47 @@ class TerminalRoomScreen(PlainRoomScreen):
             at = at if at > 0 else fits
             whole.append(self._line[:at])
             self._line = self._line[at:].lstrip(" ")
-        self._print(*(self._spoken(line) for line in whole))
+        self._print(*(self._reply_line(line) for line in whole))
 
-    def standing(self, room: RoomState) -> None:
-        self._chip = chip(room)
+    def show_status(self, room: RoomState) -> None:
+        self._status_line = status_line(room)
         self._erase()
         self._draw()
 
     def note(self, text: str) -> None:
         self._print(self._dim(f"{INDENT}{plain(text)}"))
 
-    # --- what is said, line by line ---
+    # --- the reply, line by line ---
 
-    def _begin(self) -> None:
-        self._words, self._line, self._said = MessageExtractor(), "", ""
+    def _reset_reply(self) -> None:
+        self._extractor, self._line, self._shown_text = MessageExtractor(), "", ""
         self._call = ""
-        self._has_named = False
+        self._speaker_shown = False
 
-    def _spoken(self, line: str) -> str:
-        if self._has_named:
+    def _reply_line(self, line: str) -> str:
+        if self._speaker_shown:
             return f"{INDENT}{line}"
-        self._has_named = True
-        at = f"{datetime.now().astimezone():%H:%M:%S}"  # noqa: TID251 - only for the eye
+        self._speaker_shown = True
+        at = f"{datetime.now().astimezone():%H:%M:%S}"  # noqa: TID251 - only shown
         return f"{self._dim(at)}  {self._name(self._speaker)}: {line}"
 
     def _end_line(self) -> None:
         line, self._line = self._line, ""
         if line:
-            self._print(self._spoken(line))
+            self._print(self._reply_line(line))
 
-    def _give_up(self, why: str) -> None:
-        """What was shown of a reply does not count."""
-        if self._said:
+    def _discard_reply(self, why: str) -> None:
+        """End a reply that was shown in part and doesn't count."""
+        if self._shown_text:
             self._end_line()
             if why:
                 self._print(self._dim(f"{INDENT}({why})"))
-        self._begin()
+        self._reset_reply()
 
     # --- the terminal ---
 
     def _coloured(self, event: RoomEvent) -> list[str]:
-        lines = lines_of(event)
+        lines = event_lines(event)
         if event.type is EventType.SYSTEM:
             code = RED if event.kind is NoticeKind.ENDED else DIM
             return [self._paint(line, code) for line in lines]
@@ -160,7 +160,7 @@ class TerminalRoomScreen(PlainRoomScreen):
         return self._paint(text, DIM)
 
     def _paint(self, text: str, *codes: int) -> str:
-        if not self._has_colours or not text:
+        if not self._is_coloured or not text:
             return text
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 
@@ -174,11 +174,11 @@ class TerminalRoomScreen(PlainRoomScreen):
         width = shutil.get_terminal_size().columns
         lines = []
         if self._line:
-            head = INDENT if self._has_named else f"{INDENT}{self._speaker}: "
+            head = INDENT if self._speaker_shown else f"{INDENT}{self._speaker}: "
             lines.append(_cut(head + self._line, width - 1))
-        if self._chip:
-            lines.append(self._dim(_cut(self._chip, width - 1)))
-        typed = _cut(self._input[::-1], width - 4)[::-1]  # its end, where one types
+        if self._status_line:
+            lines.append(self._dim(_cut(self._status_line, width - 1)))
+        typed = _cut(self._input[::-1], width - 4)[::-1]  # the end, where the cursor is
         lines.append(f"> {typed}")
         sys.stdout.write("\n".join(lines))
         sys.stdout.flush()
@@ -217,7 +217,7 @@ class TerminalRoomScreen(PlainRoomScreen):
 
 
 def _read(fd: int) -> bytes:
-    """What was typed; nothing where the terminal has gone away."""
+    """The typed bytes; none if the terminal was closed."""
     try:
         return os.read(fd, 4096)
     except OSError:
@@ -241,7 +241,7 @@ def _cut(text: str, columns: int) -> str:
 
 
 def _fitting(text: str, columns: int) -> int:
-    """How many characters of it fit; what is drawn again must not take a second line."""
+    """How many characters fit: a redrawn line must not wrap."""
     if len(text) <= columns and text.isascii():
         return len(text)
     for count, char in enumerate(text):

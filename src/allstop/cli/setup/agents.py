@@ -1,4 +1,4 @@
-"""The configured agents, and a real turn with one of them."""
+"""The commands `agents`, `agents login` and `agents test`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def agents(context: click.Context, as_json: bool) -> None:
-    """The configured agents; `agents test NAME` tries one."""
+    """List the configured agents, or test one."""
     if context.invoked_subcommand is not None:
         return
     from allstop.app.agents.registry import no_agent_hint
@@ -46,10 +46,14 @@ def agents(context: click.Context, as_json: bool) -> None:
 @click.argument("words", nargs=-1)
 @click.pass_obj
 def login(context: Context, name: str, words: tuple[str, ...]) -> None:
-    """Let NAME's own program log in, in a home made for its account.
+    """Log in with the program of an agent, in a separate home folder.
 
-    Your own ~/.codex and ~/.claude stay yours. WORDS are for the program, after `--`: for codex
-    --device-auth, or --with-api-key to read a key from standard input.
+    Your own ~/.codex and ~/.claude are not used. WORDS after `--` are passed to the program: for
+    codex --device-auth, or --with-api-key to read a key from standard input.
+
+    \b
+    Examples:
+      allstop agents login codex -- --device-auth
     """
     from allstop.app.agents import registry
     from allstop.app.agents.logins import log_in, require_login
@@ -64,11 +68,11 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
 
 @agents.command()
 @click.argument("name")
-@click.option("--prompt", default="Reply with the one word: ready", show_default=True)
+@click.option("--prompt", default="Reply with the one word: ready", show_default=True, help="The prompt.")  # fmt: skip
 @json_option
 @click.pass_obj
 def test(context: Context, name: str, prompt: str, as_json: bool) -> int:
-    """One real turn with NAME, in an empty box."""
+    """Run one real turn of an agent in an empty sandbox."""
     with context.project() as project:
         return run(lambda: _test(project, name, prompt, as_json=as_json))
 

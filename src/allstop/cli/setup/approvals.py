@@ -1,4 +1,4 @@
-"""What the policy says of commands, without running them."""
+"""The command `approvals check`: tests the policy on commands without running them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 @click.group()
 def approvals() -> None:
-    """What agents may run without being asked about."""
+    """Check whether agents may run a command."""
 
 
 @approvals.command()
 @click.argument("command", required=False)
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read one JSON string a line.")
+@click.option(
+    "--stdin", "from_stdin", is_flag=True, help="Read commands, one JSON string per line."
+)
 @click.option(
     "--rules",
     "rules_file",
     type=click.Path(path_type=Path),
-    help="Take the rules of this file instead of the settings'.",
+    help="Use the rules of this file instead of the settings.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def check(
     context: Context,
@@ -38,12 +40,17 @@ def check(
     rules_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Say allow, ask or deny of COMMAND, and which rule says so; nothing is run."""
+    """Print allow, ask or deny for COMMAND, and the rule; nothing is run.
+
+    \b
+    Examples:
+      allstop approvals check "git push origin main"
+    """
     if (command is None) is not from_stdin:
-        raise click.UsageError("Give a COMMAND, or --stdin for one JSON string a line.")
+        raise click.UsageError("Give either a COMMAND or --stdin.")
     policy = _policy(context, rules_file)
     for each in _commands(sys.stdin.buffer) if command is None else [command]:
-        _tell(policy, each, as_json=as_json)
+        _print_decision(policy, each, as_json=as_json)
 
 
 def _policy(context: Context, rules_file: Path | None) -> Policy:
@@ -75,7 +82,7 @@ def _commands(lines: Iterable[bytes]) -> Iterator[str]:
         yield command
 
 
-def _tell(policy: Policy, command: str, *, as_json: bool) -> None:
+def _print_decision(policy: Policy, command: str, *, as_json: bool) -> None:
     import json
 
     from allstop.adapters.shell import check as judged
@@ -83,7 +90,7 @@ def _tell(policy: Policy, command: str, *, as_json: bool) -> None:
 
     verdict = judged(policy, command)
     if as_json:
-        said = {"command": command, "decision": verdict.decision.value, "rule": verdict.rule}
-        click.echo(json.dumps(said))
+        result = {"command": command, "decision": verdict.decision.value, "rule": verdict.rule}
+        click.echo(json.dumps(result))
     else:
         click.echo(f"{verdict.decision.value:<6} {one_line(verdict.rule)}")

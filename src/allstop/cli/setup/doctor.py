@@ -1,4 +1,4 @@
-"""Is everything needed here? Each thing is tried, and what is missing comes with its cure."""
+"""The command `doctor`: checks everything that runs need and says how to fix problems."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from allstop.core.moves import CheckResult
 
 
-FOR_TASKS = ("repository", "settings", "agents")
-"""Without these there can be rooms, but no work."""
+NEEDED_FOR_TASKS = ("repository", "settings", "agents")
+"""Findings that tasks need and rooms don't."""
 
-WIDTH = 14
-"""Of the names, at least."""
+WIDTH = 14  # of the column of names, at least
 
 
 @click.command()
@@ -26,9 +25,10 @@ WIDTH = 14
 @json_option
 @click.pass_obj
 def doctor(context: Context, quick: bool, as_json: bool) -> int:
-    """Check git, the sandbox, agents, disk, port and keys; say how to fix each.
+    """Check this machine and say how to fix problems.
 
-    The verification commands are run once in the sandbox, on the target branch as it is.
+    It checks git, the sandbox, agents, disk, port and keys, and runs the verification commands
+    once in the sandbox, on the target branch.
     """
     with context.project() as project:
         return run(lambda: _doctor(project, quick=quick, as_json=as_json))
@@ -62,15 +62,17 @@ async def _doctor(project: Project, *, quick: bool, as_json: bool) -> int:
 
 def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: bool) -> str:
     if missing:
-        return "Something needed is missing."
+        return "Not ready: something that runs need is missing."
     if any(each.name == "allstop" for each in findings):
         return "Ready once the stop is lifted."
-    lacking = [each.name for each in findings if each.name in FOR_TASKS and not each.ok]
+    lacking = [each.name for each in findings if each.name in NEEDED_FOR_TASKS and not each.ok]
     if lacking:
         return f"Not ready for tasks yet: see {' and '.join(lacking)}."
     failing = [each.name for each in checks if each.required and not each.passed]
     if failing:
-        return f"Ready, but no work can pass as long as this fails: {', '.join(failing)}."
+        names = ", ".join(f'"{name}"' for name in failing)
+        checks_fail = "the check {} fails" if len(failing) == 1 else "the checks {} fail"
+        return f"Not ready: {checks_fail.format(names)} in the sandbox."
     return "Ready."
 
 
@@ -86,9 +88,9 @@ def _print_check(result: CheckResult, width: int) -> None:
 
     if result.passed:
         took = f"{result.seconds:.1f} s"
-        click.echo(f"✓ {'check':<{width}} {result.name} passes in the box ({took})")
+        click.echo(f"✓ {'check':<{width}} {result.name} passes in the sandbox ({took})")
         return
-    click.echo(f"○ {'check':<{width}} {result.name} fails in the box: {missing_line(result)}")
+    click.echo(f"○ {'check':<{width}} {result.name} fails in the sandbox: {missing_line(result)}")
     click.echo(
-        "  → if it passes outside, the box lacks something: see [workspace] link, [sandbox] read"
+        "  → if it passes outside, the sandbox lacks a file: see [workspace] link, [sandbox] read"
     )

@@ -1,4 +1,4 @@
-"""Making a repository ready: init, config, trust."""
+"""The commands `init`, `config` and `trust`: the settings of a repository."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ from allstop.cli.output import Context, json_option, print_json
     "--agent",
     metavar="COMMAND",
     default="",
-    help="Who works: a program of yours that takes a prompt on its input, or one found here.",
+    help="Your own program that reads a prompt from its input, or an agent found here.",
 )
 @json_option
 @click.pass_obj
 def init(context: Context, agent: str, as_json: bool) -> int:
-    """Write allstop.toml from what this repository and machine have. It never overwrites."""
+    """Write allstop.toml for this repository.
+
+    It detects the installed agents and the commands that test the repository. It never overwrites
+    a file.
+
+    \b
+    Examples:
+      allstop init
+      allstop init --agent "my-agent --quiet"
+    """
     from allstop.app.setup.init import write_settings
     from allstop.settings.detection.missing_checks import CODE, warning
     from allstop.settings.loader import FILE_NAME
@@ -38,7 +47,7 @@ def init(context: Context, agent: str, as_json: bool) -> int:
         click.echo("  No agent found: describe a program of yours under [agents] in the file.")
     for warned in warnings:
         click.echo(f"\n{warned['text']}\n")
-    click.echo("Next: `allstop doctor` tries it out; commit the file when you like it.")
+    click.echo("Next: try it with `allstop doctor`, then commit the file.")
     return 0
 
 
@@ -46,7 +55,7 @@ def init(context: Context, agent: str, as_json: bool) -> int:
 @json_option
 @click.pass_obj
 def config(context: Context, as_json: bool) -> None:
-    """Show every setting, its value and where it comes from."""
+    """Show all settings with their values and origins."""
     from allstop.settings.origins import describe_origin
     from allstop.settings.settings_rows import rows
 
@@ -86,10 +95,10 @@ def _shown(value: object) -> str:
 @json_option
 @click.pass_obj
 def trust(context: Context, yes: bool, as_json: bool) -> int:
-    """Accept what this repository's allstop.toml asks of this machine.
+    """Accept the sensitive settings of this repository.
 
-    That is: what runs outside the sandbox, what widens it, and where keys go. Any change of it
-    has to be accepted again.
+    These settings of allstop.toml run programs outside the sandbox, widen it, or send keys
+    somewhere. After a change they have to be accepted again.
     """
     from allstop.app.setup.init import accept
 
@@ -101,7 +110,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
             print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
             return 0
         if not untrusted and project.is_trusted:
-            click.echo("Nothing new to accept.")
+            click.echo("There is nothing to accept.")
             return 0
         for each in untrusted:
             click.echo(f"  {each}")
@@ -110,7 +119,9 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         if not yes and not _agreed():
             click.echo("Not accepted.")
             return 1
-        accept(project, asked, counts.sensitive)  # what was shown, whatever the file says by now
+        accept(
+            project, asked, counts.sensitive
+        )  # the shown values, even if the file has changed since
     click.echo("Accepted, as shown.")
     return 0
 
@@ -119,6 +130,6 @@ def _agreed() -> bool:
     import sys
 
     if not sys.stdin.isatty():
-        click.echo("Not a terminal: say --yes to accept.", err=True)
+        click.echo("This is not a terminal: use --yes to accept.", err=True)
         return False
     return click.confirm("Accept this?")

@@ -1,4 +1,4 @@
-"""Whether a person can be reached."""
+"""The command `notify test`: sends a test message to every channel."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def notify() -> None:
-    """How you are told; `notify test` tries everything that is configured."""
+    """Test the notifications."""
 
 
 @notify.command()
 @json_option
 @click.pass_obj
 def test(context: Context, as_json: bool) -> int:
-    """Send one message to everything in [notify], and say what came of it."""
+    """Send a test message to every channel of [notify] and show the results."""
     with context.project() as project:
         return run(lambda: _test(project, as_json=as_json))
 
@@ -36,5 +36,5 @@ async def _test(project: Project, *, as_json: bool) -> int:
         for each in tried:
             click.echo(f"✗ {each.name}: {each.why}" if each.why else f"✓ {each.name}")
         if not tried:
-            click.echo("There is nothing to tell you through. Set [notify] urls in your settings.")
+            click.echo("No channel is configured. Set [notify] urls in your settings.")
     return 0 if tried and not any(each.why for each in tried) else 1
