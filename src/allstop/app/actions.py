@@ -167,8 +167,7 @@ def action_in(body: Struct, run: str) -> Action:
 async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:  # noqa: C901 - a case for each
     """Carry out an action on a run, a task or `ALL`.
 
-    Raises:
-        AllstopError: it can't be done now.
+    Raises AllstopError if it can't be done now.
     """
     project = supervisor.project
     match action:

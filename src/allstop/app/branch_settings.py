@@ -1,7 +1,5 @@
 """Settings on branches: reads the allstop.toml of a branch with git."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,8 +29,7 @@ class Branches:
     def blob(self, name: str, branch: str) -> bytes:
         """The content of a blob that was the branch's allstop.toml.
 
-        Raises:
-            AllstopError: git can't read it.
+        Raises AllstopError if git can't read it.
         """
         content = self._content(name, branch)
         if content is None:

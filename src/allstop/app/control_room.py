@@ -38,8 +38,7 @@ class ControlRoomOpenError(AllstopError):
 def claim_control_room(folder: Path) -> Iterator[Announcement]:
     """Lock the project's control room for this process until the block ends.
 
-    Raises:
-        ControlRoomOpenError: another process has it.
+    Raises ControlRoomOpenError if another process has it.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -137,8 +137,7 @@ class LiveRuns:
     async def run(self, run: RunId) -> LiveState:
         """The current state of a run.
 
-        Raises:
-            AllstopError: there is no such run, or this version doesn't know its kind.
+        Raises AllstopError if there is no such run, or this version doesn't know its kind.
         """
         head = self._heads.get(run)
         if head is None:

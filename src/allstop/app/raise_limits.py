@@ -72,8 +72,7 @@ async def is_run(project: Project, name: str) -> bool:
 async def raise_run(project: Project, name: str, more: Allowance, by: str) -> RaisedLimits:
     """Set limits of a run; the process that drives it continues at once.
 
-    Raises:
-        AllstopError: the run is over, the limits are too low, or nobody drives the board.
+    Raises AllstopError if the run is over, the limits are too low, or nobody drives the board.
     """
     recorded = await record_of(project, name)
     state = runs.fold(recorded.pilot, recorded.events)

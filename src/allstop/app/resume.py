@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 async def lift_hold(project: Project, recorded: RunRecord, limits: Limits | None, by: str) -> None:
     """`limits` are those of the settings in force, for a kind that they apply to.
 
-    Raises:
-        AllstopError: the run is over.
+    Raises AllstopError if the run is over.
     """
     await deliver_command(project, recorded.run, Resume(), by)
     await apply_settings_limits(project, recorded, limits, by)

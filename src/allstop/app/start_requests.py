@@ -1,7 +1,5 @@
 """Start requests: the bodies of `POST /runs` for the board, a task, a room and Full Auto."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 

@@ -143,8 +143,7 @@ class Supervisor:
     async def open(self, request: Struct) -> RunId:
         """Open a run for a start request.
 
-        Raises:
-            AllstopError: the request is refused, or an Allstop is in force.
+        Raises AllstopError if the request is refused, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         kind = self.kinds[self.kinds.requests()[type(request)]]
@@ -154,8 +153,7 @@ class Supervisor:
     async def resume(self, run: str, by: str) -> RunId:
         """Lift the hold on a run, and drive it if no process does.
 
-        Raises:
-            AllstopError: the run is over, or an Allstop is in force.
+        Raises AllstopError if the run is over, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
         recorded = await record_of(self.project, run)
@@ -172,8 +170,7 @@ class Supervisor:
     async def resume_interrupted_board(self) -> bool:
         """Drive the board if the process that drove it ended during its work; whether it did.
 
-        Raises:
-            AllstopError: one of its agents can't be used.
+        Raises AllstopError if one of its agents can't be used.
         """
         async with self.lock:
             if not self.project.has_store or self.is_driven(BOARD):

@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM in the terminal of a run: once pauses, twice stops."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """Hides keys that are pressed while a live screen is drawn."""
 
-from __future__ import annotations
-
 import sys
 import termios
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The table of the kinds of runs in the terminal; a kind without an entry gets the defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from allstop.cli.terminal_kind import TerminalKind

@@ -1,7 +1,5 @@
 """Lines of standard input, read without blocking the event loop."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Times as people type them: 2h, 90m, 07:00, 2030-05-31."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, timedelta
 

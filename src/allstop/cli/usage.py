@@ -1,7 +1,5 @@
 """The commands `today` and `usage`: tokens, cost and turns of all runs."""
 
-from __future__ import annotations
-
 import click
 
 from allstop.cli.argument_types import A_DAYS_MINUTES, DOLLARS

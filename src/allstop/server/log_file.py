@@ -1,7 +1,5 @@
 """The server's log file: limited in size, with secrets redacted."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Metrics in the text format of Prometheus."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

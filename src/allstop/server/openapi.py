@@ -1,7 +1,5 @@
 """The OpenAPI description, made from the table of routes and their types."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -67,8 +67,7 @@ async def serve(
 ) -> None:
     """Serve until a signal comes.
 
-    Raises:
-        AllstopError: the settings don't allow it, or a server already runs for this project.
+    Raises AllstopError if the settings don't allow it, or a server already runs for this project.
     """
     settings = project.settings.server
     check_tls(settings)

@@ -1,7 +1,5 @@
 """HTTP responses: JSON, errors of one shape, and the headers of every response."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

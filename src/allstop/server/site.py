@@ -1,7 +1,5 @@
 """The site behind the guard: the API's routes, the event stream, metrics and the page."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping
 
 import msgspec

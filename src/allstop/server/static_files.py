@@ -1,7 +1,5 @@
 """The static files of the page, and the pages shown before sign-in and without a build."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

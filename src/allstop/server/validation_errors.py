@@ -1,7 +1,5 @@
 """Turns msgspec's validation errors into plain sentences, with the allowed names as a hint."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The JSON types of responses and stream events; field names are part of the API."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The rate limit of alerts: at most ten a minute, then one summary of the others."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Alerts: which events a person is notified of at once, and the text for each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum

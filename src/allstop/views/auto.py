@@ -1,7 +1,5 @@
 """Views of Full Auto: its plan, log, decision receipts, and backtests with other rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The board's phase, and the status of stopped tasks, as people see them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple

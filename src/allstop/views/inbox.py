@@ -1,7 +1,5 @@
 """The inbox: everything that waits for a person, the oldest first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The state of one run, kept current event by event by a process that only reads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

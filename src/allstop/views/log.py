@@ -1,7 +1,5 @@
 """The lines of a log: every event, move and result of a run in words."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Quiet hours: alerts that can wait are deferred until they end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import NamedTuple

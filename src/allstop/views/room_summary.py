@@ -1,7 +1,5 @@
 """The state of a room in brief: its session, or the last one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from msgspec import Struct

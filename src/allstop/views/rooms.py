@@ -1,7 +1,5 @@
 """The events of a room as clients see them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """A run as people see it: its status, the reason, and whether it needs a person."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Snapshots of a run's state after every 64 events, to find past states quickly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from allstop.core import run

@@ -1,7 +1,5 @@
 """The warning in the log of a task whose attempt is stuck."""
 
-from __future__ import annotations
-
 from allstop.board.attempt import TaskState
 from allstop.core.events import Event, Opened
 from allstop.core.run import Pilot

@@ -4,8 +4,6 @@ Names follow the GenAI conventions of OpenTelemetry where one exists. Text of pe
 included only if the settings ask for it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -59,8 +59,7 @@ def make_acp_agent(project: Project, launcher: Launcher, name: str, settings: Ag
 def find_acp(project: Project, name: str, settings: Agent) -> str:
     """The path of the program that the agent's `command` names.
 
-    Raises:
-        AgentSetupError: there is no command or no such program, or `base_url` is set.
+    Raises AgentSetupError if there is no command or no such program, or `base_url` is set.
     """
     example = 'for example command = ["claude-agent-acp"]'
     program = command_line(project, name, settings, example)[0]

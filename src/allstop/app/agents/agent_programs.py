@@ -22,8 +22,7 @@ class AgentSetupError(AllstopError):
 def command_line(project: Project, name: str, settings: Agent, hint: str) -> tuple[str, ...]:
     """The program and its arguments, from the agent's `command`.
 
-    Raises:
-        AgentSetupError: it has none, or none that the person trusts.
+    Raises AgentSetupError if it has none, or none that the person trusts.
     """
     if settings.command:
         return tuple(settings.command)
@@ -38,8 +37,7 @@ def command_line(project: Project, name: str, settings: Agent, hint: str) -> tup
 def find_program(project: Project, agent: str, program: str, install: str = "") -> str:
     """The absolute path of a program on the PATH.
 
-    Raises:
-        AgentSetupError: it is not on the PATH.
+    Raises AgentSetupError if it is not on the PATH.
     """
     found = shutil.which(program, path=project.environment.variables.get("PATH"))
     if found is None:

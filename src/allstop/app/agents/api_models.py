@@ -96,8 +96,7 @@ def key_name(settings: Agent) -> str:
 def key_for(project: Project, name: str, settings: Agent) -> str:
     """The agent's key; "" if none is needed.
 
-    Raises:
-        AgentSetupError: the variable is not set, or its value can't be a key.
+    Raises AgentSetupError if the variable is not set, or its value can't be a key.
     """
     if not (variable := key_name(settings)):
         return ""

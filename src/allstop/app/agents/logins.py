@@ -61,8 +61,7 @@ def has_login(project: Project, name: str, settings: Agent) -> bool:
 def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> Path:
     """Run the program's login in this terminal; returns the account's home folder.
 
-    Raises:
-        AllstopError: the login failed.
+    Raises AllstopError if the login failed.
     """
     settings = project.settings.agents[name]
     login, home = LOGINS[settings.driver], login_home(project, name, settings)

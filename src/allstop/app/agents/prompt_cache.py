@@ -1,7 +1,5 @@
 """Prompt caching of the models' providers: minimum length, duration and price factors."""
 
-from __future__ import annotations
-
 import re
 
 from allstop.core.context_window import NO_CACHING, CachePricing

@@ -43,8 +43,7 @@ class Agents(Mapping[AgentName, AgentPort]):
     def ensure_agents(self, names: Iterable[AgentName]) -> None:
         """Create the agents, or replace them if their settings changed.
 
-        Raises:
-            AgentSetupError: one of them can't be used.
+        Raises AgentSetupError if one of them can't be used.
         """
         for name in names:
             wanted = (settings_of(self._project, name), box(self._project))
@@ -122,8 +121,7 @@ def no_agent_hint(project: Project) -> str:
 def settings_of(project: Project, name: AgentName) -> Agent:
     """The settings of a configured agent, or of a model named as DRIVER:MODEL.
 
-    Raises:
-        AgentSetupError: it is neither.
+    Raises AgentSetupError if it is neither.
     """
     driver, _, model = name.partition(":")
     if not model:
@@ -153,8 +151,7 @@ def ollama_address(project: Project) -> str:
 def task_agents(project: Project, name: str | None = None) -> tuple[AgentName, ...]:
     """The agents that work on tasks, in order of preference; or the named one.
 
-    Raises:
-        AgentSetupError: there is none, or it can't edit files.
+    Raises AgentSetupError if there is none, or it can't edit files.
     """
     settings = project.settings
     names = roster(settings) if name is None else (require_agent(project, name),)
@@ -185,8 +182,7 @@ def require_usable(project: Project, names: Iterable[AgentName]) -> None:
 def describe_launch(project: Project, name: str, settings: Agent) -> str:
     """The program, script or model that the agent starts, for people.
 
-    Raises:
-        AgentSetupError: it is missing, or lacks something.
+    Raises AgentSetupError if it is missing, or lacks something.
     """
     match settings.driver:
         case Driver.SCRIPTED:

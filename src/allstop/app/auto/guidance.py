@@ -26,8 +26,7 @@ def guide_spec(
 ) -> GuideSpec | None:
     """The guidance that the settings configure; None if it is off.
 
-    Raises:
-        AllstopError: the configured model can't be used.
+    Raises AllstopError if the configured model can't be used.
     """
     if project.settings.auto.guidance is Guidance.OFF and not rehearses:
         return None

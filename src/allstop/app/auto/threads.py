@@ -46,8 +46,7 @@ def auto_spec(
 ) -> AutoSpec:
     """The spec of a thread, without its name.
 
-    Raises:
-        AllstopError: the settings lack a decision agent, a branch or a check.
+    Raises AllstopError if the settings lack a decision agent, a branch or a check.
     """
     settings = project.settings
     auto = settings.auto
@@ -142,8 +141,7 @@ def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
 def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> AutoSpec:
     """The spec of a run with guidance only: it ends where the agent would take a turn.
 
-    Raises:
-        AllstopError: the guidance model or the target branch can't be used.
+    Raises AllstopError if the guidance model or the target branch can't be used.
     """
     auto = project.settings.auto
     return AutoSpec(
@@ -192,8 +190,7 @@ async def _free_name(project: Project, kind: str) -> RunId:
 async def auto_records(project: Project, run: str) -> list[RunRecord]:
     """The records of one Full Auto run, or with "all" of all of them.
 
-    Raises:
-        AllstopError: the run is of another kind, or there are none.
+    Raises AllstopError if the run is of another kind, or there are none.
     """
     if run == "all":
         heads = await project.journal.heads() if project.has_store else []
@@ -236,11 +233,7 @@ class RuleOverrides(NamedTuple):
 
 
 def read_rule_overrides(file: Path) -> RuleOverrides:
-    """Read the rule settings of a file.
-
-    Raises:
-        SettingsError: it is no valid settings file.
-    """
+    """Read the rule settings of a file. Raises SettingsError if it is no valid settings file."""
     settings, keys = read_section(file, "auto")
     auto = settings.auto
     given: dict[str, Any] = {name: getattr(auto, name) for name in OVERRIDABLE if name in keys}

@@ -56,8 +56,7 @@ def board_spec(
 ) -> BoardSpec:
     """The spec by the arguments, and by the settings for all others.
 
-    Raises:
-        AllstopError: the settings lack an agent, a branch or a required check.
+    Raises AllstopError if the settings lack an agent, a branch or a required check.
     """
     settings = project.settings
     loop = settings.loop
@@ -105,8 +104,7 @@ def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
     If the settings name no branch, the board keeps its own: another branch may be checked out
     only to look at it.
 
-    Raises:
-        AllstopError: the settings lack an agent, a branch or a required check.
+    Raises AllstopError if the settings lack an agent, a branch or a required check.
     """
     return board_spec(
         project,

@@ -97,10 +97,8 @@ def workspace_in_use(task: Task) -> AllstopError:
 
 
 async def check_rollback(project: Project, task_id: str) -> Task:
-    """
-    Raises:
-        AllstopError: there is no such task, its branch is checked out somewhere, or a part of its
-            workspace could not be backed up.
+    """Raises AllstopError if there is no such task, its branch is checked out somewhere, or a part
+    of its workspace could not be backed up.
     """
     task = await commands.find_task(project, task_id)
     if not task.merged:

@@ -82,9 +82,8 @@ async def send_commands(
 
     A caller that has just read the board passes it as `known`, to save a second read.
 
-    Raises:
-        AllstopError: the board refuses one of the commands (then none is written), or there is no
-            repository.
+    Raises AllstopError if the board refuses one of the commands (then none is written), or there is
+    no repository.
     """
     project.repository  # noqa: B018 - raises without a repository
     while True:
@@ -148,8 +147,7 @@ def free_ids(board: Board, count: int = 1) -> list[str]:
 def task_for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:
     """A new task; a prompt that is too long for a title becomes the body.
 
-    Raises:
-        AllstopError: the prompt is empty.
+    Raises AllstopError if the prompt is empty.
     """
     title, _, rest = prompt.strip().partition("\n")
     if not title:

@@ -23,8 +23,7 @@ AFTER_TURN = "it has some after its first turn"
 async def diff_named(project: Project, name: str) -> Diff:
     """The diff of a task or of a Full Auto thread.
 
-    Raises:
-        NotFoundError: there is no such task or thread, or it has no work.
+    Raises NotFoundError if there is no such task or thread, or it has no work.
     """
     heads = await project.records.heads() if project.has_store else []
     is_run = any(head.run == name and head.parent is None for head in heads)
@@ -48,8 +47,7 @@ def _commit_of(events: Sequence[Event]) -> str:
 async def diff_of(project: Project, task: Task) -> Diff:
     """The diff since the task's start; of merged work the diff of the merge.
 
-    Raises:
-        NotFoundError: the task has no work.
+    Raises NotFoundError if the task has no work.
     """
     return await diff_in(project, task.id, task.merged)
 
@@ -57,8 +55,7 @@ async def diff_of(project: Project, task: Task) -> Diff:
 async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
     """The same for a workspace; `merged` is the commit that merged it, or "".
 
-    Raises:
-        NotFoundError: the workspace has no work.
+    Raises NotFoundError if the workspace has no work.
     """
     repository = Repository(project.repository)
     try:
@@ -75,8 +72,7 @@ async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
 async def line_of(project: Project, name: str, file: str, line: int, *, removed: bool) -> str:
     """A line of a file in the work, or with `removed` in the version before it.
 
-    Raises:
-        NotFoundError: there is no such work, file or line.
+    Raises NotFoundError if there is no such work, file or line.
     """
     repository = Repository(project.repository)
     try:

@@ -73,9 +73,8 @@ async def prepare(
 ) -> commands.BoardSnapshot:
     """Record the board's spec and the commands of `decide`, and lift a pause.
 
-    Raises:
-        HeldError: another process drives the board.
-        AllstopError: the board refuses a command.
+    Raises HeldError if another process drives the board, and AllstopError if the board refuses a
+    command.
     """
     holders = project.journal.holders()
     if BOARD in holders:
@@ -98,8 +97,7 @@ async def equip(
 
     `budget_usd` is added to the cost so far and replaces `limits`.
 
-    Raises:
-        AllstopError: the board is stopped, or refuses a command.
+    Raises AllstopError if the board is stopped, or refuses a command.
     """
     if read.run.hold is Hold.STOPPED:
         hint = "`allstop resume board` continues it"
@@ -133,8 +131,7 @@ async def apply_settings(project: Project, read: commands.BoardSnapshot) -> comm
     A person's choices and holds stay. A running attempt gets new limits only if the settings
     changed them and no person has set its own.
 
-    Raises:
-        AllstopError: the settings lack an agent, a branch or a required check.
+    Raises AllstopError if the settings lack an agent, a branch or a required check.
     """
     before = read.state.spec
     spec = board_spec.with_current_settings(project, before)
@@ -198,8 +195,7 @@ async def drive_board(
     `known` saves reading and folding a big board again. The summary covers the time from `since`,
     by default from now.
 
-    Raises:
-        AllstopError: another process drives the board, and acts on the recorded commands.
+    Raises AllstopError if another process drives the board, and acts on the recorded commands.
     """
     since = since or project.clock.now()
     seqs = {head.run: head.seq for head in await project.journal.heads()}

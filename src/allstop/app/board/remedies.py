@@ -34,8 +34,7 @@ class Clean(
 async def clean(project: Project, task_id: str) -> str:
     """Remove a task's workspace; returns the ref that backs up its work, or "".
 
-    Raises:
-        AllstopError: it has no workspace, or the workspace is in use.
+    Raises AllstopError if it has no workspace, or the workspace is in use.
     """
     task = await boards.find_task(project, task_id)
     if task.open or task.status in (Status.MERGING, Status.REVIEW):
@@ -55,8 +54,7 @@ def workspace_of(project: Project, task_id: str) -> Path | None:
 async def raise_limits(project: Project, task_id: str, times: float) -> str:
     """Multiply a task's limits; returns the new ones in words.
 
-    Raises:
-        AllstopError: the task can't be changed in its current status.
+    Raises AllstopError if the task can't be changed in its current status.
     """
     made = Changes()
 

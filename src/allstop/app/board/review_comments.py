@@ -64,8 +64,7 @@ class Sent(NamedTuple):
 async def comment(project: Project, run: str, action: Comment, by: str) -> Sent:
     """Send the comments by the command that reaches the agent in the task's current status.
 
-    Raises:
-        AllstopError: no agent would read them.
+    Raises AllstopError if no agent would read them.
     """
     remarks = tuple(_remark(each) for each in action.remarks)
     task = (await boards.read(project)).state.board.get(run)

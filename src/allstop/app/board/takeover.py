@@ -38,8 +38,7 @@ def default_folder(project: Project, task_id: str) -> Path:
 async def pause(project: Project, task_id: str) -> RunId:
     """Pause the task's run; returns when its running turn has ended.
 
-    Raises:
-        AllstopError: no agent works on that task.
+    Raises AllstopError if no agent works on that task.
     """
     run = await _run_of(project, task_id)
     await deliver_command(project, run, Pause(), by="allstop take")
@@ -51,8 +50,7 @@ async def pause(project: Project, task_id: str) -> RunId:
 async def take(project: Project, task_id: str, at: Path) -> Handover:
     """Give the person a clone with the task's work.
 
-    Raises:
-        AllstopError: the folder is not empty, or the task has no work to take over.
+    Raises AllstopError if the folder is not empty, or the task has no work to take over.
     """
     takeover.require_empty_folder(at)
     if _is_idle(await commands.find_task(project, task_id)):
@@ -66,8 +64,7 @@ async def take(project: Project, task_id: str, at: Path) -> Handover:
 async def give(project: Project, task_id: str, at: Path) -> Handover:
     """Let the agent continue from the person's commits.
 
-    Raises:
-        AllstopError: the task was not taken over, or there is nothing to give.
+    Raises AllstopError if the task was not taken over, or there is nothing to give.
     """
     if _is_idle(await commands.find_task(project, task_id)):
         commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)

@@ -1,7 +1,5 @@
 """The app's table of the kinds of runs: how each is started, driven and resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from allstop.app.supervisor import RunKind, RunKinds

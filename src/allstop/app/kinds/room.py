@@ -52,8 +52,7 @@ class RoomRunKind(RunKind):
     async def say(self, supervisor: Supervisor, run: RunId, text: str) -> str:
         """Handle text that a person types in the room; it may start a session.
 
-        Raises:
-            AllstopError: the text is invalid, or the session can't start.
+        Raises AllstopError if the text is invalid, or the session can't start.
         """
         thread = threads.thread_of(run)
         assert thread is not None, "a room's run is named by its thread"

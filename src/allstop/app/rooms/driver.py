@@ -39,8 +39,7 @@ class RoomDriver:
     async def resume_session(self) -> None:
         """Continue the interrupted session.
 
-        Raises:
-            AllstopError: there is none, or an Allstop is in force.
+        Raises AllstopError if there is none, or an Allstop is in force.
         """
         found = await read(self.project, self.thread)
         session = found.room.session
@@ -63,8 +62,7 @@ class RoomDriver:
 async def room_driver(project: Project, thread: str) -> AsyncIterator[RoomDriver]:
     """Run an engine for one thread until the block ends.
 
-    Raises:
-        HeldError: another process drives it.
+    Raises HeldError if another process drives it.
     """
     run = run_of(thread)
     holders = project.journal.holders()

@@ -82,8 +82,7 @@ def _opened(project: Project, thread: str) -> Opened:
 async def start(project: Project, thread: str, spec: SessionSpec, *, instead: bool = False) -> None:
     """Start a session; a thread has at most one.
 
-    Raises:
-        AllstopError: there is one already, or an Allstop is in force.
+    Raises AllstopError if there is one already, or an Allstop is in force.
     """
     run = run_of(thread)
     while True:
@@ -135,11 +134,7 @@ class InputResult(NamedTuple):
 
 
 async def handle_input(project: Project, thread: str, text: str) -> InputResult:
-    """Handle text that a person typed in the room.
-
-    Raises:
-        AllstopError: the text is invalid.
-    """
+    """Handle text that a person typed in the room. Raises AllstopError if the text is invalid."""
     found = await read(project, thread)
     session = found.room.session
     match parse_input(text):

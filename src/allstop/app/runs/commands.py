@@ -32,8 +32,7 @@ async def find_ask(project: Project, name: str, ask: str | None = None) -> Ask:
 
     `name` is a run or a task, or RUN:ASK as in the inbox.
 
-    Raises:
-        AllstopError: there is no such ask.
+    Raises AllstopError if there is no such ask.
     """
     run, named = await split_run_and_ask(project, name)
     ask = ask or named or None
@@ -76,8 +75,7 @@ async def is_stopped(project: Project) -> bool:
 def build_permit(ask: Ask, *, session: bool = False) -> Permit:
     """The command that allows the ask; with `session`, also later identical ones.
 
-    Raises:
-        AllstopError: it is a question, or can't be allowed for the session.
+    Raises AllstopError if it is a question, or can't be allowed for the session.
     """
     if ask.questions:
         raise AllstopError(
@@ -106,8 +104,7 @@ async def build_answer(project: Project, name: str, texts: tuple[str, ...]) -> C
     A tool's questions are answered while the agent waits. Without such questions, the texts
     become the agent's next prompt.
 
-    Raises:
-        AllstopError: the texts don't fit the questions, or the agent asks for permission.
+    Raises AllstopError if the texts don't fit the questions, or the agent asks for permission.
     """
     run, ask = await split_run_and_ask(project, name)
     recorded = await record_of(project, run)
@@ -142,8 +139,7 @@ async def deliver_command(
 ) -> CommandEffect:
     """Send a command to a run and the runs below it; None sends it to all runs.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     if run is None:
         commanded = Commanded(at=project.clock.now(), command=command, by=by)
@@ -161,8 +157,7 @@ async def deliver_command(
 async def find_open_run(project: Project, name: str) -> RunId:
     """The run of that name, or a task's latest.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     return (await _find_open(project, name))[0]
 

@@ -83,8 +83,7 @@ async def allow_more(
 ) -> Today:
     """Raise today's limits. Runs that wait for it continue at once, in every process.
 
-    Raises:
-        AllstopError: no limit is given.
+    Raises AllstopError if no limit is given.
     """
     if more == More():
         hint = "give one of turns, tokens, cost, minutes"

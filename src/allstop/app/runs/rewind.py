@@ -48,9 +48,8 @@ class Rewinder:
     async def at(self, run: RunId, seq: int) -> Moment:
         """The run after event `seq`.
 
-        Raises:
-            NotFoundError: there is no such run or event.
-            AllstopError: this version doesn't know the run's kind.
+        Raises NotFoundError if there is no such run or event, and AllstopError if this version
+        doesn't know the run's kind.
         """
         async with self._reading:
             moments = await self._read(run, seq)

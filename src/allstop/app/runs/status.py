@@ -204,8 +204,7 @@ def _view(
 async def record_of(project: Project, run: str) -> RunRecord:
     """The whole record of a run, or of a task's open or latest run.
 
-    Raises:
-        AllstopError: there is no such run, or this version doesn't know its kind.
+    Raises AllstopError if there is no such run, or this version doesn't know its kind.
     """
     records = await project.records.read(RunId(run)) if project.has_store else []
     if not records and project.has_store:
@@ -231,8 +230,7 @@ async def runs_below(project: Project, state: BoardState) -> dict[RunId, RunStat
 async def task_records(project: Project, name: str) -> list[RunRecord]:
     """The records of a task's attempts and merges, in order; of another name, that run's.
 
-    Raises:
-        AllstopError: there is no such run or task.
+    Raises AllstopError if there is no such run or task.
     """
     found = await record_of(project, name)
     if name == found.run or label_of(found.run) != name:

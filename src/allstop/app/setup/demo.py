@@ -1,7 +1,5 @@
 """The demo's sample repository: a small calculator with tests, tasks and scripted agents."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -134,8 +134,7 @@ def _why_missing(project: Project, path: str) -> str:
 async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
     """Let an agent take one turn in an empty box.
 
-    Raises:
-        AllstopError: the agent can't be used, needs the repository, or an Allstop is in force.
+    Raises AllstopError if the agent can't be used, needs the repository, or an Allstop is in force.
     """
     chosen = registry.require_agent(project, name)
     _refuse_if_of_repository(name, registry.settings_of(project, chosen))
@@ -341,8 +340,7 @@ def _agents(project: Project) -> list[Finding]:
 async def try_checks(project: Project) -> list[CheckResult]:
     """Run each verification command on the target branch, in a box.
 
-    Raises:
-        AllstopError: the workspace can't be made, or an Allstop is in force.
+    Raises AllstopError if the workspace can't be made, or an Allstop is in force.
     """
     await refuse_if_stopped(project)
     project.make_folder()

@@ -55,10 +55,9 @@ def digest_of(project: Project) -> str:
 def write_setting(project: Project, change: Change) -> None:
     """Write the setting; the rest of the file keeps every byte.
 
-    Raises:
-        BadSettingError: there is no such setting, or the value is invalid.
-        ChangedMeanwhileError: the file has changed since it was shown.
-        NotEditableError: the file is written in a way that this can't edit.
+    Raises BadSettingError if there is no such setting, or the value is invalid,
+    ChangedMeanwhileError if the file has changed since it was shown, and NotEditableError if the
+    file is written in a way that this can't edit.
     """
     path = project.repository / FILE_NAME
     before = content_of(path)

@@ -64,8 +64,7 @@ def write_settings(project: Project, first: str = "", *, own: str = "") -> Detec
 
     The default agent is `first`, or `own`: a detected agent, or the command line of any program.
 
-    Raises:
-        AllstopError: the file exists already, or there is no such agent.
+    Raises AllstopError if the file exists already, or there is no such agent.
     """
     path = project.repository / FILE_NAME
     exists = AllstopError(
@@ -95,8 +94,7 @@ def write_settings(project: Project, first: str = "", *, own: str = "") -> Detec
 def add_scripted(project: Project) -> None:
     """Add the scripted agent to an existing file, without trusting the file.
 
-    Raises:
-        AllstopError: the file can't be edited.
+    Raises AllstopError if the file can't be edited.
     """
     agent = {"driver": SCRIPTED.driver.value, "script": SCRIPTED.script}
     key = f"agents.{SCRIPTED.name}"
@@ -127,8 +125,7 @@ def _with_first(detected: Detected, first: str) -> Detected:
 def with_program(detected: Detected, line: str) -> tuple[Detected, str]:
     """Add the person's own program as an agent; returns its name, too.
 
-    Raises:
-        AllstopError: that is no command line.
+    Raises AllstopError if that is no command line.
     """
     try:
         words = shlex.split(line)

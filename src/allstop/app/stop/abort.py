@@ -31,8 +31,7 @@ async def abort(
 ) -> Aborted:
     """If no process drives the run, `engine` or a new one ends it here.
 
-    Raises:
-        AllstopError: there is no such run, it is over, or it is the board.
+    Raises AllstopError if there is no such run, it is over, or it is the board.
     """
     recorded = await record_of(project, name)
     if recorded.run == BOARD:

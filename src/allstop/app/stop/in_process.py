@@ -51,8 +51,7 @@ async def stop_one(
 ) -> None:
     """Stop one run by `tell`, or everything if the store does not accept that in time.
 
-    Raises:
-        AllstopError: `tell` refuses.
+    Raises AllstopError if `tell` refuses.
     """
     over = anyio.Event()
     is_told = False

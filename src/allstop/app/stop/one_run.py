@@ -42,8 +42,7 @@ ENDS_WITHIN_S = 5.0
 async def stop(project: Project, name: str, by: str) -> Stopped:
     """Stop a run, a task's latest attempt, or a room.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     run = await _named(project, name)
     thread = threads.thread_of(run)
@@ -107,8 +106,7 @@ async def _stop(
 async def would_stop(project: Project, name: str) -> list[str]:
     """The agents that a stop of this run would end, and the turns without a local process.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     run = await _named(project, name)
     trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 async def stop(project: Project, by: str, run: str | None = None) -> Stopped:
     """Stop a run, a task's latest attempt or a room; without `run`, everything.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     if run is None:
         return await everything.stop(project, by)
@@ -25,8 +24,7 @@ async def stop(project: Project, by: str, run: str | None = None) -> Stopped:
 async def would_stop(project: Project, run: str | None = None) -> tuple[list[str], list[str]]:
     """The driving processes and the agents that a stop would end.
 
-    Raises:
-        AllstopError: there is no such run, or it is over.
+    Raises AllstopError if there is no such run, or it is over.
     """
     if run is not None:
         return [], await one_run.would_stop(project, run)

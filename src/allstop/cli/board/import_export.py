@@ -1,7 +1,5 @@
 """The commands `import` and `export`: tasks from and for other programs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

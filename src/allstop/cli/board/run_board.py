@@ -56,8 +56,7 @@ async def run_board(
 
     With `only`, the exit code is that of these tasks.
 
-    Raises:
-        HeldError: another process drives the board. Nothing was written.
+    Raises HeldError if another process drives the board. Nothing was written.
     """
     await refuse_if_stopped(project)
     raise_limit()
@@ -79,8 +78,7 @@ async def take_over(
 
     The exit code is that of the tasks in `only`, since that time.
 
-    Raises:
-        HeldError: another process drives the board.
+    Raises HeldError if another process drives the board.
     """
     await refuse_if_stopped(project)
     raise_limit()

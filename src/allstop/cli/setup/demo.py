@@ -1,7 +1,5 @@
 """The command `demo`: a board and a room with scripted agents in a sample repository."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The commands `init`, `config` and `trust`: the settings of a repository."""
 
-from __future__ import annotations
-
 import click
 
 from allstop.cli.output import Context, json_option, print_json

@@ -1,7 +1,5 @@
 """Admission of requests: decided from method, path and headers, before any work is done."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Credentials: the token in a file, sign-in keys that work once, and the cookie for browsers."""
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets
@@ -72,8 +70,7 @@ def _read(path: Path) -> str:
 def load_or_create_token(path: Path) -> Token:
     """Return the token of a file; replace one that is missing or that other users can read.
 
-    Raises:
-        AllstopError: the file can't be written.
+    Raises AllstopError if the file can't be written.
     """
     token = Token(path)
     try:

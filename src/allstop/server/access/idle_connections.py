@@ -1,7 +1,5 @@
 """Closes idle connections: those that send no request, and those that don't read the response."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol

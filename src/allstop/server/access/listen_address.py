@@ -1,7 +1,5 @@
 """The address that the server listens on, the host names it accepts, and the check for TLS."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Routes that change something: start runs, send commands, stop, edit settings."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType

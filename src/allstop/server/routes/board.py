@@ -1,7 +1,5 @@
 """Routes for reading the board and its tasks."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """Routes for the history of a run: past states, repeated decisions, its diff and live text."""
 
-from __future__ import annotations
-
 from allstop.app.board.diff import diff_in
 from allstop.app.board.review_comments import reviews_in
 from allstop.core import replay as receipts

@@ -1,7 +1,5 @@
 """Matches a request's path to a route of the table, and lists the methods that a path allows."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Path and query parameters of the routes: one class for each set of parameters."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, Struct

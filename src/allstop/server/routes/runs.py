@@ -1,7 +1,5 @@
 """Routes for reading runs, rooms, the inbox, agents and settings."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import socket
@@ -85,8 +83,7 @@ def _matches(head: Head, params: path_parameters.Runs) -> bool:
 async def find_run(app: AppState, name: str) -> RunId:
     """Return the run of this name, or a task's latest run.
 
-    Raises:
-        NotFoundError: the task has no run yet.
+    Raises NotFoundError if the task has no run yet.
     """
     board = None if app.live_runs.knows(RunId(name)) else await app.live_runs.board()
     task = board.pilot.board.get(name) if board else None

@@ -1,7 +1,5 @@
 """The table of the API's routes, used for dispatch and for the OpenAPI description."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Union
 

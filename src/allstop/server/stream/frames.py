@@ -1,7 +1,5 @@
 """Frames of the event stream: encoded events with their position in the journal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The recent events of the stream, kept once; each listener stores only its index."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 

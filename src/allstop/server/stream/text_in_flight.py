@@ -1,7 +1,5 @@
 """Keeps the text of running turns, for listeners that connect in the middle of a turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
