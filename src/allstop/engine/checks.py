@@ -9,18 +9,9 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.board.change_findings import describe_finding, findings
+from allstop.core import moves
 from allstop.core.gate import Check, Protection
 from allstop.core.ids import RunId
-from allstop.core.moves import (
-    CheckResult,
-    ChecksDone,
-    Failed,
-    FailureKind,
-    Finding,
-    Item,
-    RunChecks,
-    gate_error,
-)
 from allstop.core.text import last_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
@@ -35,7 +26,7 @@ CLONING = Check(name="setup", run="clone the work and set it up")
 
 
 class _RunResult(NamedTuple):
-    result: CheckResult
+    result: moves.CheckResult
     filled_its_clone: bool = False  # the clone was removed
 
 
@@ -55,49 +46,53 @@ class CheckRunner:
         self._disk_watch = disk_watch
         self._failed_on: dict[tuple[str, str], bool] = {}  # by base commit and command
 
-    async def run(self, run: RunId, move: RunChecks, watch: ActivityWatch) -> ChecksDone | Failed:
+    async def run(
+        self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
+    ) -> moves.ChecksDone | moves.Failed:
         if not move.checks:
             return await self._check_changes(run, move, watch)
         candidate = await self._cloned(run, move, watch)
-        if isinstance(candidate, Failed):
+        if isinstance(candidate, moves.Failed):
             return candidate
         if isinstance(candidate, Unready):
             return await _unready(candidate, watch)
         found = await self._findings(move, candidate, watch)
-        results: tuple[CheckResult, ...] = ()
+        results: tuple[moves.CheckResult, ...] = ()
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch)
             results = await self._with_baseline(run, move, candidate, results, watch)
         return _with_error_code(
-            ChecksDone(results=results, findings=found, tree=candidate.tree, notes=candidate.notes)
+            moves.ChecksDone(
+                results=results, findings=found, tree=candidate.tree, notes=candidate.notes
+            )
         )
 
     async def _check_changes(
-        self, run: RunId, move: RunChecks, watch: ActivityWatch
-    ) -> ChecksDone | Failed:
+        self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
+    ) -> moves.ChecksDone | moves.Failed:
         """Without check commands, only the changes are inspected, which needs no clone."""
         work = await self._workspaces.subject(
             move.workspace, run, commit=move.commit, follows=move.follows
         )
-        if isinstance(work, Failed):
+        if isinstance(work, moves.Failed):
             return work
         found = await self._findings(move, work, watch)
         if warning := self._unverified():
-            await watch.saw(Item(kind="warning", text=warning))
-        return _with_error_code(ChecksDone(findings=found, tree=work.tree))
+            await watch.saw(moves.Item(kind="warning", text=warning))
+        return _with_error_code(moves.ChecksDone(findings=found, tree=work.tree))
 
     async def _findings(
-        self, move: RunChecks, work: Subject | Candidate, watch: ActivityWatch
-    ) -> tuple[Finding, ...]:
+        self, move: moves.RunChecks, work: Subject | Candidate, watch: ActivityWatch
+    ) -> tuple[moves.Finding, ...]:
         changes = await self._workspaces.changes(work)
         found = findings(changes, move.protected, move.protection)
         for finding in found:
-            await watch.saw(Item(kind="finding", text=describe_finding(finding)))
+            await watch.saw(moves.Item(kind="finding", text=describe_finding(finding)))
         return found
 
     async def _cloned(
-        self, run: RunId, move: RunChecks, watch: ActivityWatch
-    ) -> Candidate | Unready | Failed:
+        self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
+    ) -> Candidate | Unready | moves.Failed:
         restore = move.protected if move.protection is Protection.RESTORE else ()
         return await self._candidate(
             run, move.workspace, watch, commit=move.commit, follows=move.follows, restore=restore
@@ -112,8 +107,8 @@ class CheckRunner:
         commit: str,
         follows: str = "",
         restore: Sequence[str] = (),
-    ) -> Candidate | Unready | Failed:
-        made: Candidate | Unready | Failed | None = None
+    ) -> Candidate | Unready | moves.Failed:
+        made: Candidate | Unready | moves.Failed | None = None
         with (
             watch.deadlines.part(math.inf) as deadlines,
             deadlines.scope,
@@ -132,9 +127,9 @@ class CheckRunner:
         return Unready(_killed_result(CLONING, deadlines.why, 0.0))
 
     async def _run_all(
-        self, run: RunId, move: RunChecks, candidate: Candidate, watch: ActivityWatch
-    ) -> tuple[CheckResult, ...]:
-        results: list[CheckResult] = []
+        self, run: RunId, move: moves.RunChecks, candidate: Candidate, watch: ActivityWatch
+    ) -> tuple[moves.CheckResult, ...]:
+        results: list[moves.CheckResult] = []
         for number, check in enumerate(move.checks):
             watch.live(Live("check", f"● {check.name} running (0s / {check.timeout_s:.0f}s)"))
             for later in move.checks[number + 1 :]:
@@ -143,7 +138,7 @@ class CheckRunner:
             results.append(ran.result)
             said = verdict(ran.result, check.timeout_s)
             watch.live(Live("check", said))
-            await watch.saw(Item(kind="check", text=said))
+            await watch.saw(moves.Item(kind="check", text=said))
             if check.required and not ran.result.passed and not move.keep_going:
                 break
             if ran.filled_its_clone and number + 1 < len(move.checks):
@@ -157,7 +152,7 @@ class CheckRunner:
     async def _run_one(
         self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: ActivityWatch
     ) -> _RunResult:
-        result: CheckResult | None = None
+        result: moves.CheckResult | None = None
         began = anyio.current_time()
         with (
             watch.deadlines.part(check.timeout_s) as deadlines,
@@ -173,14 +168,14 @@ class CheckRunner:
         result = _killed_result(check, deadlines.why, took_s)
         return _RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
-    def _with_cause(self, run: RunId, result: CheckResult) -> CheckResult:
+    def _with_cause(self, run: RunId, result: moves.CheckResult) -> moves.CheckResult:
         """Add the launcher's reason for killing the program, which the check itself doesn't know."""
         why = "" if result.passed else self._launcher.out_of_memory(run)
         return replace(result, output=f"{result.output}\n{ENDED}: {why}") if why else result
 
     async def _clear_up(self, workspace: str, deadlines: Deadlines) -> bool:
         """Remove the clone if it used too much disk space; returns whether it did."""
-        if deadlines.kind is not FailureKind.OUT_OF_ROOM:
+        if deadlines.kind is not moves.FailureKind.OUT_OF_ROOM:
             return False
         await self._workspaces.drop_candidate(workspace)
         return True
@@ -190,11 +185,11 @@ class CheckRunner:
     async def _with_baseline(
         self,
         run: RunId,
-        move: RunChecks,
+        move: moves.RunChecks,
         candidate: Candidate,
-        results: tuple[CheckResult, ...],
+        results: tuple[moves.CheckResult, ...],
         watch: ActivityWatch,
-    ) -> tuple[CheckResult, ...]:
+    ) -> tuple[moves.CheckResult, ...]:
         """Mark failures that also occur on the base. Timed-out checks aren't repeated."""
         doubtful = [
             check
@@ -215,7 +210,7 @@ class CheckRunner:
     ) -> None:
         """Run the checks once on the base commit and remember the results, if it can be cloned."""
         unknown = [check for check in checks if (base, check.run) not in self._failed_on]
-        before: Candidate | Unready | Failed | None = None
+        before: Candidate | Unready | moves.Failed | None = None
         for check in unknown:
             if before is None:
                 before = await self._candidate(run, workspace, watch, commit=base)
@@ -232,9 +227,9 @@ class CheckRunner:
             self._failed_on[base, check.run] = not ran.result.passed
 
 
-def _killed_result(check: Check, why: str, took_s: float) -> CheckResult:
+def _killed_result(check: Check, why: str, took_s: float) -> moves.CheckResult:
     """The result of a killed check. An empty reason means a timeout."""
-    return CheckResult(
+    return moves.CheckResult(
         name=check.name,
         run=check.run,
         required=check.required,
@@ -246,24 +241,24 @@ def _killed_result(check: Check, why: str, took_s: float) -> CheckResult:
     )
 
 
-async def _unready(candidate: Unready, watch: ActivityWatch) -> ChecksDone:
+async def _unready(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone:
     result, notes = candidate
-    await watch.saw(Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
-    return _with_error_code(ChecksDone(results=(result,), notes=notes))
+    await watch.saw(moves.Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
+    return _with_error_code(moves.ChecksDone(results=(result,), notes=notes))
 
 
-def _with_error_code(done: ChecksDone) -> ChecksDone:
-    return replace(done, error=gate_error(done))
+def _with_error_code(done: moves.ChecksDone) -> moves.ChecksDone:
+    return replace(done, error=moves.gate_error(done))
 
 
-def _as_check(made: Unready | Failed) -> CheckResult:
+def _as_check(made: Unready | moves.Failed) -> moves.CheckResult:
     """The result of a check whose clone couldn't be made."""
     if isinstance(made, Unready):
         return made.result
-    return CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
+    return moves.CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
 
 
-def verdict(result: CheckResult, timeout_s: float) -> str:
+def verdict(result: moves.CheckResult, timeout_s: float) -> str:
     time = f"({result.seconds:.0f}s / {timeout_s:.0f}s)"
     if result.passed:
         return f"✓ {result.name} passed {time}"
@@ -272,7 +267,7 @@ def verdict(result: CheckResult, timeout_s: float) -> str:
     return f"⚠ {result.name} {_failure_text(result)} {time}, not required"
 
 
-def _failure_text(result: CheckResult) -> str:
+def _failure_text(result: moves.CheckResult) -> str:
     """Why the check didn't pass."""
     if result.timed_out:
         return "TIMEOUT"

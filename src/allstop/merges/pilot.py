@@ -6,28 +6,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.core import work_prompts
+from allstop.core import moves, work_prompts
 from allstop.core.board_specs import MergeSpec
 from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
 from allstop.core.gate import Gate, Protection
-from allstop.core.moves import (
-    RESUMABLE,
-    ChecksDone,
-    Failed,
-    FailureKind,
-    Finish,
-    Integrate,
-    Integrated,
-    Land,
-    Landed,
-    Move,
-    Outcome,
-    Result,
-    Revert,
-    RunChecks,
-    Wait,
-)
 from allstop.core.retries import Backoff
 from allstop.core.run import PilotContext
 from allstop.core.text import one_line
@@ -41,14 +24,14 @@ FAILURE_BACKOFF = Backoff(first_s=2.0, factor=3.0, retries=3)
 
 class MergeState(Struct, frozen=True, gc=False, kw_only=True):
     spec: MergeSpec
-    made: Integrated | None = None
+    made: moves.Integrated | None = None
     checked: bool = False
     landed: bool = False
     busy: int = 0  # how often in a row uncommitted changes were in the way
     failures: int = 0
     wait_until: datetime | None = None
     waits_for: str = ""
-    end: Outcome | None = None
+    end: moves.Outcome | None = None
     note: str = ""
     news: str = ""  # for the agent whose work conflicts
 
@@ -73,24 +56,24 @@ class MergePilot:
     def undelivered(self, state: MergeState) -> tuple[str, ...]:
         return ()  # it takes no turns
 
-    def next_move(self, state: MergeState, context: PilotContext) -> Move:
+    def next_move(self, state: MergeState, context: PilotContext) -> moves.Move:
         spec, made = state.spec, state.made
         if state.end is not None:
-            return Finish(outcome=state.end, note=state.note, facts={"news": state.news})
+            return moves.Finish(outcome=state.end, note=state.note, facts={"news": state.news})
         if state.wait_until is not None and context.now < state.wait_until:
             is_busy = bool(state.busy)
-            return Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
+            return moves.Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
         if made is None and spec.revert:
-            return Revert(commit=spec.revert, target=spec.target, message=spec.message)
+            return moves.Revert(commit=spec.revert, target=spec.target, message=spec.message)
         if made is None:
-            return Integrate(workspace=spec.task, target=spec.target, message=spec.message)
+            return moves.Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
         if not state.checked and (gate.checks or _has_fatal_protection(made.gate)):
-            return RunChecks.for_gate(gate, spec.task, commit=made.commit)
+            return moves.RunChecks.for_gate(gate, spec.task, commit=made.commit)
         if not state.landed:
-            return Land(target=spec.target, tip=made.tip, commit=made.commit)
+            return moves.Land(target=spec.target, tip=made.tip, commit=made.commit)
         commit = "" if made.commit == made.tip else made.commit  # nothing was merged
-        return Finish(outcome=Outcome.DONE, facts={"commit": commit})
+        return moves.Finish(outcome=moves.Outcome.DONE, facts={"commit": commit})
 
 
 def _has_fatal_protection(gate: Gate | None) -> bool:
@@ -98,7 +81,7 @@ def _has_fatal_protection(gate: Gate | None) -> bool:
     return gate is not None and bool(gate.protected) and gate.protection is Protection.FAIL
 
 
-def _is_verified(spec: MergeSpec, made: Integrated) -> bool:
+def _is_verified(spec: MergeSpec, made: moves.Integrated) -> bool:
     """Whether this tree has already passed this gate; the target may have another gate since."""
     if made.commit == made.tip:
         return True
@@ -106,39 +89,39 @@ def _is_verified(spec: MergeSpec, made: Integrated) -> bool:
     return bool(made.tree) and made.tree == spec.verified and is_same_gate
 
 
-def _apply_result(state: MergeState, result: Result, at: datetime) -> MergeState:
+def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> MergeState:
     match result:
-        case Integrated():
+        case moves.Integrated():
             is_known = _is_verified(state.spec, result)
             return replace(state, made=result, checked=is_known, failures=0)
-        case ChecksDone(passed=True):
+        case moves.ChecksDone(passed=True):
             return replace(state, checked=True)
-        case ChecksDone(failed=failed, findings=findings):
+        case moves.ChecksDone(failed=failed, findings=findings):
             fatal = [finding.path for finding in findings if finding.fatal]
             names = ", ".join([*(check.name for check in failed), *fatal])
             return replace(
                 state,
-                end=Outcome.CONFLICT,
+                end=moves.Outcome.CONFLICT,
                 note=f"merged with {state.spec.target}, it fails: {names}",
                 news=work_prompts.failed_merge(result, state.spec.target),
             )
-        case Landed():
+        case moves.Landed():
             return replace(state, landed=True)
-        case Failed():
+        case moves.Failed():
             return _failed(state, result, at)
         case _:
             return state
 
 
-def _failed(state: MergeState, failed: Failed, at: datetime) -> MergeState:
+def _failed(state: MergeState, failed: moves.Failed, at: datetime) -> MergeState:
     message = one_line(failed.message, 300)
-    if failed.kind in RESUMABLE:
+    if failed.kind in moves.RESUMABLE:
         return state  # each git move first checks what is already done
-    if failed.kind is FailureKind.MOVED:
+    if failed.kind is moves.FailureKind.MOVED:
         return replace(state, made=None, checked=False)
-    if failed.kind is FailureKind.CONFLICT:
-        return replace(state, end=Outcome.CONFLICT, note=f"conflicts: {message}")
-    if failed.kind is FailureKind.BUSY:
+    if failed.kind is moves.FailureKind.CONFLICT:
+        return replace(state, end=moves.Outcome.CONFLICT, note=f"conflicts: {message}")
+    if failed.kind is moves.FailureKind.BUSY:
         busy = state.busy + 1
         delay = min(BUSY_BACKOFF.delay(min(busy, 8), state.spec.task), MAX_BUSY_WAIT)
         return replace(state, busy=busy, wait_until=at + delay, waits_for=message)
@@ -148,4 +131,4 @@ def _failed(state: MergeState, failed: Failed, at: datetime) -> MergeState:
         return replace(
             state, failures=failures, busy=0, wait_until=at + delay, waits_for="tries again later"
         )
-    return replace(state, end=Outcome.FAILED, note=f"{failed.kind}: {message}")
+    return replace(state, end=moves.Outcome.FAILED, note=f"{failed.kind}: {message}")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import context_window
+from allstop.core import context_window, room_specs
 from allstop.core.brakes import elapsed_seconds
 from allstop.core.commands import Abort, Allstop, Interrupt, Resume, Retry, Say, StartSession
 from allstop.core.context_window import NO_CACHING, CachePricing, CallPace, Window, WindowSpec
@@ -32,21 +32,6 @@ from allstop.core.prompt import (
     prompt_with_digests,
 )
 from allstop.core.retries import NO_STREAK, retry_time
-from allstop.core.room_specs import (
-    JSON_ONLY,
-    RETRY_HINT,
-    ROUTER,
-    YOU,
-    Ending,
-    Notice,
-    NoticeKind,
-    Seat,
-    TalkMode,
-    goal_part,
-    item_part,
-    round_part,
-    system_prompt,
-)
 from allstop.core.run import PilotContext
 from allstop.core.text import one_line
 from allstop.rooms import session as sessions
@@ -96,9 +81,9 @@ class RoomPilot:
             case Commanded(command=StartSession() as start, at=at):
                 return _start_session(state, start, at)
             case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
-                return _end_session(_charge_cut_turn(state, at), Ending.STOPPED_BY_USER)
+                return _end_session(_charge_cut_turn(state, at), room_specs.Ending.STOPPED_BY_USER)
             case Commanded(command=Interrupt(), at=at):
-                return _end_session(_charge_cut_turn(state, at), Ending.CANCELED_BY_USER)
+                return _end_session(_charge_cut_turn(state, at), room_specs.Ending.CANCELED_BY_USER)
             case _:
                 return state
 
@@ -128,16 +113,16 @@ class RoomPilot:
 # --- prompts ---
 
 
-def _prompt(state: RoomState, session: Session, seat: Seat) -> Prompt:
+def _prompt(state: RoomState, session: Session, seat: room_specs.Seat) -> Prompt:
     """The goal, the latest items and the round; known digests are reused."""
     spec = session.spec
     pace, lifetime = _pace(state, session, seat.agent, seat.memory)
     window, goal = session.window, session.goal
     if not pace.is_elastic:
         window = context_window.newest(window, spec.window, state.chars_a_token)
-    notes = f"{round_part(spec.mode, session.round, sessions.max_rounds(spec))}\n{JSON_ONLY}"
+    notes = f"{room_specs.round_part(spec.mode, session.round, sessions.max_rounds(spec))}\n{room_specs.JSON_ONLY}"
     talk = StructuredPrompt(
-        system=system_prompt(seat.agent, session.agents),
+        system=room_specs.system_prompt(seat.agent, session.agents),
         parts=_parts(goal, window.parts, Part(text=notes), lifetime),
         lifetime=lifetime,
         reply_schema=envelope_schema(session.agents),
@@ -176,7 +161,7 @@ def _pace(
     spec = session.spec
     count = len(session.window.parts)
     mean = session.window.chars / count if count else TYPICAL_CHARS
-    front = len(system_prompt(agent, session.agents)) + len(spec.goal)
+    front = len(room_specs.system_prompt(agent, session.agents)) + len(spec.goal)
     is_elastic = context_window.is_growing_cheaper(
         spec.window,
         memory,
@@ -201,24 +186,26 @@ UNPACED = CallPace()
 def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomState:
     spec = start.session
     if refusal := sessions.refusal(spec):
-        return _with_notice(state, NoticeKind.WARNING, f"{spec.id} was not started: {refusal}.")
+        return _with_notice(
+            state, room_specs.NoticeKind.WARNING, f"{spec.id} was not started: {refusal}."
+        )
     if state.session is not None:
         if not start.instead:
             text = f"A session is active: {spec.id} was not started."
-            return _with_notice(state, NoticeKind.WARNING, text)
-        state = _end_session(state, Ending.INTERRUPTED)
-    is_chat = spec.mode is TalkMode.SINGLE
+            return _with_notice(state, room_specs.NoticeKind.WARNING, text)
+        state = _end_session(state, room_specs.Ending.INTERRUPTED)
+    is_chat = spec.mode is room_specs.TalkMode.SINGLE
     window = state.talk if is_chat else Window()
     session = Session(
         spec=spec,
         agents=spec.agents,
         speaker=spec.first,
         window=window,
-        goal=part(goal_part(spec.goal)),
+        goal=part(room_specs.goal_part(spec.goal)),
     )
-    said = part(item_part(YOU, spec.goal))
+    said = part(room_specs.item_part(room_specs.YOU, spec.goal))
     talk = context_window.add(state.talk, said, _thread(session), state.chars_a_token)
-    told = Notice(kind=NoticeKind.NOTICE, text=sessions.opening_text(spec))
+    told = room_specs.Notice(kind=room_specs.NoticeKind.NOTICE, text=sessions.opening_text(spec))
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
     threads = state.threads if is_chat else {}  # another goal starts new conversations
     news = (*state.news, told)
@@ -226,7 +213,9 @@ def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomS
 
 
 def _person_spoke(state: RoomState, text: str) -> RoomState:
-    state = _with_length_notice(_add_item(state, item_part(YOU, text)), "Your message", text)
+    state = _with_length_notice(
+        _add_item(state, room_specs.item_part(room_specs.YOU, text)), "Your message", text
+    )
     session = state.session
     if session is None:
         return state
@@ -292,7 +281,7 @@ def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         return _turn_failed(state, empty, at)
     agent = session.speaker
     reply = read_envelope(turn.text)
-    item = part(item_part(agent, reply.message))
+    item = part(room_specs.item_part(agent, reply.message))
     chars_in = session.prompt_chars
     used = sessions.charged_usage(turn.usage, chars_in, len(turn.text), state.chars_a_token)
     chars_a_token = context_window.calibrated(state.chars_a_token, chars_in, turn.usage.input)
@@ -323,7 +312,7 @@ def _after_turn(
     if ending is not None:
         return _end_session(state, ending, detail)
     if to is not None and reply.handoff is not None:
-        state = _add_item(state, item_part(ROUTER, reply.handoff.task, to))
+        state = _add_item(state, room_specs.item_part(room_specs.ROUTER, reply.handoff.task, to))
     circling = repetition_reason(session.prints)
     return state if circling == session.circled else _repetition_changed(state, circling)
 
@@ -337,7 +326,9 @@ def _repetition_changed(state: RoomState, circling: str) -> RoomState:
     waits = f"agents repeat themselves: {circling}" if session.spec.guards.pause_in_circles else ""
     session = replace(session, circled=circling, paused=waits)
     state = replace(state, session=session)
-    return _with_notice(state, NoticeKind.WARNING, f"Agents repeat themselves: {circling}.")
+    return _with_notice(
+        state, room_specs.NoticeKind.WARNING, f"Agents repeat themselves: {circling}."
+    )
 
 
 def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
@@ -350,11 +341,11 @@ def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     session = sessions.after_failed_turn(session, failed.usage, took_s)
     state = replace(state, session=session)
     if guard := sessions.reached_cap(session):
-        return _end_session(state, Ending.EMERGENCY_CAP, guard)
+        return _end_session(state, room_specs.Ending.EMERGENCY_CAP, guard)
     if is_ours:
         return state
     if failed.kind is FailureKind.OUT_OF_BUDGET:
-        return _end_session(state, Ending.EMERGENCY_CAP, failed.message)
+        return _end_session(state, room_specs.Ending.EMERGENCY_CAP, failed.message)
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
         f": {one_line(failed.message, 300)}" if failed.message else ""
     )
@@ -365,7 +356,9 @@ def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
         attempt = session.failures + 1
         delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
         return _retry_later(replace(session, failures=attempt), state, reason, at + delay)
-    return _end_session(state, Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}")
+    return _end_session(
+        state, room_specs.Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}"
+    )
 
 
 def _rate_limited(
@@ -377,7 +370,9 @@ def _rate_limited(
     if over:
         text = f"{session.speaker}: {reason}; {over}"
         state = replace(state, session=replace(session, paused=text, paused_by=failed.kind))
-        return _with_notice(state, NoticeKind.WARNING, f"{text}; {RETRY_HINT}")
+        return _with_notice(
+            state, room_specs.NoticeKind.WARNING, f"{text}; {room_specs.RETRY_HINT}"
+        )
     standstill = session.standstill.extended(failed, at)
     until = retry_time(failed.retry_at, at, standstill.times, session.spec.id)
     return _retry_later(replace(session, standstill=standstill), state, reason, until)
@@ -386,7 +381,7 @@ def _rate_limited(
 def _retry_later(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
     text = f"{session.speaker}: {reason}; next attempt at {until:%H:%M:%S} UTC"
     session = replace(session, wait_until=until, waits_for=text)
-    return _with_notice(replace(state, session=session), NoticeKind.WARNING, text)
+    return _with_notice(replace(state, session=session), room_specs.NoticeKind.WARNING, text)
 
 
 def _charge_cut_turn(state: RoomState, at: datetime) -> RoomState:
@@ -401,13 +396,13 @@ def _charge_cut_turn(state: RoomState, at: datetime) -> RoomState:
     return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
 
 
-def _end_session(state: RoomState, ending: Ending, detail: str = "") -> RoomState:
+def _end_session(state: RoomState, ending: room_specs.Ending, detail: str = "") -> RoomState:
     session = state.session
     if session is None:
         return state
     summary = sessions.summary(session, ending, detail)
-    state = _with_notice(state, NoticeKind.ENDED, sessions.closing_text(summary))
-    state = _with_notice(state, NoticeKind.SUMMARY, sessions.summary_text(summary))
+    state = _with_notice(state, room_specs.NoticeKind.ENDED, sessions.closing_text(summary))
+    state = _with_notice(state, room_specs.NoticeKind.SUMMARY, sessions.summary_text(summary))
     return replace(state, session=None, last=summary)
 
 
@@ -421,8 +416,8 @@ def _with_length_notice(state: RoomState, whose: str, text: str) -> RoomState:
         f"{whose} has {len(text):,} characters; other agents get about {most:,} of them, without"
         " the middle. `room.window_tokens` sets how much they get."
     )
-    return _with_notice(state, NoticeKind.NOTICE, notice)
+    return _with_notice(state, room_specs.NoticeKind.NOTICE, notice)
 
 
-def _with_notice(state: RoomState, kind: NoticeKind, text: str) -> RoomState:
-    return replace(state, news=(*state.news, Notice(kind=kind, text=text)))
+def _with_notice(state: RoomState, kind: room_specs.NoticeKind, text: str) -> RoomState:
+    return replace(state, news=(*state.news, room_specs.Notice(kind=kind, text=text)))

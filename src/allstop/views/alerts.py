@@ -9,23 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.board.graph import Board
-from allstop.core import brakes
+from allstop.core import brakes, events
 from allstop.core import run as runs
 from allstop.core.asks import Ask, describe_ask
 from allstop.core.board_specs import BoardSpec, ReviewMode
 from allstop.core.brakes import SOFT_SHARE, BrakeLevel
 from allstop.core.commands import Raise
-from allstop.core.events import (
-    Asked,
-    ChildClosed,
-    ChildWaited,
-    Closed,
-    Commanded,
-    Event,
-    Halted,
-    MoveEnded,
-    MoveStarted,
-)
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
@@ -100,7 +89,7 @@ class EventContext(NamedTuple):
 
 
 def alerts_for(
-    sent: SentAlerts, event: Event, context: EventContext
+    sent: SentAlerts, event: events.Event, context: EventContext
 ) -> tuple[SentAlerts, list[Alert]]:
     """Return the alerts for an event, and the updated record of sent alerts."""
     sent = _record_grant(_expire(sent, event, context), event, context)
@@ -116,27 +105,27 @@ def alerts_for(
     return sent, alerts
 
 
-def _expire(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
+def _expire(sent: SentAlerts, event: events.Event, context: EventContext) -> SentAlerts:
     run = context.run
     match event:
-        case MoveEnded(result=result):
+        case events.MoveEnded(result=result):
             past = {(run, Topic.LIMITED)} if isinstance(result, TurnDone) else set()
             if not _warning(context):
                 past.add((run, Topic.STUCK))
-        case MoveStarted():
+        case events.MoveStarted():
             past = {(run, Topic.REST)}
-        case Commanded(command=Raise()):
+        case events.Commanded(command=Raise()):
             past = {(run, Topic.REST), (run, Topic.BUDGET)}
-        case Commanded():
+        case events.Commanded():
             past = {(run, Topic.REST)}
         case _:
             return sent
     return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
 
 
-def _record_grant(sent: SentAlerts, event: Event, context: EventContext) -> SentAlerts:
+def _record_grant(sent: SentAlerts, event: events.Event, context: EventContext) -> SentAlerts:
     """Note a board's money limit: each `allstop run` sets it on top of the money already used."""
-    if context.state is None or context.board is None or not isinstance(event, MoveStarted):
+    if context.state is None or context.board is None or not isinstance(event, events.MoveStarted):
         return sent
     grant, most = sent.grants.get(context.run), context.state.limits.cost_microusd
     if grant is not None and grant.most == most:
@@ -145,7 +134,7 @@ def _record_grant(sent: SentAlerts, event: Event, context: EventContext) -> Sent
     return replace(sent, grants={**sent.grants, context.run: grant})
 
 
-def _alert(level: Level, title: str, text: str, event: Event, run: RunId) -> Alert:
+def _alert(level: Level, title: str, text: str, event: events.Event, run: RunId) -> Alert:
     return Alert(level=level, title=title, text=text, run=run, at=event.at)
 
 
@@ -180,20 +169,20 @@ def _warning(context: EventContext) -> str:
 # --- by event ---
 
 
-def _event_alerts(event: Event, context: EventContext) -> list[Alert]:
+def _event_alerts(event: events.Event, context: EventContext) -> list[Alert]:
     run = context.run
     match event:
-        case Asked(ask=ask):
+        case events.Asked(ask=ask):
             title = f"{label_of(run)} asks {_request_kind(ask)}"
             return [_alert(Level.NEEDS_YOU, title, describe_ask(ask), event, run)]
-        case ChildWaited(run=child, reason=reason):
+        case events.ChildWaited(run=child, reason=reason):
             title = f"{label_of(child)} waits for you"
             return [_alert(Level.NEEDS_YOU, title, reason, event, child)]
-        case ChildClosed() if context.board is not None:
+        case events.ChildClosed() if context.board is not None:
             return _task_alerts(event, context.board.get(label_of(event.run)), context)
-        case Closed() if "/" not in run:
+        case events.Closed() if "/" not in run:
             return _run_alerts(event, context)
-        case Halted():
+        case events.Halted():
             return [_alert(Level.STOPPED, "Allstop", receipt(event), event, run)]
         case _:
             return []
@@ -217,7 +206,9 @@ _ENDED = {
 }
 
 
-def _task_alerts(closed: ChildClosed, task: Task | None, context: EventContext) -> list[Alert]:
+def _task_alerts(
+    closed: events.ChildClosed, task: Task | None, context: EventContext
+) -> list[Alert]:
     """Alert of a task that ended, unless it continues by itself or a person ended it."""
     if task is None or closed.outcome is Outcome.ABORTED:
         return []
@@ -243,7 +234,7 @@ def _is_collected(task: Task, context: EventContext) -> bool:
     return context.state is not None and context.state.pilot.spec.review_of(task.tags) is BATCH
 
 
-def _run_alerts(closed: Closed, context: EventContext) -> list[Alert]:
+def _run_alerts(closed: events.Closed, context: EventContext) -> list[Alert]:
     run, title = context.run, context.state.opened.title if context.state else ""
     about = ": ".join(filter(None, [title, closed.note]))
     match closed.outcome:
@@ -261,9 +252,9 @@ def _run_alerts(closed: Closed, context: EventContext) -> list[Alert]:
 
 
 def _state_alerts(
-    event: Event, context: EventContext, grant: Grant | None
+    event: events.Event, context: EventContext, grant: Grant | None
 ) -> list[tuple[Topic, Alert]]:
-    if context.state is None or not isinstance(event, MoveEnded | ChildClosed):
+    if context.state is None or not isinstance(event, events.MoveEnded | events.ChildClosed):
         return []
     found = {
         Topic.BUDGET: _budget_alert(event, context.state, context.run, grant),
@@ -275,7 +266,7 @@ def _state_alerts(
 
 
 def _budget_alert(
-    event: Event, state: RunState[Any], run: RunId, grant: Grant | None
+    event: events.Event, state: RunState[Any], run: RunId, grant: Grant | None
 ) -> Alert | None:
     if state.limits.cost_microusd is None:
         verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
@@ -290,9 +281,9 @@ def _budget_alert(
     return _alert(Level.INFO, title, f"${used / 1e6:.2f} of ${most / 1e6:.2f}", event, run)
 
 
-def _limit_alert(event: Event, context: EventContext) -> Alert | None:
+def _limit_alert(event: events.Event, context: EventContext) -> Alert | None:
     """Alert of a wait for the end of a provider's limit."""
-    if not isinstance(event, MoveEnded) or not isinstance(event.result, Failed):
+    if not isinstance(event, events.MoveEnded) or not isinstance(event.result, Failed):
         return None
     move = _expected_wait(event, context)
     if event.result.kind not in LIMITED or move is None or move.until is None:
@@ -304,7 +295,7 @@ def _limit_alert(event: Event, context: EventContext) -> Alert | None:
     return _alert(Level.INFO, title, text, event, context.run)
 
 
-def _stuck_alert(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
+def _stuck_alert(event: events.Event, state: RunState[Any], context: EventContext) -> Alert | None:
     """Alert of a run that makes no progress; it continues, because it may be thinking."""
     warning = _warning(context)
     if not warning:
@@ -313,7 +304,9 @@ def _stuck_alert(event: Event, state: RunState[Any], context: EventContext) -> A
     return _alert(Level.INFO, title, f"It continues. {state.opened.title}", event, context.run)
 
 
-def _waiting_alert(event: Event, state: RunState[Any], context: EventContext) -> Alert | None:
+def _waiting_alert(
+    event: events.Event, state: RunState[Any], context: EventContext
+) -> Alert | None:
     """Alert of a top-level run that waits for a person; child runs have an event for it."""
     if "/" in context.run:
         return None
@@ -327,7 +320,7 @@ def _waiting_alert(event: Event, state: RunState[Any], context: EventContext) ->
 
 
 def _board_waiting_alert(
-    event: Event, state: RunState[Any], context: EventContext, board: Board
+    event: events.Event, state: RunState[Any], context: EventContext, board: Board
 ) -> Alert | None:
     """Alert of a board that is complete or waits; single tasks have their own alerts."""
     left = {status: count for status, count in board.counts.items() if count}
@@ -342,7 +335,7 @@ def _board_waiting_alert(
     return _batch_review_alert(event, state.pilot.spec, board)
 
 
-def _batch_review_alert(event: Event, spec: BoardSpec, board: Board) -> Alert | None:
+def _batch_review_alert(event: events.Event, spec: BoardSpec, board: Board) -> Alert | None:
     """Alert of a batch of reviews after the last attempt has ended."""
     modes = {spec.review, *(rule.mode for rule in spec.review_rules)}
     count = board.count(Status.REVIEW)
@@ -352,15 +345,15 @@ def _batch_review_alert(event: Event, spec: BoardSpec, board: Board) -> Alert | 
     return _alert(Level.NEEDS_YOU, title, "No other task is running.", event, BOARD)
 
 
-def _was_last(event: Event, board: Board) -> bool:
+def _was_last(event: events.Event, board: Board) -> bool:
     """Whether the event ends an attempt at a task, not a merge, and no other task is active."""
-    if not isinstance(event, ChildClosed) or board.count(Status.ACTIVE):
+    if not isinstance(event, events.ChildClosed) or board.count(Status.ACTIVE):
         return False
     task = board.get(label_of(event.run))
     return task is not None and bool(task.attempts) and task.attempts[-1].run == event.run
 
 
-def _at_limit(event: Event, state: RunState[Any]) -> bool:
+def _at_limit(event: events.Event, state: RunState[Any]) -> bool:
     verdict = brakes.check(state.limits, state.tally, state.opened.at, event.at)
     return (
         verdict.level is BrakeLevel.HARD
@@ -369,7 +362,7 @@ def _at_limit(event: Event, state: RunState[Any]) -> bool:
     )
 
 
-def _expected_wait(event: Event, context: EventContext) -> Wait | None:
+def _expected_wait(event: events.Event, context: EventContext) -> Wait | None:
     state, kind = context.state, context.kind
     if state is None or kind is None or state.open_move is not None:
         return None
@@ -380,13 +373,13 @@ def _expected_wait(event: Event, context: EventContext) -> Wait | None:
 # --- sessions of rooms ---
 
 
-def _ended_session(event: Event, context: EventContext) -> Summary | None:
-    if context.state is None or context.kind is None or not isinstance(event, MoveEnded):
+def _ended_session(event: events.Event, context: EventContext) -> Summary | None:
+    if context.state is None or context.kind is None or not isinstance(event, events.MoveEnded):
         return None
     return context.kind.last_session(context.state)
 
 
-def _session_alerts(summary: Summary, event: Event, context: EventContext) -> list[Alert]:
+def _session_alerts(summary: Summary, event: events.Event, context: EventContext) -> list[Alert]:
     text = f"{closing_text(summary)} Goal: {summary.goal}"
     match summary.reason:
         case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED:

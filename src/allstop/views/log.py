@@ -5,67 +5,9 @@ from typing import Any, NamedTuple
 
 from allstop.board import gate_summary
 from allstop.board.attempt import incomplete_reason
+from allstop.core import commands, events, moves
 from allstop.core import run as runs
 from allstop.core.asks import describe_with_options
-from allstop.core.commands import (
-    AddTasks,
-    Answer,
-    Command,
-    Equip,
-    Order,
-    Permit,
-    Raise,
-    Redo,
-    Retry,
-    Say,
-    StartSession,
-)
-from allstop.core.events import (
-    Asked,
-    ChildClosed,
-    ChildRested,
-    ChildWaited,
-    ChildWentOn,
-    Closed,
-    Commanded,
-    Event,
-    Halted,
-    MoveEnded,
-    MoveStarted,
-    Noted,
-    Opened,
-    Reached,
-    Rested,
-    Stopped,
-    ThreadOpened,
-    Waited,
-)
-from allstop.core.moves import (
-    Change,
-    ChecksDone,
-    Deliver,
-    Delivered,
-    Failed,
-    FailureKind,
-    Finish,
-    Integrate,
-    Integrated,
-    Land,
-    Landed,
-    Move,
-    OpenWorkspace,
-    Result,
-    Revert,
-    RunChecks,
-    Spawn,
-    Spawned,
-    Survey,
-    Surveyed,
-    TakeTurn,
-    TurnDone,
-    Wait,
-    WorkspaceOpen,
-)
 from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
@@ -80,56 +22,56 @@ class Line(NamedTuple):
     text: str
 
 
-def describe(move: Move) -> str:  # noqa: C901 - one case for each kind of move
+def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of move
     match move:
-        case TakeTurn(agent=agent):
+        case moves.TakeTurn(agent=agent):
             return f"{agent} takes a turn"
-        case RunChecks(checks=()):
+        case moves.RunChecks(checks=()):
             return "examines the changes"
-        case RunChecks(checks=checks):
+        case moves.RunChecks(checks=checks):
             return f"runs {', '.join(check.name for check in checks)}"
-        case OpenWorkspace(target=target):
+        case moves.OpenWorkspace(target=target):
             return f"opens a workspace from {target}"
-        case Deliver(branch=branch):
+        case moves.Deliver(branch=branch):
             return f"delivers the work to {branch}"
-        case Integrate(workspace=workspace, target=target):
+        case moves.Integrate(workspace=workspace, target=target):
             return f"merges {workspace} with {target}"
-        case Revert(commit=commit, target=target):
+        case moves.Revert(commit=commit, target=target):
             return f"reverts {commit[:10]} on {target}"
-        case Land(target=target, commit=commit):
+        case moves.Land(target=target, commit=commit):
             return f"moves {target} to {commit[:10]}"
-        case Survey(workspace=workspace, target=target):
+        case moves.Survey(workspace=workspace, target=target):
             return f"lists the files of {workspace or target}"
-        case Spawn(kind=kind, ref=ref):
+        case moves.Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
-        case Wait(reason=reason):
+        case moves.Wait(reason=reason):
             return f"waits: {reason}"
-        case Finish(outcome=outcome, note=note):
+        case moves.Finish(outcome=outcome, note=note):
             return f"ends: {outcome}" + (f" ({note})" if note else "")
 
 
-def describe_result(result: Result) -> str:
+def describe_result(result: moves.Result) -> str:
     match result:
-        case TurnDone(text=text, claim=claim, usage=usage, change=change):
+        case moves.TurnDone(text=text, claim=claim, usage=usage, change=change):
             parts = [_last_words(text, claim), _used(usage.tokens), _changed(change, claim)]
             return " · ".join(part for part in parts if part)
-        case ChecksDone():
+        case moves.ChecksDone():
             return gate_summary.summary(result)
-        case WorkspaceOpen(base=base, stashed=is_stashed, conflicts=conflicts):
+        case moves.WorkspaceOpen(base=base, stashed=is_stashed, conflicts=conflicts):
             left = "; uncommitted changes are in its git stash" if is_stashed else ""
             clash = f"; conflicts in {one_line(', '.join(conflicts))}" if conflicts else ""
             return f"from commit {base[:10]}{left}{clash}"
-        case Delivered(branch=branch, commit=commit):
+        case moves.Delivered(branch=branch, commit=commit):
             return f"{branch} is at {commit[:10]}"
-        case Integrated(commit=commit, tip=tip):
+        case moves.Integrated(commit=commit, tip=tip):
             return f"merged as {commit[:10]} onto {tip[:10]}"
-        case Landed(commit=commit):
+        case moves.Landed(commit=commit):
             return f"landed as {commit[:10]}"
-        case Surveyed(commit=commit, paths=paths, more=more):
+        case moves.Surveyed(commit=commit, paths=paths, more=more):
             return f"{counted(len(paths) + more, 'file')} at {commit[:10]}"
-        case Spawned(run=run):
+        case moves.Spawned(run=run):
             return f"started {run}"
-        case Failed(kind=kind, message=message):
+        case moves.Failed(kind=kind, message=message):
             about = f": {one_line(message, 300)}" if message else ""
             return f"{kind.value.replace('_', ' ')}{about}"
 
@@ -147,7 +89,7 @@ def _used(tokens: int) -> str:
     return f"{tokens:,} tokens" if tokens else ""
 
 
-def _changed(change: Change | None, claim: SignalClaim) -> str:
+def _changed(change: moves.Change | None, claim: SignalClaim) -> str:
     if change is None:
         return ""
     if claim.signal is Signal.COMPLETE and (why := incomplete_reason(change)):
@@ -157,97 +99,101 @@ def _changed(change: Change | None, claim: SignalClaim) -> str:
     return f"{counted(change.commits, 'commit')}, {counted(change.files, 'file')} changed"
 
 
-def lines(event: Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
+def lines(event: events.Event) -> list[Line]:  # noqa: C901 - one case for each kind of event
     """Return the log lines of an event."""
     at = event.at
     match event:
-        case Opened(kind=kind, title=title):
+        case events.Opened(kind=kind, title=title):
             return [Line(at, "●", f"{kind} opened" + (f": {one_line(title)}" if title else ""))]
-        case MoveStarted(move=move):
+        case events.MoveStarted(move=move):
             return [Line(at, "▶", describe(move))]
-        case ThreadOpened(thread=thread):
+        case events.ThreadOpened(thread=thread):
             return [Line(at, " ", f"conversation {one_line(thread)}")]
-        case Noted(items=items):
+        case events.Noted(items=items):
             return [
                 Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}")
                 for item in items
             ]
-        case Reached():
+        case events.Reached():
             return [Line(at, "→", "the agent received the message during its turn")]
-        case Asked(ask=ask):
+        case events.Asked(ask=ask):
             return [Line(at, "?", f"asks: {one_line(describe_with_options(ask), 200)}")]
-        case MoveEnded(result=result):
-            notes = result.notes if isinstance(result, WorkspaceOpen | ChecksDone | Failed) else ()
+        case events.MoveEnded(result=result):
+            notes = (
+                result.notes
+                if isinstance(result, moves.WorkspaceOpen | moves.ChecksDone | moves.Failed)
+                else ()
+            )
             return [
                 Line(at, _mark(result), describe_result(result)),
                 *(Line(at, " ", f"warning: {one_line(note, 300)}") for note in notes),
             ]
-        case Commanded(by=by):
+        case events.Commanded(by=by):
             return [Line(at, "!", f"{by}: {_describe_command(event)}")]
-        case ChildClosed(run=run, outcome=outcome, note=note):
+        case events.ChildClosed(run=run, outcome=outcome, note=note):
             return [
                 Line(at, "◆", f"{run} ended: {outcome}" + (f" ({one_line(note)})" if note else ""))
             ]
-        case ChildWaited(run=run, reason=reason):
+        case events.ChildWaited(run=run, reason=reason):
             return [Line(at, "?", f"{run} waits: {one_line(reason)}")]
-        case ChildRested(run=run, reason=reason, until=until):
+        case events.ChildRested(run=run, reason=reason, until=until):
             return [Line(at, "?", f"{run} waits: {with_time(one_line(reason), until, at)}")]
-        case ChildWentOn(run=run):
+        case events.ChildWentOn(run=run):
             return [Line(at, "▶", f"{run} continues")]
-        case Waited(reason=reason):
+        case events.Waited(reason=reason):
             return [Line(at, "?", f"waits: {one_line(reason, 300)}")]
-        case Rested(reason=reason, until=until):
+        case events.Rested(reason=reason, until=until):
             return [Line(at, "?", f"waits: {with_time(one_line(reason, 300), until, at)}")]
-        case Stopped():
+        case events.Stopped():
             return [Line(at, "■", "allstop")]
-        case Closed(outcome=outcome, note=note):
+        case events.Closed(outcome=outcome, note=note):
             return [
                 Line(at, "■", f"ended: {outcome}" + (f" ({one_line(note, 300)})" if note else ""))
             ]
-        case Halted():
+        case events.Halted():
             return [Line(at, "■", receipt(event))]
 
 
-def _mark(result: Result) -> str:
+def _mark(result: moves.Result) -> str:
     match result:
-        case Failed(kind=FailureKind.MOVED):
+        case moves.Failed(kind=moves.FailureKind.MOVED):
             return "→"  # not a failure: the move is repeated
-        case ChecksDone(passed=False) | Failed():
+        case moves.ChecksDone(passed=False) | moves.Failed():
             return "✗"
         case _:
             return "✓"
 
 
-def _describe_command(event: Commanded) -> str:
+def _describe_command(event: events.Commanded) -> str:
     match event.command:
-        case Say() as message:
+        case commands.Say() as message:
             return one_line(message.words, 200)
-        case Answer(text=text):
+        case commands.Answer(text=text):
             return one_line(text, 200)
-        case (Redo() | Retry()) as again if again.remarks:
+        case (commands.Redo() | commands.Retry()) as again if again.remarks:
             return f"{_plain_name(again)}: {one_line(in_words(again.text, again.remarks), 200)}"
-        case Permit() as permit:
+        case commands.Permit() as permit:
             return _permitted(permit)
-        case Equip():
+        case commands.Equip():
             return "applies the settings"
-        case Raise():
+        case commands.Raise():
             return "raises the limits"
-        case StartSession(session=session):
+        case commands.StartSession(session=session):
             return f"{session.mode} with {', '.join(session.agents)}: {one_line(session.goal, 200)}"
-        case AddTasks(tasks=tasks):
+        case commands.AddTasks(tasks=tasks):
             return f"adds {one_line(', '.join(task.id for task in tasks))}"
-        case Order(tasks=tasks):
+        case commands.Order(tasks=tasks):
             return f"orders {one_line(', '.join(tasks))}"
         case command:
             return _plain_name(command)
 
 
-def _plain_name(command: Command) -> str:
+def _plain_name(command: commands.Command) -> str:
     about = getattr(command, "task", "")
     return type(command).__name__.lower() + (f" {one_line(about)}" if about else "")
 
 
-def _permitted(permit: Permit) -> str:
+def _permitted(permit: commands.Permit) -> str:
     verb = "allows" if permit.allow else "denies"
     if permit.answers:
         verb = "answers"
@@ -256,7 +202,7 @@ def _permitted(permit: Permit) -> str:
     return f"{verb} {one_line(permit.ask)}{again}" + (f": {more}" if more else "")
 
 
-def receipt(halted: Halted) -> str:
+def receipt(halted: events.Halted) -> str:
     killed = counted(len(halted.killed), "process tree")
     lost = counted(len(halted.discarded), "turn")
     return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} killed, {lost} discarded"

@@ -13,21 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.core import moves
 from allstop.core import run as runs
 from allstop.core.events import Asked, Closed, Event, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import (
-    ChecksDone,
-    Delivered,
-    Failed,
-    Integrated,
-    Landed,
-    Outcome,
-    Result,
-    Spawn,
-    TakeTurn,
-    TurnDone,
-)
 from allstop.core.run import OpenMove, RunState
 from allstop.rooms.session import Summary
 from allstop.views.kind import Kind
@@ -38,7 +27,7 @@ Attributes: TypeAlias = Mapping[str, Value]
 MAX_EVENTS = 128
 """Events kept for one span; a turn may have thousands."""
 
-_FINE = frozenset({Outcome.DONE, Outcome.ABORTED})
+_FINE = frozenset({moves.Outcome.DONE, moves.Outcome.ABORTED})
 
 
 class SpanEvent(Struct, frozen=True, kw_only=True):
@@ -103,7 +92,7 @@ def follow(
     context = _SpanContext(run, before, began.spec.id if began else "")
     found: list[Span] = []
     move = before.state.open_move
-    if isinstance(event, MoveEnded) and move is not None and not isinstance(move.move, Spawn):
+    if isinstance(event, MoveEnded) and move is not None and not isinstance(move.move, moves.Spawn):
         found.append(_move_span(context, move, event, after.events, options))
     ended = kind.last_session(state) if session_before is not None else None
     if ended is not None and before.session_began:
@@ -178,13 +167,13 @@ def _move_span(
 ) -> Span:
     result, attributes = ended.result, context.attributes
     name = type(move.move).__struct_config__.tag
-    if isinstance(move.move, TakeTurn):
+    if isinstance(move.move, moves.TakeTurn):
         name, more = _turn_attributes(move.move, result, options)
         attributes |= more
     attributes |= _result_attributes(result)
-    if isinstance(result, Failed):
+    if isinstance(result, moves.Failed):
         attributes |= {"error.type": result.kind.value, **_text(result.message, options)}
-    if isinstance(result, ChecksDone):
+    if isinstance(result, moves.ChecksDone):
         events = (*events, *_checks(result, ended.at))
     return Span(
         name=str(name),
@@ -193,10 +182,10 @@ def _move_span(
         parent=context.span,
         began=move.started_at,
         ended=ended.at,
-        is_call=isinstance(move.move, TakeTurn),
+        is_call=isinstance(move.move, moves.TakeTurn),
         attributes=attributes,
         events=events,
-        error=result.kind.value if isinstance(result, Failed) else "",
+        error=result.kind.value if isinstance(result, moves.Failed) else "",
     )
 
 
@@ -205,7 +194,7 @@ _CHATS = frozenset({"openai", "anthropic", "ollama"})
 
 
 def _turn_attributes(
-    turn: TakeTurn, result: Result, options: TraceOptions
+    turn: moves.TakeTurn, result: moves.Result, options: TraceOptions
 ) -> tuple[str, dict[str, Value]]:
     agent_info = options.agent_info(turn.agent)
     operation = "chat" if agent_info.driver in _CHATS else "invoke_agent"
@@ -216,37 +205,41 @@ def _turn_attributes(
     }
     if agent_info.model:
         attributes["gen_ai.request.model"] = agent_info.model
-    thread = (result.thread if isinstance(result, TurnDone) else None) or turn.thread
+    thread = (result.thread if isinstance(result, moves.TurnDone) else None) or turn.thread
     if thread:
         attributes["gen_ai.conversation.id"] = thread
-    if isinstance(result, TurnDone | Failed):
+    if isinstance(result, moves.TurnDone | moves.Failed):
         attributes |= {
             "gen_ai.usage.input_tokens": result.usage.input,
             "gen_ai.usage.output_tokens": result.usage.output,
             "gen_ai.usage.cache_read.input_tokens": result.usage.cached,
             "allstop.cost_usd": result.usage.cost_microusd / 1e6,
         }
-    if isinstance(result, TurnDone) and options.with_text:
+    if isinstance(result, moves.TurnDone) and options.with_text:
         said = [{"role": "assistant", "parts": [{"type": "text", "content": result.text}]}]
         attributes["gen_ai.output.messages"] = json.dumps(said, ensure_ascii=False)
     target = agent_info.model if operation == "chat" and agent_info.model else turn.agent
     return f"{operation} {target}", attributes
 
 
-def _result_attributes(result: Result) -> dict[str, Value]:
+def _result_attributes(result: moves.Result) -> dict[str, Value]:
     match result:
-        case ChecksDone():
+        case moves.ChecksDone():
             return {
                 "allstop.gate.passed": result.passed,
                 "allstop.gate.checks": len(result.results),
             }
-        case Integrated(commit=commit) | Landed(commit=commit) | Delivered(commit=commit):
+        case (
+            moves.Integrated(commit=commit)
+            | moves.Landed(commit=commit)
+            | moves.Delivered(commit=commit)
+        ):
             return {"vcs.ref.head.revision": commit}
         case _:
             return {}
 
 
-def _checks(done: ChecksDone, at: datetime) -> list[SpanEvent]:
+def _checks(done: moves.ChecksDone, at: datetime) -> list[SpanEvent]:
     return [
         SpanEvent(
             name="check",

@@ -6,71 +6,67 @@ from contextlib import contextmanager
 import anyio
 import anyio.lowlevel
 
+from allstop import ports
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import HELM, RunId, WriteId
-from allstop.ports import (
-    Alarm,
-    Cursor,
-    Entry,
-    Head,
-    HeldError,
-    Holder,
-    Listener,
-    PositionedRecord,
-    Record,
-    StaleError,
-    no_alarm,
-)
 
 
 class MemoryJournal:
     def __init__(self) -> None:
-        self._records: dict[RunId, list[Record]] = {}
-        self._all: list[Record] = []
+        self._records: dict[RunId, list[ports.Record]] = {}
+        self._all: list[ports.Record] = []
         self._writes: set[WriteId] = set()
-        self._listeners: list[Listener] = []
+        self._listeners: list[ports.Listener] = []
         self._claimed: set[RunId] = set()
 
     async def append(
-        self, *entries: Entry, expect: Cursor | None = None, write: WriteId | None = None
+        self,
+        *entries: ports.Entry,
+        expect: ports.Cursor | None = None,
+        write: WriteId | None = None,
     ) -> None:
         await anyio.lowlevel.checkpoint()
         if write is not None and write in self._writes:
             return
         seen = expect and (expect.seq, expect.helm)
         if expect is not None and seen != (self._last(expect.run), self._last(HELM)):
-            raise StaleError(expect.run)
+            raise ports.StaleError(expect.run)
         if expect is not None and expect.place is not None and expect.place < len(self._all):
-            raise StaleError(expect.run)  # it isn't known here which process wrote
+            raise ports.StaleError(expect.run)  # it isn't known here which process wrote
         if write is not None:
             self._writes.add(write)
         for entry in entries:
             number = self._last(entry.run) + 1
-            record = Record(entry.run, number, entry.event)
+            record = ports.Record(entry.run, number, entry.event)
             self._records.setdefault(entry.run, []).append(record)
             self._all.append(record)
         for run in dict.fromkeys(entry.run for entry in entries):
             for listener in self._listeners:
                 listener(run, self._last(run))
 
-    async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
+    async def read(
+        self, run: RunId, after: int = 0, most: int | None = None
+    ) -> Sequence[ports.Record]:
         end = None if most is None else after + most
         return tuple(self._records.get(run, ())[after:end])
 
-    async def written(self, after: int, most: int) -> Sequence[PositionedRecord]:
+    async def written(self, after: int, most: int) -> Sequence[ports.PositionedRecord]:
         records = self._all[after : after + most]
         return [
-            PositionedRecord(pos, record) for pos, record in enumerate(records, start=after + 1)
+            ports.PositionedRecord(pos, record)
+            for pos, record in enumerate(records, start=after + 1)
         ]
 
     async def last_place(self) -> int:
         return len(self._all)
 
-    async def heads(self) -> Sequence[Head]:
+    async def heads(self) -> Sequence[ports.Head]:
         return [_head(records) for run, records in self._records.items() if run != HELM]
 
     @contextmanager
-    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+    def listen(
+        self, listener: ports.Listener, alarm: ports.Alarm = ports.no_alarm
+    ) -> Iterator[None]:
         self._listeners.append(listener)
         try:
             yield
@@ -83,22 +79,22 @@ class MemoryJournal:
     @contextmanager
     def claim(self, run: RunId) -> Iterator[None]:
         if run in self._claimed:
-            raise HeldError(run, None)
+            raise ports.HeldError(run, None)
         self._claimed.add(run)
         try:
             yield
         finally:
             self._claimed.discard(run)
 
-    def holders(self) -> dict[RunId, Holder | None]:
+    def holders(self) -> dict[RunId, ports.Holder | None]:
         return dict.fromkeys(self._claimed)
 
     def _last(self, run: RunId) -> int:
         return len(self._records.get(run, ()))
 
 
-def _head(records: Sequence[Record]) -> Head:
+def _head(records: Sequence[ports.Record]) -> ports.Head:
     opened, last = records[0].event, records[-1]
     assert isinstance(opened, Opened), "a run starts with Opened"
     closed = any(isinstance(record.event, Closed) for record in reversed(records))
-    return Head(last.run, opened.kind, opened.parent, last.seq, opened.at, closed)
+    return ports.Head(last.run, opened.kind, opened.parent, last.seq, opened.at, closed)

@@ -8,49 +8,41 @@ import msgspec
 
 from allstop import __version__
 from allstop.app.mcp.tools import TOOLS
+from allstop.core import mcp
 from allstop.core.errors import AllstopError
-from allstop.core.mcp import (
-    PARAMETERS,
-    PARSE,
-    Message,
-    Server,
-    ToolCall,
-    content,
-    error,
-    respond,
-    tool,
-)
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-SERVER = Server(
+SERVER = mcp.Server(
     version=__version__,
     instructions="Look at what Allstop runs, and stop it. Nothing can be started here.",
-    tools=[tool(each.name, each.description, each.takes) for each in TOOLS.values()],
+    tools=[mcp.tool(each.name, each.description, each.takes) for each in TOOLS.values()],
 )
 
 
-async def answer(project: Project, line: bytes) -> Message | None:
+async def answer(project: Project, line: bytes) -> mcp.Message | None:
     """The answer to one line; None if it needs none."""
     try:
         message = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return error(None, PARSE, "this is no JSON")
-    response = respond(SERVER, message)
-    return await _call(project, response) if isinstance(response, ToolCall) else response
+        return mcp.error(None, mcp.PARSE, "this is no JSON")
+    response = mcp.respond(SERVER, message)
+    return await _call(project, response) if isinstance(response, mcp.ToolCall) else response
 
 
-async def _call(project: Project, call: ToolCall) -> Message:
+async def _call(project: Project, call: mcp.ToolCall) -> mcp.Message:
     called = TOOLS.get(call.name)
     if called is None:
         known = ", ".join(TOOLS)
-        return error(call.id, PARAMETERS, f"there is no tool {call.name!r}; there are: {known}")
+        return mcp.error(
+            call.id, mcp.PARAMETERS, f"there is no tool {call.name!r}; there are: {known}"
+        )
     try:
         arguments = msgspec.convert(call.arguments, called.takes)
         result = await called.do(project, arguments)
     except msgspec.ValidationError as fault:
-        return error(call.id, PARAMETERS, f"{called.name}: {fault}")
+        return mcp.error(call.id, mcp.PARAMETERS, f"{called.name}: {fault}")
     except AllstopError as fault:
-        return content(call.id, f"{fault.message}. {fault.hint}".strip(), is_error=True)
-    return content(call.id, msgspec.json.format(msgspec.json.encode(result)).decode())
+        return mcp.content(call.id, f"{fault.message}. {fault.hint}".strip(), is_error=True)
+    return mcp.content(call.id, msgspec.json.format(msgspec.json.encode(result)).decode())

@@ -16,14 +16,7 @@ from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms.threads import stop_undriven_sessions
 from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.runtime import engine_name
-from allstop.app.stop.receipts import (
-    ANSWER_S,
-    Stopped,
-    agent_trees,
-    is_suspended,
-    receipt,
-    waiting,
-)
+from allstop.app.stop import receipts
 from allstop.core import helm
 from allstop.core import run as runs
 from allstop.core.commands import Allstop, Resume
@@ -41,7 +34,7 @@ if TYPE_CHECKING:
 STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
 
 
-async def stop(project: Project, by: str) -> Stopped:
+async def stop(project: Project, by: str) -> receipts.Stopped:
     """Write the STOP file and the command, wait for the driving processes, and end the rest."""
     command = Commanded(at=project.clock.now(), command=Allstop(), by=by)
     create_stop_file(project, by)
@@ -49,7 +42,7 @@ async def stop(project: Project, by: str) -> Stopped:
     driving: dict[int, Holder] = {}
     try:
         driving = other_drivers(project)
-        with anyio.move_on_after(ANSWER_S):
+        with anyio.move_on_after(receipts.ANSWER_S):
             await _tell_and_wait(project, command, set(driving), answers)
     except* StoreBrokenError:
         pass  # the STOP file holds; this process ends the agents
@@ -66,7 +59,9 @@ def would_stop(project: Project) -> tuple[list[str], list[str]]:
     driving = [
         f"process {pid} ({holder.command})" for pid, holder in other_drivers(project).items()
     ]
-    return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
+    return driving, [
+        f"{tree.label}: process {tree.root.pid}" for tree in receipts.agent_trees(project)
+    ]
 
 
 def create_stop_file(project: Project, why: str) -> None:
@@ -100,9 +95,9 @@ async def _tell_and_wait(
             event = record.event
             if isinstance(event, Halted) and event.at >= command.at:
                 answers[event.by] = event
-        return all(engine_name(pid) in answers or is_suspended(pid) for pid in driving)
+        return all(engine_name(pid) in answers or receipts.is_suspended(pid) for pid in driving)
 
-    async with waiting(project, HELM) as wait:
+    async with receipts.waiting(project, HELM) as wait:
         with suppress(StoreBusyError, StoreFullError):  # the driving process may answer anyway
             await _write(journal, command)
         await wait(have_answered)
@@ -132,10 +127,10 @@ async def _record(
     silent: tuple[int, ...],
     killed: tuple[Killed, ...],
     cut: dict[RunId, RunRecord],
-) -> Stopped:
+) -> receipts.Stopped:
     """Write a receipt for this process, and return one for all processes that ended agents."""
     states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
-    mine = receipt(
+    mine = receipts.receipt(
         project,
         f"allstop stop, process {os.getpid()}",
         command.at,
@@ -168,7 +163,7 @@ async def _record(
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
     filed = StopFile(project.folder / "STOP").exists()
-    return Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
+    return receipts.Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
 
 
 async def lift(project: Project, by: str) -> Hold:

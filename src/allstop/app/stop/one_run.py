@@ -14,14 +14,7 @@ from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import find_open_run
 from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
-from allstop.app.stop.receipts import (
-    ANSWER_S,
-    Stopped,
-    agent_trees,
-    is_suspended,
-    receipt,
-    waiting,
-)
+from allstop.app.stop import receipts
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
@@ -39,7 +32,7 @@ ENDS_WITHIN_S = 5.0
 """The receipt waits this long for the driving process, and says what has not ended by then."""
 
 
-async def stop(project: Project, name: str, by: str) -> Stopped:
+async def stop(project: Project, name: str, by: str) -> receipts.Stopped:
     """Stop a run, a task's latest attempt, or a room.
 
     Raises AllstopError if there is no such run, or it is over.
@@ -57,7 +50,7 @@ async def stop(project: Project, name: str, by: str) -> Stopped:
 
     halted, silent = await _stop(project, run, by, tell)
     driven = root_of(run) in project.journal.holders()
-    return Stopped(
+    return receipts.Stopped(
         receipt=halted, driven=driven, note=note, silent=() if silent is None else (silent,)
     )
 
@@ -77,7 +70,7 @@ async def _stop(
     process itself stays, because it may drive other runs.
     """
     asked_at = project.clock.now()
-    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
+    trees = [tree for tree in receipts.agent_trees(project) if _is_part(RunId(tree.label), run)]
     heads = await project.journal.heads() if project.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
@@ -85,7 +78,7 @@ async def _stop(
     with anyio.move_on_after(ENDS_WITHIN_S):
         silent = await _tell_and_wait(project, stopped, tell)
     records = {each: await record_of(project, each) for each in stopped}
-    halted = receipt(
+    halted = receipts.receipt(
         project,
         by,
         asked_at,
@@ -109,7 +102,7 @@ async def would_stop(project: Project, name: str) -> list[str]:
     Raises AllstopError if there is no such run, or it is over.
     """
     run = await _named(project, name)
-    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
+    trees = [tree for tree in receipts.agent_trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
     known = {RunId(tree.label) for tree in trees}
     return [*shown, *await _moves_without_tree(project, run, known)]
@@ -137,17 +130,17 @@ async def _tell_and_wait(
     moves = _OpenMoves(project, stopped)
 
     async def have_ended() -> bool:
-        return not await moves.exist() or is_suspended(_driver(project, stopped[0]))
+        return not await moves.exist() or receipts.is_suspended(_driver(project, stopped[0]))
 
-    async with waiting(project) as wait:
+    async with receipts.waiting(project) as wait:
         await tell()
-        with anyio.move_on_after(ANSWER_S):
+        with anyio.move_on_after(receipts.ANSWER_S):
             await wait(have_ended)
         silent = _driver(project, stopped[0]) if await moves.exist() else None
         if silent is None:
             return None
         kill_recorded(project.live, wanted=lambda label: _is_part(RunId(label), stopped[0]))
-        with anyio.move_on_after(ENDS_WITHIN_S - 2 * ANSWER_S):
+        with anyio.move_on_after(ENDS_WITHIN_S - 2 * receipts.ANSWER_S):
             await wait(have_ended)
         return silent if await moves.exist() else None
 

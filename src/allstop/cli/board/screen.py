@@ -17,23 +17,13 @@ from allstop.board.statistics import Statistics
 from allstop.board.task_pilot import TaskPilot
 from allstop.cli.keyboard import hide_typing
 from allstop.cli.record_lines import as_text, print_records
+from allstop.core import moves
 from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.gate import Check
 from allstop.core.ids import BOARD, RunId, child_of, label_of
-from allstop.core.moves import (
-    ChecksDone,
-    Failed,
-    FailureKind,
-    Landed,
-    Outcome,
-    Result,
-    RunChecks,
-    TakeTurn,
-    TurnDone,
-)
 from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
@@ -105,9 +95,9 @@ def news_lines(record: Record) -> list[Line]:
             return []
         case MoveEnded(at=at, result=result):
             return [Line(at, *line) for line in _result_lines(result)]
-        case Closed(at=at, outcome=Outcome.DONE):
+        case Closed(at=at, outcome=moves.Outcome.DONE):
             return [] if is_merge else [Line(at, "✓", "verified")]
-        case Closed(outcome=Outcome.CONFLICT):
+        case Closed(outcome=moves.Outcome.CONFLICT):
             return []  # the conflict was shown, and its resolution will be
         case Opened() | Closed() | Commanded() | Waited() | Asked():
             return log_lines(record)
@@ -115,22 +105,22 @@ def news_lines(record: Record) -> list[Line]:
             return []
 
 
-def _result_lines(result: Result) -> list[tuple[str, str]]:
+def _result_lines(result: moves.Result) -> list[tuple[str, str]]:
     match result:
-        case Landed(commit=commit):
+        case moves.Landed(commit=commit):
             return [("✓", f"merged as {commit[:10]}")]
-        case Failed(kind=FailureKind.MOVED):
+        case moves.Failed(kind=moves.FailureKind.MOVED):
             return []  # the move is repeated
-        case Failed():
+        case moves.Failed():
             return [("✗", describe_result(result))]
-        case ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
+        case moves.ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
             found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
             found += [("!", one_line(note, 300)) for note in notes]
             back = [
                 ("✗", f"failed, back to the agent: {describe_failure(check)}") for check in failed
             ]
             return [*back, *(("⚠", describe_failure(check)) for check in warned), *found]
-        case TurnDone(claim=said, change=change) if change is not None and not change.files:
+        case moves.TurnDone(claim=said, change=change) if change is not None and not change.files:
             if said.signal is Signal.COMPLETE:
                 return [("✗", "said COMPLETE, but nothing has changed: back to the agent")]
         case _:
@@ -374,7 +364,9 @@ class CheckProgress(NamedTuple):
 def checks_of(child: RunState[Any] | None) -> tuple[Check, ...]:
     """The checks that a run is running."""
     open_move = child.open_move if child else None
-    return open_move.move.checks if open_move and isinstance(open_move.move, RunChecks) else ()
+    return (
+        open_move.move.checks if open_move and isinstance(open_move.move, moves.RunChecks) else ()
+    )
 
 
 def check_line(check: Check, tick: CheckProgress | None, now: datetime) -> str:
@@ -397,7 +389,7 @@ def _progress(child: RunState[Any]) -> str:
         return ""
     stuck = f" ⚠ {pilot.warning}" if pilot.warning else ""
     progress = f" {one_line(pilot.progress, 30)}" if pilot.progress else ""
-    is_next = child.open_move is not None and isinstance(child.open_move.move, TakeTurn)
+    is_next = child.open_move is not None and isinstance(child.open_move.move, moves.TakeTurn)
     return f"#{pilot.iteration + is_next}{progress}{stuck}  "
 
 

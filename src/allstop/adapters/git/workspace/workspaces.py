@@ -24,17 +24,8 @@ from allstop.adapters.git.workspace.clone_layout import Extras, extras_of
 from allstop.adapters.git.workspace.fetch_work import WorkFetcher
 from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges, WorkspaceFolders
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
+from allstop.core import moves
 from allstop.core.errors import AllstopError
-from allstop.core.moves import (
-    Change,
-    Delivered,
-    Failed,
-    FailureKind,
-    Integrated,
-    Landed,
-    Surveyed,
-    WorkspaceOpen,
-)
 from allstop.ports import Box, Candidate, FileChange, Launcher, Subject, Unready
 
 
@@ -110,7 +101,7 @@ class GitWorkspaces:
         onto: str = "",
         stash: bool = False,
         given: str = "",
-    ) -> WorkspaceOpen | Failed:
+    ) -> moves.WorkspaceOpen | moves.Failed:
         try:
             async with self.lock(workspace):
                 if not given:
@@ -125,7 +116,7 @@ class GitWorkspaces:
 
     async def _open_with_given(
         self, workspace: str, target: str, label: str, given: str, *, stash: bool
-    ) -> WorkspaceOpen:
+    ) -> moves.WorkspaceOpen:
         """Merge a person's commit first: it may have been prepared for the commits merged next."""
         commit = await self._existing_commit(given)
         folders = self._folders(workspace)
@@ -139,7 +130,7 @@ class GitWorkspaces:
 
     async def _open(
         self, workspace: str, target: str, label: str, *, onto: str, stash: bool = False
-    ) -> WorkspaceOpen:
+    ) -> moves.WorkspaceOpen:
         brought = await self._existing_commit(onto)
         folders = self._folders(workspace)
         meta = folders.meta()
@@ -172,20 +163,20 @@ class GitWorkspaces:
             return short
         return await anyio.to_thread.run_sync(free_space.over_limit, folders, self._disk_mb, what)
 
-    async def keep(self, workspace: str, label: str) -> Change | Failed:
+    async def keep(self, workspace: str, label: str) -> moves.Change | moves.Failed:
         try:
             return await self._fetch_work(workspace, label)
         except EXPECTED_ERRORS as error:
             if why := self.shortage():
-                return Failed(kind=FailureKind.OUT_OF_ROOM, message=why)
+                return moves.Failed(kind=moves.FailureKind.OUT_OF_ROOM, message=why)
             if isinstance(error, OSError):
                 return _failed(error)
             message = f"the workspace is damaged: {error}"
-            return Failed(kind=FailureKind.BAD_REQUEST, message=message)
+            return moves.Failed(kind=moves.FailureKind.BAD_REQUEST, message=message)
 
     async def subject(
         self, workspace: str, label: str, *, commit: str = "", follows: str = ""
-    ) -> Subject | Failed:
+    ) -> Subject | moves.Failed:
         meta = self._folders(workspace).meta()
         try:
             return await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
@@ -200,12 +191,12 @@ class GitWorkspaces:
         commit: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
-    ) -> Candidate | Unready | Failed:
+    ) -> Candidate | Unready | moves.Failed:
         clean = self._folders(workspace).check
         meta = self._folders(workspace).meta()
         try:
             found = await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
-            if isinstance(found, Failed):
+            if isinstance(found, moves.Failed):
                 return found
             shown = found.commit
             if restore:
@@ -240,7 +231,7 @@ class GitWorkspaces:
 
     async def integrate(
         self, workspace: str, target: str, message: str, label: str
-    ) -> Integrated | Failed:
+    ) -> moves.Integrated | moves.Failed:
         """Merge the last fetched work, because that commit was checked."""
         try:
             for _ in range(2):
@@ -252,7 +243,7 @@ class GitWorkspaces:
         except EXPECTED_ERRORS as error:
             return _failed(error)
 
-    async def survey(self, workspace: str, target: str) -> Surveyed | Failed:
+    async def survey(self, workspace: str, target: str) -> moves.Surveyed | moves.Failed:
         repository = self._repository
         try:
             work = await repository.commit(repository.own.tip(workspace)) if workspace else None
@@ -263,19 +254,23 @@ class GitWorkspaces:
         except EXPECTED_ERRORS as error:
             return _failed(error)
 
-    async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:
+    async def revert(
+        self, commit: str, target: str, message: str
+    ) -> moves.Integrated | moves.Failed:
         try:
             return await merge_commits.revert(self._repository, commit, target, message)
         except GitError as error:
             return _failed(error)
 
-    async def land(self, target: str, tip: str, commit: str) -> Landed | Failed:
+    async def land(self, target: str, tip: str, commit: str) -> moves.Landed | moves.Failed:
         try:
             return await branch_update.land(self._repository, target, tip, commit)
         except GitError as error:
             return _failed(error)
 
-    async def deliver(self, workspace: str, branch: str, label: str) -> Delivered | Failed:
+    async def deliver(
+        self, workspace: str, branch: str, label: str
+    ) -> moves.Delivered | moves.Failed:
         """Move the branch forward only. Safe to repeat."""
         ref = branch_ref(branch)
         if ref is None:
@@ -286,17 +281,17 @@ class GitWorkspaces:
             commit = await self._tip(workspace, label)
             there = await repository.commit(ref)
             if there == commit:
-                return Delivered(branch=branch, commit=commit)
+                return moves.Delivered(branch=branch, commit=commit)
             if there is not None and not await repository.is_ancestor(there, commit):
                 message = (
                     f"branch {branch} has commits that Allstop didn't make; rename or delete it"
                 )
-                return Failed(kind=FailureKind.CONFLICT, message=message)
+                return moves.Failed(kind=moves.FailureKind.CONFLICT, message=message)
             await repository.set_refs(f"update {ref} {commit} {there or '0' * len(commit)}")
         except EXPECTED_ERRORS as error:
             return _failed(error)
         await self.drop_candidate(workspace)
-        return Delivered(branch=branch, commit=commit)
+        return moves.Delivered(branch=branch, commit=commit)
 
     def close(self) -> None:
         """End the long-lived git processes; later calls start them again."""
@@ -318,7 +313,7 @@ class GitWorkspaces:
 
     async def _open_first(
         self, folders: WorkspaceFolders, workspace: str, target: str, label: str
-    ) -> tuple[Meta, WorkspaceOpen]:
+    ) -> tuple[Meta, moves.WorkspaceOpen]:
         start, own = await self._find_start(workspace, target), self._repository.own
         with self._ports.reserve() as port:
             await clone.make_folders(folders)
@@ -345,7 +340,7 @@ class GitWorkspaces:
                 lfs=made.lfs,
             )
             folders.write_meta(meta)
-        return meta, WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
+        return meta, moves.WorkspaceOpen(base=start.base, notes=(*start.notes, *made.notes))
 
     async def _find_start(self, workspace: str, target: str) -> _Start:
         """Return the target's tip, or work that was fetched from a workspace that is gone."""
@@ -367,7 +362,7 @@ class GitWorkspaces:
 
     # --- fetching work ---
 
-    async def _fetch_work(self, workspace: str, label: str) -> Change | Failed:
+    async def _fetch_work(self, workspace: str, label: str) -> moves.Change | moves.Failed:
         return await self._fetcher.fetch(self._folders(workspace), workspace, label)
 
     async def _tip(self, workspace: str, label: str) -> str:
@@ -378,7 +373,7 @@ class GitWorkspaces:
         if self._folders(workspace).meta() is None:
             raise GitError(f"workspace {workspace!r} doesn't exist", code="workspace_missing")
         change = await self._fetch_work(workspace, label)
-        if isinstance(change, Failed):
+        if isinstance(change, moves.Failed):
             raise BoxFailedError(change.message)
         return change.head
 
@@ -386,7 +381,7 @@ class GitWorkspaces:
 
     async def _subject_of(
         self, workspace: str, label: str, meta: Meta | None, *, commit: str, follows: str
-    ) -> Subject | Failed:
+    ) -> Subject | moves.Failed:
         if commit:
             return await gate_subject.of_merge(self._repository, commit)
         work = await self._tip(workspace, label)
@@ -398,14 +393,14 @@ class GitWorkspaces:
         return self._trees.of(workspace)
 
 
-def _after(first: WorkspaceOpen, then: WorkspaceOpen) -> WorkspaceOpen:
+def _after(first: moves.WorkspaceOpen, then: moves.WorkspaceOpen) -> moves.WorkspaceOpen:
     """Combine the results of two steps; the later one gives the state."""
     stashed = first.stashed or then.stashed
     return replace(then, stashed=stashed, notes=(*first.notes, *then.notes))
 
 
-def _failed(error: Exception) -> Failed:
+def _failed(error: Exception) -> moves.Failed:
     hint = error.hint if isinstance(error, AllstopError) else ""
     message = f"{error} ({hint})" if hint else str(error)
     notes = error.notes if isinstance(error, SetUpFailedError) else ()
-    return Failed(kind=FailureKind.BAD_REQUEST, message=message, notes=notes)
+    return moves.Failed(kind=moves.FailureKind.BAD_REQUEST, message=message, notes=notes)
