@@ -38,7 +38,7 @@ from allstop.core.events import Commanded, Opened
 from allstop.core.ids import RunId
 from allstop.ports import Entry
 from allstop.server.routes.table import READ_ROUTES
-from allstop.server.stream.broadcast import beat_s
+from allstop.server.stream.broadcast import batch_delay_s
 from common import figure, print_load, raise_priority, repository, sized
 
 RUN = RunId("room:bench")
@@ -198,7 +198,7 @@ async def measure_stream(server: Server, listeners: int, rate: int, seconds: flo
         group.cancel_scope.cancel()
     whole = sum(each.events == expected for each in received)
     chunks = statistics.median(each.chunks for each in received)
-    late = chunks < PUNCTUAL * seconds / beat_s(listeners)
+    late = chunks < PUNCTUAL * seconds / batch_delay_s(listeners)
     print(
         f"{listeners} listeners, {rate:,} events/s for {seconds:g} s: {whole} got all {expected:,}"
         f" in {chunks:.0f} chunks; server CPU {used:.2f} s in {took:.1f} s,"

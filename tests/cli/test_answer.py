@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
-from allstop.settings import Environment
+from allstop.settings.sources.environment import Environment
 from allstop.settings.sources.environment import Kind
 from support.inbox import inbox
 from support.person import wait_for
@@ -20,6 +20,8 @@ cooldown_s = 0
 review = "never"
 [merge]
 enabled = false
+[approvals]
+boxed = "ask"
 """
 ASKS = """
 [[turn]]

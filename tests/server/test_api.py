@@ -83,7 +83,7 @@ def test_k1_the_board_cannot_be_ended_over_http(room):
     answer = room.post("/runs/board/commands", {"command": "abort"})
 
     assert answer.status == 409, answer.body
-    assert "the board is never over" in answer.json["error"]["message"]
+    assert answer.json["error"]["code"] == "board_never_ends"
 
 
 IDLES = """

@@ -75,6 +75,9 @@ required = true
 [hooks]
 post_complete = "cat hook.txt"
 
+[approvals]
+boxed = "ask"
+
 {MERGE_AT_ONCE}
 """
 SCRIPT = f"""

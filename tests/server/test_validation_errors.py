@@ -5,7 +5,7 @@ from typing import Any, Union
 import msgspec
 import pytest
 
-from allstop.app.actions import Action
+from allstop.app.actions import Body
 from allstop.app.kinds import RUN_KINDS
 from allstop.server.routes import path_parameters
 from allstop.server.routes.actions import SettingOrder
@@ -29,23 +29,23 @@ def _error(body: object, expected: object) -> InvalidRequestError:
 @pytest.mark.parametrize(
     ("body", "expected", "message"),
     [
-        ([], Action, "the body must be an object"),
-        ({}, Action, "command is missing"),
-        ({"command": 3}, Action, "command must be text"),
-        ({"command": "say"}, Action, "text is missing"),
-        ({"command": "say", "text": ""}, Action, "text is empty"),
-        ({"command": "say", "text": "a" * 100_001}, Action, "text is longer than 100,000 characters"),
-        ({"command": "answer", "texts": []}, Action, "texts is empty"),
-        ({"command": "answer", "texts": ["a", 3]}, Action, "texts[1] must be text"),
-        ({"command": "order", "tasks": "T1"}, Action, "tasks must be a list"),
-        ({"command": "order", "tasks": ["T1"] * 1001}, Action, "tasks has more than 1,000 entries"),
-        ({"command": "add_task", "title": "a", "priority": 1.5}, Action, "priority must be a whole number"),
-        ({"command": "add_task", "title": "a", "minutes": "x"}, Action, "minutes must be a number"),
-        ({"command": "edit_task", "changes": {"title": 3}}, Action, "changes.title must be text"),
-        ({"command": "pin", "on": 1}, Action, "on must be true or false"),
-        ({"command": "limit", "times": 1}, Action, "times must be more than 1"),
+        ([], Body, "the body must be an object"),
+        ({}, Body, "command is missing"),
+        ({"command": 3}, Body, "command must be text"),
+        ({"command": "say"}, Body, "text is missing"),
+        ({"command": "say", "text": ""}, Body, "text is empty"),
+        ({"command": "say", "text": "a" * 100_001}, Body, "text is longer than 100,000 characters"),
+        ({"command": "answer", "texts": []}, Body, "texts is empty"),
+        ({"command": "answer", "texts": ["a", 3]}, Body, "texts[1] must be text"),
+        ({"command": "order", "tasks": "T1"}, Body, "tasks must be a list"),
+        ({"command": "order", "tasks": ["T1"] * 1001}, Body, "tasks has more than 1,000 entries"),
+        ({"command": "add_task", "title": "a", "priority": 1.5}, Body, "priority must be a whole number"),
+        ({"command": "add_task", "title": "a", "minutes": "x"}, Body, "minutes must be a number"),
+        ({"command": "edit_task", "changes": {"title": 3}}, Body, "changes.title must be text"),
+        ({"command": "pin", "on": 1}, Body, "on must be true or false"),
+        ({"command": "limit", "times": 1}, Body, "times must be more than 1"),
         ({"kind": "board", "parallel": 0}, START, "parallel must be at least 1"),
-        ({"command": "comment", "remarks": [{"file": 1}]}, Action, "remarks[0].file must be text"),
+        ({"command": "comment", "remarks": [{"file": 1}]}, Body, "remarks[0].file must be text"),
         ({"kind": "board", "until": "x"}, START, "until must be a time such as 2030-01-31T18:00:00Z"),
         (
             {"key": "a", "digest": "", "value": None},
@@ -63,11 +63,11 @@ def test_a_wrong_body_is_described(body, expected, message):
 @pytest.mark.parametrize(
     ("body", "expected", "message", "hint"),
     [
-        ({"command": "mode", "mode": "x"}, Action, "mode can't be 'x'", "allowed: autopilot, semi"),
+        ({"command": "mode", "mode": "x"}, Body, "mode can't be 'x'", "allowed: autopilot, semi"),
         ({"kind": "board", "mode": "x"}, START, "mode can't be 'x'", "allowed: autopilot, semi"),
-        ({"command": "say", "text": "a", "x": 1}, Action, "x is unknown", "known fields: text"),
+        ({"command": "say", "text": "a", "x": 1}, Body, "x is unknown", "known fields: text"),
         ({"kind": "task", "x": 1}, START, "x is unknown", "known fields: prompt, agent"),
-        ({"command": "say", "a` - at `$.text.x": 1}, Action, "text.x.a is unknown", ""),
+        ({"command": "say", "a` - at `$.text.x": 1}, Body, "text.x.a is unknown", ""),
     ],
 )
 def test_the_hint_lists_the_allowed_names(body, expected, message, hint):
@@ -77,7 +77,7 @@ def test_the_hint_lists_the_allowed_names(body, expected, message, hint):
 
 
 def test_an_unknown_command_is_told_the_known_ones():
-    error = _error({"command": "nope"}, Action)
+    error = _error({"command": "nope"}, Body)
 
     assert error.message == "command can't be 'nope'"
     assert {"say", "pause", "add_task"} <= set(error.hint.removeprefix("allowed: ").split(", "))

@@ -15,6 +15,7 @@ from pathlib import Path
 from support import git_settings, in_process
 from support.repositories import make_repository
 
+ASK_IN_SANDBOX = '\n[approvals]\nboxed = "ask"\n'
 MERGE_AT_ONCE = '[review]\nmode = "skip"\n'
 
 
@@ -146,7 +147,8 @@ class Person:
         """Make a scripted agent the one that is configured; its script is accepted."""
         self.write("script.toml", turns)
         agent = '[agents.demo]\ndriver = "scripted"\nscript = "script.toml"\n'
-        self.write("allstop.toml", agent + settings)
+        asks = ASK_IN_SANDBOX if "ask = " in turns and "[approvals]" not in settings else ""
+        self.write("allstop.toml", agent + settings + asks)
 
     def commit(self, message="settings"):
         self.git("add", "-A")

@@ -27,6 +27,9 @@ name = "Types"
 run = "true"
 timeout = 120
 
+[approvals]
+boxed = "ask"
+
 [agents.gpt]
 driver = "scripted"
 script = "gpt.toml"
