@@ -26,11 +26,16 @@ def remove_current_folder() -> None:
 
 def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> None:
     """Run `allstop` with `args`; `kinds` adds to or replaces the kinds of runs it knows."""
+    is_process = args is None
     args = sys.argv[1:] if args is None else args
     if args == ["--version"]:  # loading the command line would take four times as long
         print(f"allstop, version {__version__}")  # noqa: T201
         return
     try:
+        if kinds is None and args in (["stop"], ["stop", "--json"]):
+            from allstop.quick_stop import quick_stop
+
+            sys.exit(quick_stop(as_json="--json" in args, is_process=is_process))
         is_plain = args in ([], ["status"]) and "_ALLSTOP_COMPLETE" not in os.environ
         if kinds is not None or not is_plain or not _printed_status():
             _run(args, kinds)

@@ -9,7 +9,7 @@ from allstop.board import graph
 from allstop.board.graph import Board
 from allstop.board.task_actions import task_actions
 from allstop.board.task_commands import refusal
-from allstop.core.commands import TaskCommand
+from allstop.core.commands import Assign, TaskCommand
 from allstop.core.moves import Outcome
 from allstop.core.tasks import Attempt, NewTask, Status
 from support.strategies import NOW
@@ -41,7 +41,7 @@ def tasks():
 def test_u2_the_board_accepts_every_action_that_a_task_offers():
     wrong = []
     for board in tasks():
-        for name in task_actions(board["a"]):
+        for name in task_actions(board["a"], waits=False):
             body = {"command": name, **EXTRA.get(name, {})}
             if name in ("answer", "comment", "split", "clean", "limit"):
                 continue  # requests that become other commands
@@ -56,11 +56,19 @@ def test_u2_a_task_that_a_person_can_move_on_offers_something():
     for board in tasks():
         task = board["a"]
         if task.status is not Status.MERGING and (task.attempts or task.status is not Status.DONE):
-            assert task_actions(task), task.status
+            assert task_actions(task, waits=False), task.status
 
 
 def test_u2_remedies_come_first():
     board = graph.add(Board(), [NewTask(id="a", title="A")], NOW)
     timed_out = graph.update(board, board["a"], status=Status.TIMEOUT)
 
-    assert task_actions(timed_out["a"])[:2] == ("retry", "limit")
+    assert task_actions(timed_out["a"], waits=False)[:2] == ("retry", "limit")
+
+
+def test_u2_a_task_that_waits_for_another_can_not_be_started():
+    new = [NewTask(id="a", title="A"), NewTask(id="b", title="B", needs=("a",))]
+    board = graph.add(Board(), new, NOW)
+
+    assert "assign" not in task_actions(board["b"], waits=True)
+    assert refusal(board, Assign(task="b")) is not None

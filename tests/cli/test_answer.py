@@ -6,8 +6,7 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
-from allstop.settings.sources.environment import Environment
-from allstop.settings.sources.environment import Kind
+from allstop.settings.sources.environment import Environment, Kind
 from support.inbox import inbox
 from support.person import wait_for
 

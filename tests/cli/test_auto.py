@@ -20,6 +20,9 @@ script = "coder.toml"
 name = "Tests"
 run = "test -f parser.txt"
 
+[approvals]
+boxed = "ask"
+
 [auto]
 cooldown_s = 0
 """
@@ -488,7 +491,7 @@ def test_k1_an_abort_beneath_an_allstop_waits_and_says_for_what(coder):
     person.allstop("resume")
 
     assert "No process drives auto1: it ends at the next `allstop resume auto1`." in said
-    assert "`allstop resume auto1` ends it" in person.allstop("status")
+    assert "to end it: allstop resume auto1" in person.allstop("status")
     assert "ended: aborted" in person.allstop("resume", "auto1", code=130)
 
 
@@ -526,7 +529,7 @@ def test_k1_the_board_cannot_be_ended(coder):
     refused = person.try_allstop("abort", "board")
 
     assert refused.returncode == 2
-    assert "the board is never over" in refused.stderr
+    assert "the board can't be aborted" in refused.stderr
     assert "abort its tasks by name" in refused.stderr
     assert "board: idle" in person.allstop("status")
 
@@ -559,7 +562,7 @@ def test_k3_what_a_stop_would_end_is_said_and_status_names_the_thread(coder):
     thread.wait()
 
     assert would_end == "would end  auto1: coder takes a turn\n"
-    assert "`allstop log auto1 -f` shows what happens, `allstop stop auto1` ends it" in running
+    assert "`allstop log auto1 -f` shows progress, `allstop stop auto1` stops it" in running
     assert "Next: `allstop resume auto1` continues it." in person.allstop("status")
 
 

@@ -318,7 +318,7 @@ def test_r6_who_tells_a_room_without_a_session_something_learns_what_becomes_of_
 
     said = person.allstop("tell", "room:default", "Make it rhyme.")
 
-    assert "No session is open there: a new one begins without it" in said
+    assert "No session is open. A new session starts without it" in said
     assert "allstop resume" not in said
 
 

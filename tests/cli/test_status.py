@@ -101,6 +101,7 @@ def test_json_status_has_stable_keys(person):
     }
     assert status["needs_you"] == 1
     assert sorted(status["runs"][0]) == [
+        "actions",
         "driven",
         "id",
         "kind",

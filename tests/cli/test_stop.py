@@ -407,7 +407,7 @@ def test_k2_nothing_is_tried_either_while_a_stop_holds(person):
     said = person.allstop("doctor")
 
     assert "○ allstop        in force: no run and no check starts" in said
-    assert "check " not in said
+    assert "touch /tmp/x" not in said
     assert said.endswith("Ready once the stop is lifted.\n")
     person.allstop("resume")
     assert "answered" in person.allstop("agents", "test", "mine")
@@ -439,7 +439,9 @@ def test_q13_a_board_of_agents_that_respawn_is_stopped_at_once(person, mark):
     for number in range(8):
         person.allstop("add", f"task {number}")
     process = person.start("run", "--parallel", "8")
-    wait_for(lambda: len(alive(f"sleep {mark}")) >= 16, "all of them")
+    records = person.repository / ".allstop" / "live"
+    wait_for(lambda: len(list(records.glob("*.json"))) == 8, "all of them")
+    wait_for(lambda: len(alive(f"sleep {mark}")) >= 16, "their children")
 
     stopped = person.json("stop")
 

@@ -32,11 +32,13 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "pinned": False, "assigned": False, "held": False, "note": "", "warning": "",
         "run": None, "merged": "", "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "pin": 0,
         "score": 50, "remedies": [], "hint": "",
+        "actions": ["assign", "pin", "edit_task", "split", "skip", "remove_task"],
     }  # fmt: skip
     assert two == one | {
         "id": "second", "title": "Two", "body": "", "operation": "op", "needs": ["T1"],
         "waits_for": ["T1"], "ready": False, "tags": [], "priority": 7, "agent": "mine",
         "iterations": 3, "minutes": 1.5, "stuck_after": 9, "score": 0,
+        "actions": ["pin", "edit_task", "split", "skip", "remove_task"],
     }  # fmt: skip
     one |= {"score": 60}  # another needs it now
     assert person.json("list") == {"tasks": [one, two], "phase": "idle", "mode": "autopilot"}

@@ -105,7 +105,7 @@ def test_k22_a_certificate_that_is_not_the_one_in_the_settings_is_told_in_words(
 
     said = person.refuses("up", "--no-open")
 
-    assert "gives no link" in said
+    assert "refused a link" in said
     assert "certificate" in said
 
 

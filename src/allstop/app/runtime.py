@@ -28,6 +28,7 @@ from allstop.app.agents.registry import Agents
 from allstop.app.live_text import sharing_live_text
 from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
+from allstop.app.runs.status import engine_name
 from allstop.app.secrets import SecretFilter, SecretStream
 from allstop.app.target_gate import TargetFile, clone_setup
 from allstop.app.traces import tracing
@@ -160,10 +161,6 @@ def appraiser(
         return appraise(ask, policy)
 
     return appraised
-
-
-def engine_name(pid: int) -> str:
-    return f"process {pid}"
 
 
 async def open_workspaces(

@@ -18,7 +18,7 @@ from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.status import helm_of, other_drivers, record_of
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.app.stop import everything
-from allstop.app.stop.everything import create_stop_file
+from allstop.app.stop.agents import create_stop_file
 from allstop.app.stop.in_process import kill_if_stopped
 from allstop.app.stop.receipts import Stopped
 from allstop.core.board_specs import BoardSpec, Mode

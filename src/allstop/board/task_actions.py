@@ -18,15 +18,19 @@ _BY_STATUS = {
 }
 
 
-def task_actions(task: Task) -> tuple[str, ...]:
-    """The names of the commands, as HTTP takes them. Those of its run are not among them."""
+def task_actions(task: Task, *, waits: bool) -> tuple[str, ...]:
+    """The names of the commands, as HTTP takes them. Those of its run are not among them.
+
+    `waits` says that tasks which it needs are not done.
+    """
     if task.asks:
         return ("answer", "comment")
     if task.status is Status.DONE and not (task.merged or task.attempts):
         return ()  # it was imported as done: there is no work to revert
     helpful = remedies(task)
     if not helpful:
-        return _BY_STATUS.get(task.status, ())
+        actions = _BY_STATUS.get(task.status, ())
+        return tuple(each for each in actions if each != "assign" or not waits)
     named = tuple(_NAMES.get(each, each) for each in helpful)
     return (
         *named,

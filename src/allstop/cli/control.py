@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import asdict
 
 from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, json_option, look, print_json, run
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from allstop.app.project import Project
     from allstop.core.asks import Ask
     from allstop.core.commands import Command, Permit
-    from allstop.core.events import Halted
 
 
 @click.command()
@@ -63,40 +59,18 @@ def stop(context: Context, run_id: str | None, dry_run: bool, as_json: bool) -> 
     if run_id is not None:
         _stop_run(context, run_id, as_json=as_json)
         return 0
+    from allstop.app.stop.agents import kill_agents
+    from allstop.quick_stop import BY, print_result, stop_everything
+
     with context.project() as project:
-        from allstop.app.stop.stop import stop as stop_runs
-
-        stopped = run(lambda: stop_runs(project, "allstop stop"))
-        where = project.root
-    holds = stopped.recorded or stopped.filed
-    if as_json:
-        print_json({**asdict(stopped), "receipt": _receipt_document(stopped.receipt)})
-        return 0 if holds else 1
-    receipt = stopped.receipt
-    click.echo(f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after the request.")
-    _show_receipt(receipt)
-    for pid in stopped.silent:
-        click.echo(f"  ended      process {pid}, which did not answer; its records are kept")
-    if not (receipt.killed or receipt.discarded or stopped.silent):
-        click.echo(f"  nothing was running {_searched_place(where)}")
-    if not holds:
-        click.echo("Neither the store nor a STOP file can be written: nothing keeps runs from starting again.")  # fmt: skip
-        return 1
-    if not stopped.recorded:
-        click.echo("  The store can't be written; the STOP file holds until `allstop resume`.")
-    click.echo("Nothing starts until `allstop resume`.")
-    return 0
-
-
-def _searched_place(root: Path | None) -> str:
-    """Name the repository: a person in a hurry may be in the wrong folder."""
-    if root is not None:
-        return f"in {root}"
-    return "here, and this is not a git repository: use `allstop -C PATH stop`"
+        stopped = stop_everything(project, kill_agents(project, BY))
+        print_result(project, stopped, as_json=as_json)
+    return 0 if stopped.holds else 1
 
 
 def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
     from allstop.app.stop.stop import stop as stop_runs
+    from allstop.quick_stop import receipt_document, receipt_lines
 
     with context.project() as project:
         stopped = run(lambda: stop_runs(project, "allstop stop", run_id))
@@ -107,32 +81,19 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
                 "run": run_id,
                 "driven": stopped.driven,
                 "silent": silent,
-                "receipt": _receipt_document(stopped.receipt),
+                "receipt": receipt_document(stopped.receipt),
             }
         )
         return
     click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after the request.")
-    _show_receipt(stopped.receipt)
+    for line in receipt_lines(stopped.receipt):
+        click.echo(line)
     if stopped.note:
         click.echo(f"  {stopped.note}")
     if silent:
         click.echo(f"Process {silent} hangs and still drives the run; `allstop stop` ends it.")
     if not stopped.driven:
         click.echo(f"No process drives {run_id}; continue with `allstop resume {run_id}`.")
-
-
-def _receipt_document(receipt: Halted) -> dict[str, object]:
-    """The receipt with every key, empty ones included."""
-    return {"event": "halted", **asdict(receipt)}
-
-
-def _show_receipt(receipt: Halted) -> None:
-    for killed in receipt.killed:
-        click.echo(f"  killed     {killed.label}: process {killed.pid} and its children")
-    for lost in receipt.discarded:
-        click.echo(f"  discarded  {lost}")
-    for run_, where in receipt.runs.items():
-        click.echo(f"  state      {run_}: {where}")
 
 
 def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> None:

@@ -45,7 +45,7 @@ class StopFile:
         except OSError:
             return None
 
-    def create(self, author: str) -> None:
+    def create(self, author: str, *, make_folder: bool = False) -> None:
         """Create the file together with its text, because another process may be watching.
 
         On a full disk the file may lack the text or not exist; the stop in the journal still
@@ -53,6 +53,8 @@ class StopFile:
         """
         draft = self._path.with_name(f".{self._path.name}-{os.getpid()}")
         try:
+            if make_folder:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft.write_text(f"{author}\n", encoding="utf-8")
             draft.replace(self._path)
         except OSError:

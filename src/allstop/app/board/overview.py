@@ -166,7 +166,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         cost_usd=tally.cost_microusd / 1e6,
         remedies=() if stopped else remedies.remedies(task),
         hint="" if stopped else remedies.hint(task),
-        actions=() if stopped else task_actions(task),
+        actions=() if stopped else task_actions(task, waits=bool(waits)),
     )
 
 

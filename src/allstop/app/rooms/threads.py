@@ -7,7 +7,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.app.rooms.session_spec import SessionRequest, default_agents, session_spec
 from allstop.app.runs.commands import allstop_in_force
 from allstop.core.commands import Allstop, Command, Interrupt, Resume, Say, StartSession
 from allstop.core.errors import AllstopError
@@ -143,6 +142,8 @@ async def handle_input(project: Project, thread: str, text: str) -> InputResult:
         case InvalidInput(problem=problem, hint=hint):
             raise AllstopError(problem, hint, code="bad_room_input")
         case StartRequest(mode=mode, agents=agents, goal=goal):
+            from allstop.app.rooms.session_spec import SessionRequest, session_spec
+
             spec = session_spec(project, SessionRequest(goal, mode, agents))
             return InputResult(began=spec)
         case Message(text=message) if session is not None:
@@ -159,6 +160,8 @@ def _single_session(project: Project, text: str) -> SessionSpec:
     if to is None:
         hint = f"name an agent: @{names[0] if names else 'gpt'} {text[:40]}"
         raise AllstopError("the message names no agent", hint, code="no_agent_mentioned")
+    from allstop.app.rooms.session_spec import SessionRequest, default_agents, session_spec
+
     pair = default_agents(project.settings)
     agents = pair if to in pair else (to, *pair)
     return session_spec(project, SessionRequest(text, TalkMode.SINGLE, agents, to))

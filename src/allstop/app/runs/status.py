@@ -271,6 +271,11 @@ def unknown_kind_error(run: str, kind: str) -> AllstopError:
     return AllstopError(message, "use a newer allstop", code="kind_unknown")
 
 
+def engine_name(pid: int) -> str:
+    """The name under which a driving process signs its receipts."""
+    return f"process {pid}"
+
+
 def other_drivers(project: Project) -> dict[int, Holder]:
     """The other processes that drive runs of this project, by pid."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded
-from allstop.app.rooms.threads import stop_undriven_sessions
-from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
-from allstop.app.runtime import engine_name
+from allstop.app.runs.status import RunRecord, engine_name, helm_of, other_drivers, record_of
 from allstop.app.stop import receipts
+from allstop.app.stop.agents import agent_trees, create_stop_file, kill_agents
 from allstop.core import helm
 from allstop.core import run as runs
 from allstop.core.commands import Allstop, Resume
@@ -28,16 +27,27 @@ from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, Store
 from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.app.project import Project
 
 STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
 
 
-async def stop(project: Project, by: str) -> receipts.Stopped:
-    """Write the STOP file and the command, wait for the driving processes, and end the rest."""
+async def stop(
+    project: Project,
+    by: str,
+    killed: tuple[Killed, ...] | None = None,
+    asked_at: datetime | None = None,
+) -> receipts.Stopped:
+    """Kill the agents, write the command, wait for the driving processes, and end the rest.
+
+    The STOP file comes first: it precedes every later write, so no result of a killed agent counts.
+    `killed` are the agents that the caller has already killed after it created the file.
+    """
     command = Commanded(at=project.clock.now(), command=Allstop(), by=by)
-    create_stop_file(project, by)
+    killed = kill_agents(project, by) if killed is None else killed
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
     try:
@@ -47,11 +57,12 @@ async def stop(project: Project, by: str) -> receipts.Stopped:
     except* StoreBrokenError:
         pass  # the STOP file holds; this process ends the agents
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
-    killed = kill_recorded(project.live) if project.live.exists() else ()
+    killed += kill_recorded(project.live) if project.live.exists() else ()
     cut = await _driven_by(project, silent)
     for pid in silent:
         _kill(project, pid)
-    return await _record(project, command, answers, silent, killed, cut)
+    asked_at = asked_at or command.at
+    return await _record(project, command, asked_at, answers, silent, killed, cut)
 
 
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
@@ -59,16 +70,7 @@ def would_stop(project: Project) -> tuple[list[str], list[str]]:
     driving = [
         f"process {pid} ({holder.command})" for pid, holder in other_drivers(project).items()
     ]
-    return driving, [
-        f"{tree.label}: process {tree.root.pid}" for tree in receipts.agent_trees(project)
-    ]
-
-
-def create_stop_file(project: Project, why: str) -> None:
-    """The first step of every stop: it needs neither the store nor an answer."""
-    with suppress(OSError):
-        project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        StopFile(project.folder / "STOP").create(why)
+    return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
 
 
 async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, RunRecord]:
@@ -123,6 +125,7 @@ def _kill(project: Project, pid: int) -> None:
 async def _record(
     project: Project,
     command: Commanded,
+    asked_at: datetime,
     answers: dict[str, Halted],
     silent: tuple[int, ...],
     killed: tuple[Killed, ...],
@@ -133,7 +136,7 @@ async def _record(
     mine = receipts.receipt(
         project,
         f"allstop stop, process {os.getpid()}",
-        command.at,
+        asked_at,
         killed,
         tuple(
             f"{run}: {describe(state.open_move.move)}"
@@ -151,19 +154,27 @@ async def _record(
             await _write(project.journal, command)
         if killed or silent:
             await project.journal.append(Entry(HELM, mine))
-        await stop_undriven_sessions(project, silent)
+        await _stop_sessions(project, silent)
     except STORE_FAILS:
         is_recorded = False  # the STOP file holds
     parts = (*answers.values(), mine)
     whole = replace(
         mine,
         by=command.by,
-        killed=tuple(each for part in parts for each in part.killed),
+        killed=tuple(dict.fromkeys(each for part in parts for each in part.killed)),
         discarded=tuple(each for part in parts for each in part.discarded),
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
     filed = StopFile(project.folder / "STOP").exists()
     return receipts.Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
+
+
+async def _stop_sessions(project: Project, silent: tuple[int, ...]) -> None:
+    """End the sessions of rooms that no process drives any more."""
+    if any(head.run.startswith("room:") for head in await project.journal.heads()):
+        from allstop.app.rooms.threads import stop_undriven_sessions
+
+        await stop_undriven_sessions(project, silent)
 
 
 async def lift(project: Project, by: str) -> Hold:

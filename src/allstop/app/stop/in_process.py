@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from allstop.adapters.journals.stop_file import StopFile
-from allstop.app.stop.everything import STORE_FAILS, create_stop_file
+from allstop.app.stop.agents import create_stop_file
+from allstop.app.stop.everything import STORE_FAILS
 from allstop.app.stop.receipts import ANSWER_S
 from allstop.core.errors import AllstopError
 from allstop.engine.local import LocalEngine

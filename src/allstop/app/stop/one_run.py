@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from allstop.adapters.processes.identity import is_alive
 from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import find_open_run
 from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
 from allstop.app.stop import receipts
+from allstop.app.stop.agents import agent_trees, killed_of
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
-from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted
+from allstop.core.events import Halted, MoveEnded, MoveStarted
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import CUT_BY_STOP, Failed
 from allstop.engine.send import send_command
@@ -70,7 +70,7 @@ async def _stop(
     process itself stays, because it may drive other runs.
     """
     asked_at = project.clock.now()
-    trees = [tree for tree in receipts.agent_trees(project) if _is_part(RunId(tree.label), run)]
+    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
     heads = await project.journal.heads() if project.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
@@ -82,9 +82,7 @@ async def _stop(
         project,
         by,
         asked_at,
-        killed=tuple(
-            Killed(label=tree.label, pid=tree.root.pid) for tree in trees if not is_alive(tree.root)
-        ),
+        killed=killed_of(tuple(trees)),
         discarded=tuple(
             f"{each}: {what}"
             for each, found in records.items()
@@ -102,7 +100,7 @@ async def would_stop(project: Project, name: str) -> list[str]:
     Raises AllstopError if there is no such run, or it is over.
     """
     run = await _named(project, name)
-    trees = [tree for tree in receipts.agent_trees(project) if _is_part(RunId(tree.label), run)]
+    trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
     known = {RunId(tree.label) for tree in trees}
     return [*shown, *await _moves_without_tree(project, run, known)]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import anyio
 from msgspec import Struct
 
-from allstop.adapters.processes.live_registry import Record, recorded_trees
 from allstop.core.events import Halted, Killed
 
 if TYPE_CHECKING:
@@ -32,6 +31,11 @@ class Stopped(Struct, frozen=True, kw_only=True):
     driven: bool = False  # a process still drives the run
     note: str = ""
 
+    @property
+    def holds(self) -> bool:
+        """Whether something keeps runs from starting again."""
+        return self.recorded or self.filed
+
 
 def receipt(
     project: Project,
@@ -51,11 +55,6 @@ def receipt(
         discarded=discarded,
         runs=runs,
     )
-
-
-def agent_trees(project: Project) -> tuple[Record, ...]:
-    """The process trees of agents that are recorded as alive."""
-    return recorded_trees(project.live) if project.live.exists() else ()
 
 
 def is_suspended(pid: int | None) -> bool:

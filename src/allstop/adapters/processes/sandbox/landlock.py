@@ -30,6 +30,10 @@ class _Rules(ctypes.Structure):
     )
 
 
+AGENT_NICENESS = 10
+"""Agents inherit it from the thread, so that a stop gets the processor beside busy agents."""
+
+
 class StarterThread:
     """A thread that starts programs, as long as this process lives.
 
@@ -74,6 +78,7 @@ def _start_worker(name: str) -> SimpleQueue[_Job | None]:
 
 
 def _run_jobs(jobs: SimpleQueue[_Job | None]) -> None:
+    os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + AGENT_NICENESS)
     while (job := jobs.get()) is not None:
         try:
             job.result = job.work()

@@ -38,6 +38,7 @@ def main() -> None:
         fcntl.fcntl(end, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
     with os.fdopen(plan_end) as file:
         plan: Plan = json.load(file)
+    os.nice(10)  # so that a stop gets the processor
     _adopt_orphans()
     wake = _wake_on_signals()
     _report(report, ready=True)

@@ -1,0 +1,107 @@
+"""Runs `allstop stop`: it kills the agents before it loads the rest of the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allstop.app.project import Project
+from allstop.app.stop.agents import kill_agents
+from allstop.core.events import Halted
+from allstop.settings.sources.environment import this_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from allstop.app.stop.receipts import Stopped
+    from allstop.core.events import Killed
+
+BY = "allstop stop"
+
+
+def quick_stop(*, as_json: bool, is_process: bool) -> int:
+    """Stop everything, print the receipt and return the exit code.
+
+    The receipt's time counts from the start of the process, if it was started for this.
+    """
+    before_s = process_age_s() if is_process else 0.0
+    with closing(Project(Path.cwd(), this_environment())) as project:
+        asked_at = project.clock.now() - timedelta(seconds=before_s)
+        stopped = stop_everything(project, kill_agents(project, BY), asked_at)
+        print_result(project, stopped, as_json=as_json)
+    return 0 if stopped.holds else 1
+
+
+def stop_everything(
+    project: Project, killed: tuple[Killed, ...], asked_at: datetime | None = None
+) -> Stopped:
+    from allstop.app.stop.everything import stop
+    from allstop.glance import run
+
+    return run(lambda: stop(project, BY, killed, asked_at))
+
+
+def process_age_s() -> float:
+    """Seconds since the person pressed Enter; 0 where the system doesn't tell."""
+    if sys.platform != "linux":
+        return 0.0
+    stat = Path("/proc/self/stat").read_bytes()
+    ticks = int(stat.rpartition(b") ")[2].split()[19])
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def print_result(project: Project, stopped: Stopped, *, as_json: bool) -> None:
+    if as_json:
+        import msgspec
+
+        document = {**msgspec.structs.asdict(stopped), "receipt": receipt_document(stopped.receipt)}
+        text = msgspec.json.format(msgspec.json.encode(document)).decode()
+    else:
+        text = "\n".join(result_lines(project.root, stopped))
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()  # a closed pipe must raise here
+
+
+def receipt_document(receipt: Halted) -> dict[str, object]:
+    """The receipt with every key, empty ones included."""
+    from msgspec.structs import asdict
+
+    return {"event": "halted", **asdict(receipt)}
+
+
+def result_lines(root: Path | None, stopped: Stopped) -> Iterator[str]:
+    receipt = stopped.receipt
+    yield f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after the request."
+    yield from receipt_lines(receipt)
+    for pid in stopped.silent:
+        yield f"  ended      process {pid}, which did not answer; its records are kept"
+    if not (receipt.killed or receipt.discarded or stopped.silent):
+        yield f"  nothing was running {_searched_place(root)}"
+    if not stopped.holds:
+        yield "Neither the store nor a STOP file can be written: nothing keeps runs from starting again."
+        return
+    if not stopped.recorded:
+        yield "  The store can't be written; the STOP file holds until `allstop resume`."
+    yield "Nothing starts until `allstop resume`."
+
+
+def receipt_lines(receipt: Halted) -> Iterator[str]:
+    for killed in receipt.killed:
+        yield f"  killed     {killed.label}: process {killed.pid} and its children"
+    for lost in receipt.discarded:
+        yield f"  discarded  {lost}"
+    for run, where in receipt.runs.items():
+        yield f"  state      {run}: {where}"
+
+
+def _searched_place(root: Path | None) -> str:
+    """Name the repository: a person in a hurry may be in the wrong folder."""
+    if root is not None:
+        return f"in {root}"
+    return "here, and this is not a git repository: use `allstop -C PATH stop`"
