@@ -23,6 +23,8 @@ cooldown_s = 0
 review = "never"
 [review]
 mode = "skip"
+[approvals]
+boxed = "ask"
 """
 DONE = "It is done.\n<promise>COMPLETE</promise>"
 MARK = f"5{os.getpid()}.25"

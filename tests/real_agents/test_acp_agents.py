@@ -198,8 +198,6 @@ async def test_k2_nothing_of_it_is_alive_after_a_stop(person):
     async with model_server(model(answer)) as server:
         sets_up(person, server)
         process = start(person, "run", "Wait for it")
-        await until(lambda: "asks: tail -f" in person.allstop("status"))
-        await allstop(person, "allow", "T1")
         await until(lambda: begun(marker))
         await allstop(person, "stop")
         await anyio.to_thread.run_sync(process.communicate)

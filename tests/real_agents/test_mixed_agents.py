@@ -310,9 +310,6 @@ async def test_q13_allstop_in_mid_command(person, agent):
     async with model_server(answer) as server:
         sets_up(person, server)
         process = start(person, "run", "Wait for it", "--agent", agent)
-        if agent == "claude":  # it asks first: what isn't literal is for a person
-            await until(lambda: "asks: echo begun" in person.allstop("status"))
-            await allstop(person, "allow", "T1")
         await until(lambda: begun(marker))
         await allstop(person, "stop")
         await anyio.to_thread.run_sync(process.communicate)
@@ -385,6 +382,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.timeout(600)
 async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
     """K9, K19: no command that people use every day asks a person, and each task is merged."""
 
