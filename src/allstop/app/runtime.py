@@ -19,8 +19,8 @@ from allstop.adapters.git.repository.repository import (
 )
 from allstop.adapters.git.repository.safe_names import folder_name, own_refs
 from allstop.adapters.git.workspace.clone import no_clone_setup
-from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
 from allstop.adapters.git.workspace.orphan_refs import back_up_and_delete, find_stale_refs
+from allstop.adapters.git.workspace.workspaces_folder import make_workspaces_folder
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.socket_clients import SocketClient
 from allstop.adapters.agents.turn_socket import (
     TurnSockets,
@@ -19,7 +20,6 @@ from allstop.adapters.agents.turn_socket import (
     _socket,
     open_turn_socket,
 )
-from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.asks import Answer, Permission
 from allstop.core.moves import Item
 from allstop.core.signals import Signal, SignalClaim

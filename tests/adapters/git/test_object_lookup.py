@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from adapters.git.workspace_fixture import commit, git
-from allstop.adapters.git.repository import git_daemon
+from allstop.adapters.git.repository import git_processes as git_daemon
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.processes.proc import children_of, stat_of
 

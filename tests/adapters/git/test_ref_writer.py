@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from adapters.git.workspace_fixture import commit, git
-from allstop.adapters.git.repository.git_daemon import MAX_BYTES
+from allstop.adapters.git.repository.git_processes import MAX_BYTES
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.processes.proc import children_of
 

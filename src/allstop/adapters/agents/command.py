@@ -15,9 +15,9 @@ from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.limit_patterns import find_limit_line
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
+from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
-from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone
 from allstop.core.signals import Signal, read_signal
 from allstop.programs import Tail, run_to_end

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from adapters.agents.codex.launch_codex import outputs
 from allstop.adapters.agents.codex.tools import dynamic_tools
-from allstop.adapters.agents.turn_tools import SERVER
+from allstop.adapters.agents.offered_tools import SERVER
 from allstop.adapters.processes.sandbox.file_owner import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import Ask, Option, Question

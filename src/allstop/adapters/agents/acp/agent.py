@@ -16,10 +16,10 @@ from allstop.adapters.agents.acp.turn import TurnProcess
 from allstop.adapters.agents.api.error_kinds import redact_key
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
+from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.adapters.agents.turn_socket import SocketAccess, TurnSockets, open_turn_socket
-from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core.mcp import Message
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch

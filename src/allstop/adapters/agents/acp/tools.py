@@ -1,8 +1,8 @@
 """The turn's tools in ACP's format: an MCP server that the agent starts in its box."""
 
 from allstop.adapters.agents.acp.messages import ToolCall
+from allstop.adapters.agents.offered_tools import NAME, TOOLS, WAIT_MS
 from allstop.adapters.agents.turn_socket import ADMISSION_VARIABLE
-from allstop.adapters.agents.turn_tools import NAME, TOOLS, WAIT_MS
 from allstop.core.mcp import Message
 
 TIMEOUT_VARIABLES = {"MCP_TOOL_TIMEOUT": str(WAIT_MS)}

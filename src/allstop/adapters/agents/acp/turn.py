@@ -13,9 +13,9 @@ from allstop.adapters.agents.acp.connection import UPDATE, Connection
 from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.adapters.agents.acp.turn_fold import TurnFold
 from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.rpc_peer import Message, RequestId
-from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import mcp
 from allstop.core.asks import Answer, Permission, describe_ask
 from allstop.core.moves import Item

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from allstop.adapters.agents.claude_code.messages import ControlRequest, Permission
+from allstop.adapters.agents.offered_tools import WAIT_MS
 from allstop.adapters.agents.simple_command import literal_words
-from allstop.adapters.agents.turn_tools import WAIT_MS
 from allstop.core.asks import BOX, Answer, Ask, Option, Question
 from allstop.core.text import one_line
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.adapters.agents.claude_code import tools
-from allstop.adapters.agents.turn_tools import WAIT_MS, has_turn_tools
+from allstop.adapters.agents.offered_tools import WAIT_MS, has_turn_tools
 from allstop.ports import Box, Launch, Turn
 
 

@@ -3,7 +3,7 @@
 import json
 
 from allstop.adapters.agents.claude_code.messages import Permission
-from allstop.adapters.agents.turn_tools import NAME, SERVER, TOOLS
+from allstop.adapters.agents.offered_tools import NAME, SERVER, TOOLS
 from allstop.core.mcp import Message, ToolCall, respond
 
 PREFIX = f"mcp__{NAME}__"

@@ -29,8 +29,8 @@ from allstop.adapters.agents.claude_code.messages import (
 )
 from allstop.adapters.agents.claude_code.tools import read_request
 from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.output_lines import BATCH_BYTES, BATCH_S, Line, LineSplitter
-from allstop.adapters.agents.turn_tools import TurnTools
 from allstop.core import asks
 from allstop.core.mcp import ToolCall
 from allstop.core.moves import Failed, Item, TurnDone

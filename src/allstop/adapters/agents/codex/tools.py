@@ -1,7 +1,7 @@
 """The turn's tools in codex's format: dynamic tools that codex asks its client to run."""
 
 from allstop.adapters.agents.codex.messages import ToolCall
-from allstop.adapters.agents.turn_tools import NAME, TOOLS, ToolResult
+from allstop.adapters.agents.offered_tools import NAME, TOOLS, ToolResult
 
 CALL = "item/tool/call"
 PREFIX = f"{NAME}_"

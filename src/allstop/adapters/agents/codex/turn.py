@@ -16,6 +16,7 @@ from allstop.adapters.agents.codex.approvals import read_ask, write_answer
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.steer import Steering
 from allstop.adapters.agents.codex.tools import CALL, dynamic_tools, tool_name, write_result
+from allstop.adapters.agents.offered_tools import TurnTools, has_turn_tools
 from allstop.adapters.agents.rpc_peer import (
     Message,
     NoAnswerError,
@@ -24,7 +25,6 @@ from allstop.adapters.agents.rpc_peer import (
     RequestId,
     decoded,
 )
-from allstop.adapters.agents.turn_tools import TurnTools, has_turn_tools
 from allstop.core.moves import Item
 from allstop.core.prompt import Prompt
 from allstop.ports import Live, Turn, Watch

@@ -13,7 +13,7 @@ import anyio
 
 from allstop.adapters.git.repository.cached_files import read_small
 from allstop.adapters.git.repository.git_command import GitResult, environment, run_git
-from allstop.adapters.git.repository.git_daemon import (
+from allstop.adapters.git.repository.git_processes import (
     OWN_PREFIX,
     UPDATE_REFS,
     ObjectLookup,

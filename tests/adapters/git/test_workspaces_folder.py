@@ -5,7 +5,7 @@ import stat
 import subprocess
 from contextlib import suppress
 
-from allstop.adapters.git.workspace.ext4_hint import make_workspaces_folder
+from allstop.adapters.git.workspace.workspaces_folder import make_workspaces_folder
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app import runtime
 from allstop.app.project import Project
