@@ -13,7 +13,12 @@ GROUPS = (  # all that work in boxes
     ("test_workspaces.py", "test_free_space.py"),
     ("test_gate_clone.py", "test_checks.py", "test_object_lookup.py"),
     ("test_fetch_work.py", "test_hostile_agents.py", "test_tree_survey.py"),
-    ("test_clone_layout.py", "test_port_ranges.py", "test_ext4_hint.py", "test_ref_writer.py"),
+    (
+        "test_clone_layout.py",
+        "test_port_ranges.py",
+        "test_workspaces_folder.py",
+        "test_ref_writer.py",
+    ),
     ("test_resume_workspace.py",),
     ("test_merge.py",),
     ("test_cleanup.py",),

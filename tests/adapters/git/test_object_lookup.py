@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from adapters.git.workspace_fixture import commit, git
-from allstop.adapters.git.repository import git_processes as git_daemon
+from allstop.adapters.git.repository import git_processes
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.processes.proc import children_of, stat_of
 
@@ -101,7 +101,7 @@ async def test_questions_at_once_get_their_own_answers(root, repository):
 
 async def test_a_long_question_is_answered_too(root, repository):
     head = git(root, "rev-parse", "HEAD")
-    names = ["main", "n" * git_daemon.MAX_BYTES, *["HEAD"] * 500]
+    names = ["main", "n" * git_processes.MAX_BYTES, *["HEAD"] * 500]
 
     assert await repository.resolve(*names) == (head, None, *[head] * 500)
 
@@ -109,7 +109,7 @@ async def test_a_long_question_is_answered_too(root, repository):
 async def test_it_is_replaced_after_a_while(root, repository):
     await repository.commit("main")
     first = running()
-    for _ in range(git_daemon.MAX_REQUESTS // 50):
+    for _ in range(git_processes.MAX_REQUESTS // 50):
         await repository.resolve(*["main"] * 50)
 
     await repository.commit("main")

@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 
 from adapters.processes.launch_fixture import BoxFolders, run
-from allstop.adapters.git.repository.git_daemon import GitDaemon, kill
+from allstop.adapters.git.repository.git_processes import GitProcess, kill
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.open_files import raise_limit
 
@@ -35,7 +35,7 @@ async def main(mode, folder):
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range({OPEN})]
     assert held[-1] >= {OPEN}
     if mode == "git":
-        daemon = GitDaemon(Path(folder), ("hash-object", "--stdin-paths"), kill)
+        daemon = GitProcess(Path(folder), ("hash-object", "--stdin-paths"), kill)
         lines = await daemon.ask(b"file\\n", 1)
         print(soft_of(daemon._running._process.pid), len(lines[0]))
         daemon.close()

@@ -52,7 +52,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-class GitDaemon:
+class GitProcess:
     def __init__(self, root: Path, words: Sequence[str], end: EndProcess) -> None:
         self._root = root
         self._words = tuple(words)
@@ -138,7 +138,7 @@ class ObjectLookup:
     """Looks up git objects through one long-lived `git cat-file` process."""
 
     def __init__(self, root: Path) -> None:
-        self._git = GitDaemon(root, ("cat-file", "--batch-check"), kill)
+        self._git = GitProcess(root, ("cat-file", "--batch-check"), kill)
 
     async def look_up(self, revisions: Sequence[str]) -> list[str] | None:
         """Return one line of `git cat-file --batch-check` per revision, or None.
@@ -172,7 +172,7 @@ class RefWriter:
     """
 
     def __init__(self, root: Path) -> None:
-        self._git = GitDaemon(root, UPDATE_REFS, close_and_wait)
+        self._git = GitProcess(root, UPDATE_REFS, close_and_wait)
 
     async def write(self, lines: Sequence[str]) -> bool:
         """Run these update-ref commands in one transaction; False if none of them was applied."""
