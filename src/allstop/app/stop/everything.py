@@ -171,7 +171,8 @@ async def _record(
 
 async def _stop_sessions(project: Project, silent: tuple[int, ...]) -> None:
     """End the sessions of rooms that no process drives any more."""
-    if any(head.run.startswith("room:") for head in await project.journal.heads()):
+    kinds = {head.kind for head in await project.journal.heads()}
+    if any(name in project.kinds and project.kinds[name].has_messages for name in kinds):
         from allstop.app.rooms.threads import stop_undriven_sessions
 
         await stop_undriven_sessions(project, silent)
