@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from allstop.app.stop.agents import KilledAgents
     from allstop.app.stop.receipts import Stopped
-    from allstop.core.events import Killed
 
 BY = "allstop stop"
 
@@ -39,12 +39,12 @@ def quick_stop(*, as_json: bool, is_process: bool) -> int:
 
 
 def stop_everything(
-    project: Project, killed: tuple[Killed, ...], asked_at: datetime | None = None
+    project: Project, agents: KilledAgents, asked_at: datetime | None = None
 ) -> Stopped:
     from allstop.app.stop.everything import stop
     from allstop.glance import run
 
-    return run(lambda: stop(project, BY, killed, asked_at))
+    return run(lambda: stop(project, BY, agents, asked_at))
 
 
 def process_age_s() -> float:

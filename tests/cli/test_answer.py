@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
-from allstop.settings.sources.environment import Environment, Kind
+from allstop.settings.sources.environment import Environment
 from support.inbox import inbox
 from support.person import wait_for
 
@@ -100,7 +100,7 @@ def test_f5_the_inbox_knows_it_by_a_name_that_answers_it(person, asks):
     (waiting,) = anyio.run(inbox, project)
 
     project.close()
-    assert (waiting.kind, waiting.run, waiting.task) == (Kind.QUESTION, "board/T1.1", "T1")
+    assert (waiting.kind, waiting.run, waiting.task) == ("question", "board/T1.1", "T1")
     assert waiting.options == ("Red", "Dark blue")
     person.allstop("answer", waiting.id, "1")
     running.communicate(timeout=60)

@@ -168,7 +168,8 @@ def test_q19_a_program_at_work_is_stopped_and_nothing_of_its_work_is_lost(crowde
     assert happened["alive"] == []
     assert happened["run"]["code"] == 130
     assert "ALLSTOP since" in happened["after"]["said"]
-    assert happened["helm"] == ["commanded", "halted", "commanded"]
+    first, *receipts, last = happened["helm"]  # of the stopping and of the driving process
+    assert (first, set(receipts), last) == ("commanded", {"halted"}, "commanded")
     assert is_whole(happened)
 
 

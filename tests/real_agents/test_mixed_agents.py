@@ -399,6 +399,7 @@ async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
         person.write(
             "test_it.py", "import unittest\nclass T(unittest.TestCase):\n  def test(self): pass\n"
         )
+        person.write(".gitignore", "__pycache__/\n")
         person.write("Makefile", "all:\n\tpython3 -m unittest -q\n")
         person.write("run.sh", "#!/bin/sh\necho ran\n")
         (person.repository / "run.sh").chmod(0o755)

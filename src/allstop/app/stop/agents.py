@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.identity import is_alive
@@ -10,6 +10,8 @@ from allstop.adapters.processes.live_registry import Record, kill_recorded, reco
 from allstop.core.events import Killed
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from allstop.app.project import Project
 
 
@@ -23,13 +25,19 @@ def agent_trees(project: Project) -> tuple[Record, ...]:
     return recorded_trees(project.live) if project.live.exists() else ()
 
 
-def kill_agents(project: Project, by: str) -> tuple[Killed, ...]:
+class KilledAgents(NamedTuple):
+    at: datetime  # before the STOP file: driving processes may answer from then on
+    killed: tuple[Killed, ...]
+
+
+def kill_agents(project: Project, by: str) -> KilledAgents:
     """Kill all recorded agents. A driving process may kill some of them first; they count too."""
+    at = project.clock.now()
     trees = agent_trees(project)
     create_stop_file(project, by)
     if project.live.exists():
         kill_recorded(project.live)
-    return killed_of(trees)
+    return KilledAgents(at, killed_of(trees))
 
 
 def killed_of(trees: tuple[Record, ...]) -> tuple[Killed, ...]:

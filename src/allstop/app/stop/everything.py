@@ -15,7 +15,12 @@ from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.runs.status import RunRecord, engine_name, helm_of, other_drivers, record_of
 from allstop.app.stop import receipts
-from allstop.app.stop.agents import agent_trees, create_stop_file, kill_agents
+from allstop.app.stop.agents import (
+    KilledAgents,
+    agent_trees,
+    create_stop_file,
+    kill_agents,
+)
 from allstop.core import helm
 from allstop.core import run as runs
 from allstop.core.commands import Allstop, Resume
@@ -38,16 +43,16 @@ STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
 async def stop(
     project: Project,
     by: str,
-    killed: tuple[Killed, ...] | None = None,
+    agents: KilledAgents | None = None,
     asked_at: datetime | None = None,
 ) -> receipts.Stopped:
     """Kill the agents, write the command, wait for the driving processes, and end the rest.
 
     The STOP file comes first: it precedes every later write, so no result of a killed agent counts.
-    `killed` are the agents that the caller has already killed after it created the file.
+    `agents` are those that the caller has already killed after it created the file.
     """
-    command = Commanded(at=project.clock.now(), command=Allstop(), by=by)
-    killed = kill_agents(project, by) if killed is None else killed
+    agents = agents or kill_agents(project, by)
+    command = Commanded(at=agents.at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
     driving: dict[int, Holder] = {}
     try:
@@ -57,7 +62,8 @@ async def stop(
     except* StoreBrokenError:
         pass  # the STOP file holds; this process ends the agents
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
-    killed += kill_recorded(project.live) if project.live.exists() else ()
+    left = kill_recorded(project.live) if project.live.exists() else ()
+    killed = (*agents.killed, *left)
     cut = await _driven_by(project, silent)
     for pid in silent:
         _kill(project, pid)
