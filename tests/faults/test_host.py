@@ -107,9 +107,13 @@ def planting(evil):
     return "\n".join(lines)
 
 
+FEW_TURNS = MERGE_AT_ONCE + "[loop]\nmax_iterations = 4\n"
+"""Some of the work never passes the gate, and fifty iterations show no more."""
+
+
 def meets(person, script, later):
     """An agent that does this and says that it is done; then a person who looks at all of it."""
-    person.agent(f"{script}\necho '<promise>COMPLETE</promise>'", settings=MERGE_AT_ONCE)
+    person.agent(f"{script}\necho '<promise>COMPLETE</promise>'", settings=FEW_TURNS)
     person.commit()
     person.try_allstop("run", "plant it")
     tracked = set(person.git("ls-files").splitlines())
