@@ -33,9 +33,7 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
         return
     try:
         if kinds is None and args in (["stop"], ["stop", "--json"]):
-            from allstop.quick_stop import quick_stop
-
-            sys.exit(quick_stop(as_json="--json" in args, is_process=is_process))
+            _stop(as_json="--json" in args, is_process=is_process)
         is_plain = args in ([], ["status"]) and "_ALLSTOP_COMPLETE" not in os.environ
         if kinds is not None or not is_plain or not _printed_status():
             _run(args, kinds)
@@ -43,6 +41,17 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
         sys.exit(130)
     finally:
         gc.freeze()  # saves a garbage collection of all loaded modules at exit
+
+
+def _stop(*, as_json: bool, is_process: bool) -> None:
+    """Try to stop everything and exit; after a failure the command line repeats it."""
+    from allstop.quick_stop import quick_stop
+
+    try:
+        code = quick_stop(as_json=as_json, is_process=is_process)
+    except Exception:  # noqa: BLE001 - the command line reports it
+        return
+    sys.exit(code)
 
 
 def _printed_status() -> bool:

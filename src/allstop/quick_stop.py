@@ -30,10 +30,12 @@ def quick_stop(*, as_json: bool, is_process: bool) -> int:
 
     The receipt's time counts from the start of the process, if it was started for this.
     """
-    before_s = process_age_s() if is_process else 0.0
     with closing(Project(Path.cwd(), this_environment())) as project:
-        asked_at = project.clock.now() - timedelta(seconds=before_s)
-        stopped = stop_everything(project, kill_agents(project, BY), asked_at)
+        agents = kill_agents(project, BY)
+        asked_at = agents.at
+        if is_process:
+            asked_at = project.clock.now() - timedelta(seconds=process_age_s())
+        stopped = stop_everything(project, agents, asked_at)
         print_result(project, stopped, as_json=as_json)
     return 0 if stopped.holds else 1
 
