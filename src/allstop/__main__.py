@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 
 from allstop import __version__
 
@@ -44,14 +45,35 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
 
 
 def _stop(*, as_json: bool, is_process: bool) -> None:
-    """Try to stop everything and exit; after a failure the command line repeats it."""
-    from allstop.quick_stop import quick_stop
+    """Try to stop everything and exit; after a failure the command line repeats it.
 
+    The STOP file comes before the imports: beside busy agents they can take seconds, and the
+    processes that drive the agents end them as soon as they see the file.
+    """
+    began = time.clock_gettime(time.CLOCK_REALTIME)
     try:
-        code = quick_stop(as_json=as_json, is_process=is_process)
+        _create_stop_file()
+        from allstop.quick_stop import quick_stop
+
+        code = quick_stop(began, as_json=as_json, is_process=is_process)
     except Exception:  # noqa: BLE001 - the command line reports it
         return
     sys.exit(code)
+
+
+def _create_stop_file() -> None:
+    """Create the file of this repository, if it has a store: `allstop.app.project` finds others."""
+    folder = os.getcwd()  # noqa: PTH109 - importing `pathlib` takes too long
+    while not os.path.exists(f"{folder}/.git"):  # noqa: PTH110
+        parent = os.path.dirname(folder)  # noqa: PTH120
+        if parent == folder:
+            return
+        folder = parent
+    if os.path.isdir(f"{folder}/.allstop/live"):  # noqa: PTH112
+        draft = f"{folder}/.allstop/.STOP-{os.getpid()}"
+        with open(draft, "w") as file:  # noqa: PTH123
+            file.write("allstop stop\n")
+        os.replace(draft, f"{folder}/.allstop/STOP")  # noqa: PTH105
 
 
 def _printed_status() -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from allstop.settings.sources.environment import this_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from allstop.app.stop.agents import KilledAgents
     from allstop.app.stop.receipts import Stopped
@@ -25,14 +24,15 @@ if TYPE_CHECKING:
 BY = "allstop stop"
 
 
-def quick_stop(*, as_json: bool, is_process: bool) -> int:
+def quick_stop(began: float, *, as_json: bool, is_process: bool) -> int:
     """Stop everything, print the receipt and return the exit code.
 
-    The receipt's time counts from the start of the process, if it was started for this.
+    `began` is before the STOP file was created: driving processes may answer from then on. The
+    receipt's time counts from the start of the process, if it was started for this.
     """
     with closing(Project(Path.cwd(), this_environment())) as project:
-        agents = kill_agents(project, BY)
-        asked_at = agents.at
+        asked_at = datetime.fromtimestamp(began, UTC)
+        agents = kill_agents(project, BY, asked_at)
         if is_process:
             asked_at = project.clock.now() - timedelta(seconds=process_age_s())
         stopped = stop_everything(project, agents, asked_at)

@@ -21,6 +21,7 @@ from allstop.adapters.processes.live_records import LiveRecordFile, LiveRecords
 from allstop.adapters.processes.live_registry import Record, TreeKind
 from allstop.adapters.processes.memory.cgroups import Cgroups, own_cgroups
 from allstop.adapters.processes.memory.memory_limits import MemoryLimit, MemoryLimits
+from allstop.adapters.processes.priority import lower_session
 from allstop.adapters.processes.proc import halt_family, resume_family
 from allstop.core.errors import AllstopError
 from allstop.core.events import Killed
@@ -144,6 +145,8 @@ class ProcessLauncher:
         live: _LiveTree | None = None
         try:
             root = await tree.ready()
+            if tree.kind is TreeKind.BOX:
+                lower_session(root)
             record_file = self._record(launch.label, tree.kind, root)
             await self._until_thawed(launch.label)
             live = _LiveTree(launch.label, root)

@@ -30,9 +30,12 @@ class KilledAgents(NamedTuple):
     killed: tuple[Killed, ...]
 
 
-def kill_agents(project: Project, by: str) -> KilledAgents:
-    """Kill all recorded agents. A driving process may kill some of them first; they count too."""
-    at = project.clock.now()
+def kill_agents(project: Project, by: str, at: datetime | None = None) -> KilledAgents:
+    """Kill all recorded agents. A driving process may kill some of them first; they count too.
+
+    `at` is before the STOP file, if it was created before this call.
+    """
+    at = at or project.clock.now()
     trees = agent_trees(project)
     create_stop_file(project, by)
     if project.live.exists():

@@ -15,6 +15,8 @@ from functools import cache
 from queue import SimpleQueue
 from typing import TypeVar, cast
 
+from allstop.adapters.processes.priority import NICENESS
+
 T = TypeVar("T")
 
 CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same on every machine
@@ -28,10 +30,6 @@ class _Rules(ctypes.Structure):
         ("network", ctypes.c_uint64),
         ("scopes", ctypes.c_uint64),
     )
-
-
-AGENT_NICENESS = 10
-"""Agents inherit it from the thread, so that a stop gets the processor beside busy agents."""
 
 
 class StarterThread:
@@ -78,7 +76,8 @@ def _start_worker(name: str) -> SimpleQueue[_Job | None]:
 
 
 def _run_jobs(jobs: SimpleQueue[_Job | None]) -> None:
-    os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + AGENT_NICENESS)
+    # agents inherit it from this thread
+    os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
     while (job := jobs.get()) is not None:
         try:
             job.result = job.work()

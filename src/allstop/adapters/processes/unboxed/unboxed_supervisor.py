@@ -38,7 +38,6 @@ def main() -> None:
         fcntl.fcntl(end, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
     with os.fdopen(plan_end) as file:
         plan: Plan = json.load(file)
-    os.nice(10)  # so that a stop gets the processor
     _adopt_orphans()
     wake = _wake_on_signals()
     _report(report, ready=True)
@@ -102,6 +101,7 @@ def _start_program(plan: Plan) -> tuple[int, str]:
 
 def _exec_program(plan: Plan) -> None:
     os.setsid()
+    _lower_priority()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
@@ -116,6 +116,14 @@ def _exec_program(plan: Plan) -> None:
         )
     os.chdir(plan["cwd"])
     os.execve(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606 - no shell is wanted
+
+
+def _lower_priority() -> None:
+    """So that a stop gets the processor; see `priority` for the session's own value."""
+    os.nice(10)
+    with suppress(OSError):
+        session = os.open("/proc/self/autogroup", os.O_WRONLY | os.O_CLOEXEC)
+        os.write(session, b"10")
 
 
 def _adopt_orphans() -> None:
