@@ -1,4 +1,4 @@
-"""GPT and Claude, each by its own SDK, in a room with a person."""
+"""GPT and Claude, each through its own API, in a room with a person."""
 
 import re
 from contextlib import asynccontextmanager

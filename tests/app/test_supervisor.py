@@ -1,7 +1,5 @@
 """One process that drives everything: what can be begun there, and what people do to it."""
 
-import sys
-
 import anyio
 import pytest
 
@@ -324,35 +322,6 @@ async def test_f5_what_an_agent_asks_is_answered_by_the_name_the_inbox_gives_it(
 
         await until(over, "it to end")
         assert await asks() == []
-
-
-async def test_k3_a_stop_is_heard_while_a_provider_is_being_loaded(person):
-    """K3, R8: the SDKs take seconds to import; the loop goes on meanwhile."""
-    script = """
-import sys, anyio
-from allstop.app.agents.api_models import load_sdks
-from allstop.settings.model import Driver
-
-async def main():
-    beats, done = 0, False
-
-    async def beat():
-        nonlocal beats
-        while not done:
-            await anyio.sleep(0.01)
-            beats += 1
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(beat)
-        await load_sdks([Driver.OPENAI, Driver.ANTHROPIC])
-        done = True
-    print("openai" in sys.modules, "anthropic" in sys.modules, beats >= 5)
-
-anyio.run(main)
-"""
-    done = await anyio.run_process([sys.executable, "-c", script], check=False)
-
-    assert done.stdout.decode().split() == ["True", "True", "True"], done.stderr.decode()
 
 
 async def test_b5_nothing_of_a_long_prompt_is_lost(project):

@@ -13,7 +13,7 @@ expect.set_options(timeout=20_000)
 
 
 class RoomBrowser:
-    """A person with an open control room, and GPT and Claude through their SDKs.
+    """A person with an open control room, and GPT and Claude through their APIs.
 
     To open one takes seconds, so that a whole module may share it: each test has a thread of its
     own, and the models answer as that test would have it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -35,22 +34,16 @@ PROVIDERS = {
 }
 
 
-_MODULES = {
-    Driver.OPENAI: "allstop.adapters.agents.api.openai_responses",
-    Driver.OLLAMA: "allstop.adapters.agents.api.openai_responses",
-    Driver.ANTHROPIC: "allstop.adapters.agents.api.anthropic_messages",
-}
+HTTP_CLIENT = "allstop.adapters.agents.api.http_client"
 
 
-async def load_sdks(drivers: Iterable[Driver]) -> None:
-    """Import the SDKs in a thread: on the event loop that would delay a stop by seconds."""
-    modules = {_MODULES[driver] for driver in drivers if driver in _MODULES}
-    for name in sorted(modules - sys.modules.keys()):
-        await anyio.to_thread.run_sync(importlib.import_module, name)
+async def load_http_client() -> None:
+    """Import the client in a thread: on the event loop that could delay a stop."""
+    if HTTP_CLIENT not in sys.modules:
+        await anyio.to_thread.run_sync(importlib.import_module, HTTP_CLIENT)
 
 
 def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
-    """Imports the driver's SDK, which takes a second or two."""
     key = key_for(project, name, settings)
     from allstop.adapters.agents.api.http_client import NO_KEY, Endpoint
 

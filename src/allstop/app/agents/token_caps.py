@@ -19,7 +19,7 @@ UNMETERED = frozenset({Driver.COMMAND})
 
 
 def token_cap(driver: Driver) -> TokenCap:
-    """The cap that the driver's agents declare, without loading an SDK."""
+    """The cap that the driver's agents declare, without loading the driver."""
     if driver in CHAT_DRIVERS:
         return TokenCap.EXACT
     return TokenCap.AFTER if driver in CODERS else TokenCap.NONE

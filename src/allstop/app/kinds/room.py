@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.app.agents.api_models import load_sdks
+from allstop.app.agents.api_models import load_http_client
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import RoomDriver
 from allstop.app.rooms.session_spec import SessionRequest, session_spec
@@ -43,7 +43,7 @@ class RoomRunKind(RunKind):
         thread = str(recorded.opened.spec["thread"])
         found = await threads.read(supervisor.project, thread)
         if found.room.session is not None:
-            await _load(supervisor, found.room.session.spec)
+            await load_http_client()
         await RoomDriver(supervisor.runtime, thread).resume_session()
 
     def has_name(self, run: RunId) -> bool:
@@ -69,10 +69,5 @@ class RoomRunKind(RunKind):
         run = threads.run_of(thread)
         if not supervisor.drives(run) and supervisor.is_driven(run):
             raise HeldError(run, supervisor.project.journal.holders()[run])
-        await _load(supervisor, spec)
+        await load_http_client()
         await RoomDriver(supervisor.runtime, thread).begin(spec, instead=instead)
-
-
-async def _load(supervisor: Supervisor, spec: SessionSpec) -> None:
-    agents = supervisor.project.settings.agents
-    await load_sdks(agents[name].driver for name in spec.agents if name in agents)

@@ -150,9 +150,9 @@ async def read_stream(
     reply: Reply,
 ) -> None:
     """Read every event until the provider reports that the reply is complete."""
-    reply.started = True
     with anyio.CancelScope() as scope:
         async with stream as events:
+            reply.started = True
             async for event in events:
                 take(event, reply)
                 if reply.complete:

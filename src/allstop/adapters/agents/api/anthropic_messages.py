@@ -4,24 +4,19 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-import anthropic
-from anthropic import AsyncAnthropic
 from msgspec.structs import replace
 
 from allstop.adapters.agents.api.agent import Connected, ModelAgent, get, read_stream, system_text
 from allstop.adapters.agents.api.call_usage import ReportedUsage, total
 from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, rejected_reply
-from allstop.adapters.agents.api.http_client import (
-    CallLimits,
-    Endpoint,
-    http_client,
-    translate_errors,
-)
+from allstop.adapters.agents.api.http_client import CallLimits, Endpoint, ModelClient
 from allstop.adapters.agents.api.json_schemas import close_objects
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
 from allstop.core.moves import FailureKind
 from allstop.core.prompt import CacheLifetime
+
+API_VERSION = "2026-10-21"
 
 MAX_BREAKPOINTS = 4
 """Cache breakpoints that one request can have."""
@@ -41,16 +36,10 @@ class Shape(StrEnum):
 
 
 def _connect(endpoint: Endpoint, limits: CallLimits) -> Connected:
-    compatible_header = {} if endpoint.is_vendors else {"x-api-key": endpoint.key}
-    client = AsyncAnthropic(
-        api_key=endpoint.key,
-        base_url=endpoint.base_url,
-        default_headers=compatible_header,
-        max_retries=0,
-        http_client=http_client(endpoint, limits),
-        timeout=None,
-        open_telemetry=False,
-    )
+    headers = {"anthropic-version": API_VERSION}
+    if not endpoint.is_vendors:
+        headers["x-api-key"] = endpoint.key  # compatible servers may know only this header
+    client = ModelClient(endpoint, limits, headers)
     return tuple(Messages(client, endpoint, shape) for shape in Shape), client.close
 
 
@@ -60,7 +49,7 @@ anthropic_agent = partial(ModelAgent, _connect)
 class Messages:
     api = "messages"
 
-    def __init__(self, client: AsyncAnthropic, endpoint: Endpoint, shape: Shape) -> None:
+    def __init__(self, client: ModelClient, endpoint: Endpoint, shape: Shape) -> None:
         self._client = client
         self._model = endpoint.model
         self._shape = shape
@@ -71,15 +60,9 @@ class Messages:
         }[shape]
 
     async def send(self, request: ModelRequest, reply: Reply) -> None:
-        with translate_errors(anthropic):
-            stream = await self._client.post(
-                "/v1/messages",
-                body={**self._body(request), "stream": True},
-                cast_to=object,  # raw events: the SDK's models take several times as long
-                stream=True,
-                stream_cls=anthropic.AsyncStream[object],
-            )
-            await read_stream(stream, _Events().take, reply)
+        await read_stream(
+            self._client.stream("/v1/messages", self._body(request)), _Events().take, reply
+        )
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -1,52 +1,31 @@
 """Calls models over the chat completions API of OpenAI, Ollama and other servers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-import openai
+from typing import Any
 
 from allstop.adapters.agents.api.agent import get, read_stream, system_text
 from allstop.adapters.agents.api.call_usage import ReportedUsage
 from allstop.adapters.agents.api.error_kinds import invalid_reply, rejected_reply
-from allstop.adapters.agents.api.http_client import Endpoint, translate_errors
+from allstop.adapters.agents.api.http_client import Endpoint, ModelClient
 from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
-
-async def events(
-    client: AsyncOpenAI, path: str, body: dict[str, Any]
-) -> openai.AsyncStream[object]:
-    """The raw events of a stream: the SDK's models take ten times as long."""
-    return await client.post(
-        path,
-        body={**body, "stream": True},
-        cast_to=object,
-        stream=True,
-        stream_cls=openai.AsyncStream[object],
-    )
 
 
 class Chat:
     api = "chat"
 
     def __init__(
-        self, client: AsyncOpenAI, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
+        self, client: ModelClient, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
     ) -> None:
         self._client = client
         self._model = endpoint.model
         self.schema_parameters = schema_parameters
 
     async def send(self, request: ModelRequest, reply: Reply) -> None:
-        with translate_errors(openai):
-            stream = await events(self._client, "/chat/completions", self._body(request))
-            await read_stream(stream, _take, reply)
-            if reply.refusal:
-                raise rejected_reply(f"the model refused: {reply.refusal}")
+        events = self._client.stream("/chat/completions", self._body(request))
+        await read_stream(events, _take, reply)
+        if reply.refusal:
+            raise rejected_reply(f"the model refused: {reply.refusal}")
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         system = system_text(request, self)

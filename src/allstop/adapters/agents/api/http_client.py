@@ -1,8 +1,9 @@
-"""The HTTP client of model calls: limits the size of responses and translates the SDKs' errors."""
+"""The HTTP client of model calls: streams events, and limits the size of responses."""
 
+import json
 import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
@@ -10,52 +11,18 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
+from allstop import __version__
 from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, read_fault
+from allstop.core.event_stream import EventDecoder
 from allstop.core.moves import FailureKind
-
-EVENT_BYTES = 8 * 1024 * 1024
-EVENT_LINES = 400
-
-
-class EventSizeCheck:
-    """Checks the size of a stream's events.
-
-    The SDKs accept events of any size, and one of them copies the whole event again for every line
-    and chunk of it: an event of a few megabytes would block the program for minutes.
-    """
-
-    def __init__(self) -> None:
-        self._bytes = 0
-        self._lines = 0
-        self._after_return = False
-        self._after_line = b""
-
-    def accepts(self, chunk: bytes) -> bool:
-        """Whether every event up to the end of this chunk is small enough."""
-        return all(size <= EVENT_BYTES and lines <= EVENT_LINES for size, lines in self._add(chunk))
-
-    def _add(self, chunk: bytes) -> list[tuple[int, int]]:
-        if self._after_return and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
-        self._after_return = chunk.endswith(b"\r") or (self._after_return and not chunk)
-        text = self._after_line + chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self._after_line = b"\n" if text.endswith(b"\n") else b""
-        sizes = []
-        for number, event in enumerate(text.split(b"\n\n")):
-            if number:
-                self._bytes = self._lines = 0
-            self._bytes += len(event)
-            self._lines += event.count(b"\n")
-            sizes.append((self._bytes, self._lines))
-        return sizes
-
 
 ERROR_BYTES = 64 * 1024
 NO_KEY = "none"
+END_OF_STREAM = b"[DONE]"  # of OpenAI's streams
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """Where a model is served. A key is always given: without one, the SDKs look for it themselves."""
+    """Where a model is served."""
 
     base_url: str
     model: str
@@ -73,66 +40,81 @@ class CallLimits(Struct, frozen=True, kw_only=True):
     bytes: int = 32 * 1024 * 1024
 
 
-class _LimitedBody(httpx2.AsyncByteStream):
-    """A response body that fails if it, or one of its events, is too large."""
+class ModelClient:
+    """Sends requests to one endpoint and reads the events of the responses.
 
-    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
-        self._stream = stream
-        self._max_bytes = max_bytes
+    It follows no redirect, so that the key goes only to the configured address.
+    """
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        seen, sizes = 0, EventSizeCheck()
-        async for chunk in self._stream:
+    def __init__(
+        self, endpoint: Endpoint, limits: CallLimits, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._base_url = endpoint.base_url.rstrip("/")
+        self._max_bytes = limits.bytes
+        self._client = httpx2.AsyncClient(
+            verify=_trusted(),
+            timeout=httpx2.Timeout(None, connect=limits.connect_s),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+            follow_redirects=False,
+            headers={
+                "user-agent": f"allstop/{__version__}",
+                "accept-encoding": "identity",
+                "authorization": f"Bearer {endpoint.key}",
+                **(headers or {}),
+            },
+            trust_env=not _is_loopback(endpoint.base_url),
+        )
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, body: dict[str, Any]
+    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """Post the body and give the events of the response. Raises CallError."""
+        with _translate_errors():
+            async with self._client.stream(
+                "POST", self._base_url + path, json={**body, "stream": True}
+            ) as response:
+                if not response.is_success:
+                    error = _json_or_text(await _beginning(response))
+                    raise CallError(read_fault(response.status_code, dict(response.headers), error))
+                _must_be_events(response)
+                yield self._events(response)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _events(self, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+        decoder, seen = EventDecoder(), 0
+        async for chunk in response.aiter_raw():
             seen += len(chunk)
             if seen > self._max_bytes:
-                raise httpx2.ReadError(f"the response is larger than {self._max_bytes:,} bytes")
-            if not sizes.accepts(chunk):
-                raise httpx2.ReadError("the response has an event that is too large")
-            yield chunk
+                raise invalid_reply(f"the response is larger than {self._max_bytes:,} bytes")
+            for data in decoder.feed(chunk):
+                if data == END_OF_STREAM:
+                    return
+                event = json.loads(data)  # `msgspec` rejects half a surrogate pair
+                if not isinstance(event, dict):
+                    raise invalid_reply("the response has an event that is no object")
+                if event.get("error"):
+                    raise CallError(read_fault(0, {}, event))
+                yield event
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
-
-class _ErrorBody(httpx2.AsyncByteStream):
+async def _beginning(response: httpx2.Response) -> bytes:
     """The beginning of an error's body, as much as people may want to read."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = ERROR_BYTES
-        async for chunk in self._stream:
-            yield chunk[:left]
-            left -= len(chunk)
-            if left <= 0:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) >= ERROR_BYTES:
+            break
+    return bytes(body[:ERROR_BYTES])
 
 
-def http_client(endpoint: Endpoint, limits: CallLimits) -> httpx2.AsyncClient:
-    """A client that follows no redirect, so that the key goes only to the configured address."""
-
-    async def cap(response: httpx2.Response) -> None:
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        if response.is_success:
-            _must_be_events(response)
-            response.stream = _LimitedBody(stream, limits.bytes)
-        else:
-            response.stream = _ErrorBody(stream)
-
-    return httpx2.AsyncClient(
-        verify=_trusted(),
-        timeout=httpx2.Timeout(None, connect=limits.connect_s),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-        follow_redirects=False,
-        headers={"accept-encoding": "identity"},
-        event_hooks={"response": [cap]},
-        trust_env=not _is_loopback(endpoint.base_url),
-    )
+def _json_or_text(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body.decode(errors="replace")
 
 
 @cache
@@ -144,9 +126,9 @@ def _trusted() -> ssl.SSLContext:
 def _must_be_events(response: httpx2.Response) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/html":
-        raise httpx2.ReadError("the server sent a web page instead of an API response")
+        raise invalid_reply("the server sent a web page instead of an API response")
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise httpx2.ReadError("the server compressed the response, although it was asked not to")
+        raise invalid_reply("the server compressed the response, although it was asked not to")
 
 
 def _is_loopback(url: str) -> bool:
@@ -158,20 +140,15 @@ def _is_loopback(url: str) -> bool:
 
 
 @contextmanager
-def translate_errors(sdk: Any) -> Iterator[None]:
-    """Raise an SDK's errors as CallError; both SDKs are generated alike, with the same classes."""
+def _translate_errors() -> Iterator[None]:
+    """Raise the errors of the connection and of decoding as CallError."""
     try:
         yield
-    except sdk.APIStatusError as error:
-        headers = dict(error.response.headers)
-        raise CallError(read_fault(error.status_code, headers, error.body)) from error
-    except (sdk.APITimeoutError, httpx2.TimeoutException) as error:
+    except httpx2.TimeoutException as error:
         why = "the connection to the provider timed out"
         raise CallError(Fault(message=why, kind=FailureKind.TIMED_OUT)) from error
-    except (sdk.APIConnectionError, httpx2.HTTPError) as error:
+    except httpx2.HTTPError as error:
         raise invalid_reply(f"the connection failed: {_reason(error)}") from error
-    except sdk.APIError as error:
-        raise CallError(read_fault(0, {}, error.body)) from error
     except (ValueError, RecursionError) as error:  # invalid JSON or UTF-8, or nested too deeply
         raise invalid_reply(f"the response is not valid: {error}") from error
 

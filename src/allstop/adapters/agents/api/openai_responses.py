@@ -4,9 +4,6 @@ import re
 from functools import partial
 from typing import Any
 
-import openai
-from openai import AsyncOpenAI
-
 from allstop.adapters.agents.api.agent import (
     ApiVariant,
     Connected,
@@ -16,19 +13,14 @@ from allstop.adapters.agents.api.agent import (
     system_text,
 )
 from allstop.adapters.agents.api.call_usage import ReportedUsage
-from allstop.adapters.agents.api.chat_completions import Chat, events
+from allstop.adapters.agents.api.chat_completions import Chat
 from allstop.adapters.agents.api.error_kinds import (
     CallError,
     invalid_reply,
     read_fault,
     rejected_reply,
 )
-from allstop.adapters.agents.api.http_client import (
-    CallLimits,
-    Endpoint,
-    http_client,
-    translate_errors,
-)
+from allstop.adapters.agents.api.http_client import CallLimits, Endpoint, ModelClient
 from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
@@ -39,7 +31,7 @@ MAX_BREAKPOINTS = 4
 
 
 def _connect_responses(endpoint: Endpoint, limits: CallLimits) -> Connected:
-    client = _client(endpoint, limits)
+    client = ModelClient(endpoint, limits)
     variants: tuple[ApiVariant, ...] = (
         Responses(client, endpoint, schema_parameters=("text.format", "json_schema")),
         Responses(client, endpoint),
@@ -50,7 +42,7 @@ def _connect_responses(endpoint: Endpoint, limits: CallLimits) -> Connected:
 
 
 def _connect_chat(endpoint: Endpoint, limits: CallLimits) -> Connected:
-    client = _client(endpoint, limits)
+    client = ModelClient(endpoint, limits)
     return _chat_variants(client, endpoint), client.close
 
 
@@ -59,17 +51,7 @@ ollama_agent = partial(ModelAgent, _connect_chat)
 """For any server with the chat completions API."""
 
 
-def _client(endpoint: Endpoint, limits: CallLimits) -> AsyncOpenAI:
-    return AsyncOpenAI(
-        api_key=endpoint.key,
-        base_url=endpoint.base_url,
-        max_retries=0,
-        http_client=http_client(endpoint, limits),
-        timeout=None,
-    )
-
-
-def _chat_variants(client: AsyncOpenAI, endpoint: Endpoint) -> tuple[ApiVariant, ...]:
+def _chat_variants(client: ModelClient, endpoint: Endpoint) -> tuple[ApiVariant, ...]:
     shaped = Chat(client, endpoint, schema_parameters=("response_format", "json_schema"))
     return shaped, Chat(client, endpoint)
 
@@ -78,7 +60,7 @@ class Responses:
     api = "responses"
 
     def __init__(
-        self, client: AsyncOpenAI, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
+        self, client: ModelClient, endpoint: Endpoint, schema_parameters: tuple[str, ...] = ()
     ) -> None:
         self._client = client
         self._model = endpoint.model
@@ -86,12 +68,9 @@ class Responses:
         self.schema_parameters = schema_parameters
 
     async def send(self, request: ModelRequest, reply: Reply) -> None:
-        with translate_errors(openai):
-            await read_stream(
-                await events(self._client, "/responses", self._body(request)), _take, reply
-            )
-            if reply.refusal:
-                raise rejected_reply(f"the model refused: {reply.refusal}")
+        await read_stream(self._client.stream("/responses", self._body(request)), _take, reply)
+        if reply.refusal:
+            raise rejected_reply(f"the model refused: {reply.refusal}")
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
