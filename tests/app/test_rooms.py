@@ -482,6 +482,31 @@ async def test_a_room_needs_no_repository(tmp_path):
     person.close()
 
 
+def test_r20_a_folder_without_git_has_settings_of_its_own(tmp_path):
+    """R20: its allstop.toml applies, and its sensitive settings need trust there too."""
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home.mkdir()
+    elsewhere.mkdir()
+    person = PersonWithModels(home, elsewhere)
+    person.scripts(
+        "[room]\nmax_rounds = 1\n", gpt=[says("hello", **to("claude"))], claude=[says("no!")]
+    )
+    person.write(
+        "allstop.toml", (elsewhere / "allstop.toml").read_text() + "[limits]\ndisk_mb = 9\n"
+    )
+
+    said = person.allstop("room", "Talk.", "--agents", "gpt,claude")
+
+    assert "gpt: hello" in said
+    assert "(1 of 1 rounds)" in said
+    person.allstop("trust", "--yes")
+    project = person.project()
+    assert project.is_trusted
+    assert project.settings.limits.disk_mb == 9
+    project.close()
+    person.close()
+
+
 PROGRAM = """#!/bin/sh
 prompt=$(cat)
 case $prompt in

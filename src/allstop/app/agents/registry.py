@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -113,7 +112,7 @@ def no_agent_hint(project: Project) -> str:
     """What to do if no agent is configured."""
     if project.loaded.ignored_note:
         return project.loaded.ignored_note
-    if project.root is None or not (project.root / FILE_NAME).exists():
+    if project.root is not None and not (project.root / FILE_NAME).exists():
         return "`allstop init` proposes those that are installed"
     return f"describe one under [agents.NAME] in {FILE_NAME}"
 
@@ -187,7 +186,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
-            if not ((project.root or Path.cwd()) / script).is_file():
+            if not (project.settings_folder / script).is_file():
                 raise AgentSetupError(
                     f"agent {name!r}: the script can't be read",
                     f"there is no file {script}",
@@ -229,7 +228,7 @@ def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) 
     from allstop.adapters.agents.scripted import ScriptedAgent
 
     assert settings.script is not None, "the settings demand one"
-    path = (project.root or Path.cwd()) / settings.script
+    path = project.settings_folder / settings.script
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
