@@ -402,7 +402,7 @@ def test_r8_a_stop_of_everything_ends_the_session(person):
     assert stopped["receipt"]["discarded"] == ["room:default: claude takes a turn"]
     assert shown.count(STOPPED) == 1
     assert "Session summary: stopped_by_user · 1 turn" in shown
-    assert LATE not in person.log()
+    assert f"claude: {LATE}" not in person.log()
     assert "Allstop is in force" in person.refuses("room", "Another.")
     assert "no open session" in person.refuses("room", "--resume")
     person.allstop("resume")
@@ -716,6 +716,5 @@ async def test_r17_a_call_that_takes_too_long_is_given_up(person, first, setting
         calls = sits.server  # a busy machine may give up a call before it is sent
         await until(lambda: calls.disconnects == len(calls.requests), "all calls to be hung up")
 
-    assert len(record.told("warning")) == 2
     assert record.told("ended") == [f"Collaboration stopped: {first} failed: {reason}."]
     assert record.ending == "agent_failed"

@@ -43,6 +43,7 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new Refusal('The server can’t be reached.', 'Is `allstop up` still running?', 'away', 0)
   }
+  keepStopKey(answer)
   if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T
   throw await refusal(answer)
 }

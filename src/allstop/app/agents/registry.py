@@ -178,11 +178,26 @@ def require_usable(project: Project, names: Iterable[AgentName]) -> None:
         describe_launch(project, name, settings_of(project, name))
 
 
+def _require_trusted_address(project: Project, name: str) -> None:
+    """Raises AgentSetupError if the repository gives the agent an address that needs trust.
+
+    Without it the agent would send its messages somewhere else than the repository says.
+    """
+    for each in project.loaded.untrusted:
+        if each.key == f"agents.{name}.base_url":
+            raise AgentSetupError(
+                f"agent {name!r}: its base_url in {each.file} needs your trust",
+                "run `allstop trust` to see and accept it, or set base_url in your own settings",
+                code="agent_address_untrusted",
+            )
+
+
 def describe_launch(project: Project, name: str, settings: Agent) -> str:
     """The program, script or model that the agent starts, for people.
 
     Raises AgentSetupError if it is missing, or lacks something.
     """
+    _require_trusted_address(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
@@ -208,6 +223,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
 
 def make_agent(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
     settings = settings_of(project, name)
+    _require_trusted_address(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
             return _scripted(project, launcher, name, settings)

@@ -84,6 +84,9 @@ def _validate(project: Project, request: SessionRequest, names: tuple[AgentName,
     if not request.goal.strip():
         hint = "say what the agents are to talk about"
         raise AllstopError("there is no goal", hint, code="goal_missing")
+    if request.max_rounds is not None and request.max_rounds < 1:
+        hint = "use a whole number from 1 on; Autopilot has no rounds"
+        raise AllstopError("a session needs at least 1 round", hint, code="too_few_rounds")
     for name in (*names, *([request.first] if request.first else [])):
         registry.require_agent(project, name)
     listed = ", ".join(names)

@@ -14,7 +14,7 @@ from allstop.core.events import Commanded, Event, MoveStarted, Opened, Stopped
 from allstop.core.helm import Helm, Hold
 from allstop.core.helm import fold as fold_helm
 from allstop.core.ids import HELM, AgentName, RunId
-from allstop.core.room_specs import SessionSpec, TalkMode
+from allstop.core.room_specs import ALL, YOU, SessionSpec, TalkMode
 from allstop.core.run import must_record_stop
 from allstop.engine.send import send_command
 from allstop.ports import Cursor, Entry, StaleError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PILOT = RoomPilot()
 THREAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PREFIX = "room:"
+_ADDRESS = re.compile(r"@([A-Za-z0-9_-]+)")
 
 
 def run_of(thread: str) -> RunId:
@@ -173,15 +174,26 @@ async def handle_input(project: Project, thread: str, text: str) -> InputResult:
             spec = session_spec(project, SessionRequest(goal, mode, agents))
             return InputResult(began=spec)
         case Message(text=message) if session is not None:
+            _refuse_unknown_address(message, session.agents)
             await send_to_thread(project, thread, Say(text=message))
             return InputResult()
         case Message(text=message):
             return InputResult(began=_single_session(project, message))
 
 
+def _refuse_unknown_address(text: str, agents: Sequence[AgentName]) -> None:
+    """Raises AllstopError if the text begins with @NAME, and NAME is not among the agents."""
+    found = _ADDRESS.match(text)
+    if found is None or found[1].lower() in (ALL, YOU, *(agent.lower() for agent in agents)):
+        return
+    message, hint = f"there is no {found[1]!r} in this room", f"in it: {', '.join(agents)}"
+    raise AllstopError(message, hint, code="agent_not_in_room")
+
+
 def _single_session(project: Project, text: str) -> SessionSpec:
     """A session that asks the mentioned agent once; it may hand off to any agent in it."""
     names = tuple(AgentName(name) for name in project.settings.agents)
+    _refuse_unknown_address(text, names)
     to = mentioned_agent(text, names)
     if to is None:
         hint = f"name an agent: @{names[0] if names else 'gpt'} {text[:40]}"
