@@ -11,6 +11,7 @@ from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import room_driver
 from allstop.app.rooms.session_spec import SessionRequest, session_spec
+from allstop.app.stop.stop import stop as stop_runs
 from allstop.core.errors import AllstopError
 from allstop.ports import HeldError
 from allstop.testing.model_server import Fault, envelope, model_server
@@ -718,3 +719,44 @@ async def test_r17_a_call_that_takes_too_long_is_given_up(person, first, setting
 
     assert record.told("ended") == [f"Collaboration stopped: {first} failed: {reason}."]
     assert record.ending == "agent_failed"
+
+
+async def test_r14_mistakes_of_a_person_are_refused_with_a_code(person):
+    two_who_talk(person)
+    async with at(person) as sits:
+        with pytest.raises(AllstopError) as stranger:
+            await sits.type("@bob go on")
+        with pytest.raises(AllstopError) as no_rounds:
+            await sits.begin("Talk.", max_rounds=0)
+        with pytest.raises(AllstopError) as no_room:
+            await stop_runs(sits.project, "web", "room:nosuch")
+        heads = await sits.project.journal.heads()
+
+    assert (stranger.value.code, no_rounds.value.code) == ("agent_not_in_room", "too_few_rounds")
+    assert stranger.value.message == "there is no 'bob' in this room"
+    assert no_room.value.message == "there is no run 'room:nosuch'"
+    assert list(heads) == []
+
+
+async def test_an_untrusted_address_of_the_repository_is_refused_before_a_call(person):
+    """Also where the address is local; it is no reason to call the vendor instead."""
+    async with model_server(models(lambda it: envelope("hello", final=True))) as server:
+        agent = f'[agents.gpt]\ndriver = "openai"\nbase_url = "{server.openai_url}"\n'
+        person.write("allstop.toml", agent)
+        async with at(person) as sits:
+            with pytest.raises(AgentSetupError) as refused:
+                await sits.begin("Talk.", SINGLE, agents=("gpt",))
+        sent = len(server.requests)
+
+    assert refused.value.code == "agent_address_untrusted"
+    assert "run `allstop trust`" in refused.value.hint
+    assert sent == 0
+
+
+async def test_r17_a_connection_that_fails_names_its_address(person):
+    async with with_models(person, lambda it: Fault.CLOSED, NO_RETRIES) as sits:
+        record = await sits.hold("Talk.", AUTOPILOT)
+        address = sits.server.openai_url.removesuffix("/v1")
+
+    (ended,) = record.told("ended")
+    assert f" at {address}: " in ended

@@ -8,7 +8,7 @@ from allstop.app.project import FOLDER
 from allstop.core.errors import AllstopError
 from allstop.server.access.admission import Request, allowed_names
 from allstop.server.access.admission import cookie as cookie_of
-from allstop.server.access.credentials import OneTimeKeys, Token, load_or_create_token
+from allstop.server.access.credentials import KEY_MINUTES, OneTimeKeys, Token, load_or_create_token
 from allstop.server.access.listen_address import check_tls
 from allstop.settings.model.host import Server
 from support.control_room import ControlRoom
@@ -242,3 +242,13 @@ def test_the_room_can_be_opened_again_after_a_kill(room):
 
     assert isinstance(room, ControlRoom)
     assert room.read("/healthz")["hold"] == "running"
+
+
+def test_k22_a_sign_in_link_works_for_some_minutes_only():
+    now = 0.0
+    keys = OneTimeKeys(lambda: now)
+    first, second = keys.make(), keys.make()
+    now = KEY_MINUTES * 60 - 1
+    assert keys.use(first)
+    now += 2
+    assert not keys.use(second)

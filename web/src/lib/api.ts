@@ -1,5 +1,7 @@
 // Requests to the server. A refused one throws the server's message, hint and code.
 
+import { keepStopKey } from './stop-request'
+
 export class Refusal extends Error {
   constructor(
     message: string,
