@@ -217,7 +217,7 @@ async def test_r16_a_session_is_started_by_a_line_to_the_router(person, text, mo
         ("@router collaborate gpt: x", "a room needs 2 agents", "configured: gpt, claude"),
         ("hello?", "names no agent", "@gpt hello?"),
         ("   ", "the message is empty", ""),
-        ("@ghost hello", "names no agent", "@gpt"),
+        ("@ghost hello", "there is no 'ghost' in this room", "in it: "),
     ],
 )
 async def test_r16_what_the_router_does_not_understand_is_explained(person, text, problem, hint):

@@ -226,6 +226,7 @@ async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
 
         await until(at_work, "the turn")
         await do(here, auto, commands.Allstop(), "web")
+        await threads.stop(here_project, "default")  # opens the thread
         await do(here, "room:default", commands.Allstop(), "web")
 
         (halted,) = await halts(here_project, auto)
