@@ -96,7 +96,7 @@ def test_m1_1_d_malformed_json_handling_in_the_page(salon):
 
 
 def test_m1_1_e_manual_stop(salon):
-    """M1.1 §7 and §8 E: the Stop button ends it at once; nothing of the reply in flight stays."""
+    """M1.1 §7 and §8 E: the Stop button ends it at once; the reply in flight is marked as cut."""
     salon.opens(lambda it: endless() if it.items else envelope("first", **to(it.other)))
     tab = salon.tab()
     tab.begin("Talk.", "Collaborate")
@@ -109,8 +109,8 @@ def test_m1_1_e_manual_stop(salon):
     expect(tab.live).to_have_count(0)
     expect(tab.summary).to_contain_text("canceled by user")
     assert LATE not in tab.page.content()
-    assert BEGUN not in tab.page.content()
-    assert in_files(salon.person.repository / ".allstop", BEGUN) == []
+    tab.shows("claude was cut off. Its unfinished text, which no agent gets:")
+    assert in_files(salon.person.repository / ".allstop", LATE) == []
 
 
 # --- §11: the prompts, exactly as they are written there ---

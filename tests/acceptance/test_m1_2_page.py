@@ -85,7 +85,6 @@ def stopped_while_it_speaks(salon, stop):
     expect(tab.live).to_have_count(0)
     expect(tab.summary).to_contain_text("stopped by user")
     assert LATE not in tab.page.content()
-    assert BEGUN not in tab.page.content()
     assert in_files(salon.person.repository / ".allstop", LATE) == []
     assert salon.disconnects == 1
     return [
@@ -161,7 +160,7 @@ def test_m1_2_f_emergency_cutoff_in_the_page(own_salon):
     tab.begin("Talk.", "Autopilot")
 
     assert len(tab.ends()) == 3
-    tab.shows("Collaboration stopped: emergency cap (max_turns_emergency = 3).")
+    tab.shows("Collaboration stopped: emergency cap (room.max_turns = 3).")
 
 
 def test_m1_2_f_soft_guard_in_the_page(own_salon):

@@ -8,9 +8,10 @@ from allstop.app.actions import ALL, do
 from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.rooms import threads
-from allstop.app.runs.commands import split_run_and_ask
+from allstop.app.runs.commands import deliver_command, split_run_and_ask
 from allstop.app.runs.status import helm_of, record_of, status
 from allstop.app.start_requests import StartAuto, StartBoard, StartRoom, StartTask
+from allstop.app.stop import everything
 from allstop.app.supervisor import start_supervisor
 from allstop.core import commands
 from allstop.core import run as runs
@@ -223,6 +224,7 @@ async def test_k4_the_stop_of_one_run_leaves_a_receipt_on_its_record(project):
 
         await until(at_work, "the turn")
         await do(here, auto, commands.Allstop(), "web")
+        await threads.stop(here_project, "default")  # opens the thread
         await do(here, "room:default", commands.Allstop(), "web")
 
         (halted,) = await halts(here_project, auto)
@@ -261,6 +263,43 @@ async def test_r18_what_was_interrupted_goes_on_when_a_person_says_so(project):
         await task_is(here_project, task, Status.DONE)
         assert left["room:default"] == left["auto1"] == "interrupted"
         assert here.drives("auto1") or (await state_of(here_project, "auto1")).closed
+
+
+@pytest.mark.parametrize("how", ["page", "file", "command", "lifted"])
+async def test_r8_an_allstop_ends_a_session_whose_process_had_ended(project, how):
+    """R8, R18: whatever gave the Allstop, and whenever; Resume finds no session."""
+    here_project = project(gpt=["{ hang = true }"], claude=["{ hang = true }"])
+    async with start_supervisor(here_project, RUN_KINDS) as here:
+        await here.open(StartRoom(goal="Talk", agents=("gpt", "claude"), mode=TalkMode.AUTOPILOT))
+
+        async def at_work():
+            return (await state_of(here_project, "room:default")).open_move is not None
+
+        await until(at_work, "the turn")
+    assert (await threads.read(here_project, "default")).room.session is not None
+    if how == "file":
+        (here_project.folder / "STOP").touch()
+    elif how == "command":
+        await everything.stop(here_project, "allstop stop")
+    elif how == "lifted":
+        for command in (commands.Allstop(), commands.Resume()):
+            await deliver_command(here_project, None, command)
+
+    async with start_supervisor(here_project, RUN_KINDS) as here:
+        if how == "page":
+            await here.allstop("web")
+        found = await threads.read(here_project, "default")
+        await everything.lift(here_project, "web")
+        with pytest.raises(AllstopError) as refused:
+            await do(here, "room:default", commands.Resume(), "web")
+        await here.open(StartRoom(goal="Again", agents=("gpt", "claude")))
+        later = await threads.read(here_project, "default")
+
+    assert found.room.session is None
+    assert found.room.last.reason == "stopped_by_user"
+    assert refused.value.code == "no_open_session"
+    assert later.room.session.spec.goal == "Again"
+    assert not later.is_stopped
 
 
 async def test_r6_what_is_typed_in_a_room_begins_continues_and_stops_a_session(project):

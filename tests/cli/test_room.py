@@ -57,12 +57,12 @@ def begun(person, *arguments):
     [
         (says("done", final=True), "collaborate", "", 0, "Collaboration ended: final"),
         (says("hello"), "collaborate", "", 0, "Collaboration ended: no handoff"),
-        (says("hello"), "single", "", 0, "Collaboration ended: no handoff"),
+        (says("hello"), "single", "", 0, "Answered."),
         (says("hello", **to("claude")), "collaborate", "[room]\nmax_rounds = 1\n", 0, "cap reached"),
-        ("{ say = 'no JSON' }", "collaborate", "", 1, "Collaboration ended: malformed"),
+        ("{ say = 'no JSON' }", "collaborate", "", 1, "Collaboration ended: gpt's reply has no usable"),
         ("{ fail = 'bad_request', message = 'no' }", "autopilot", "", 1, "gpt failed: bad request: no"),
         (says("same"), "autopilot", "[room]\npause_in_circles = true\n", 3, "repeat themselves"),
-        (says("hello"), "autopilot", "[room]\nmax_turns = 2\n", 4, "max_turns_emergency = 2"),
+        (says("hello"), "autopilot", "[room]\nmax_turns = 2\n", 4, "room.max_turns = 2"),
     ],
 )  # fmt: skip
 def test_every_way_to_end_has_its_exit_code(person, step, mode, more, code, words):
@@ -114,7 +114,7 @@ def test_a_signal_is_allstop_for_the_room(person, number):
 
     shown = talk.ends(130)
     assert shown.count(STOPPED) == 1
-    assert "LATE-ZEBRA" not in shown + person.log()
+    assert "claude: LATE-ZEBRA" not in shown + person.log()
     assert "ALLSTOP" not in person.allstop("status")
 
 
@@ -309,7 +309,7 @@ def test_r6_what_another_process_tells_is_heard(person):
     talk.ends(130)
     (said,) = [event for event in talk.events if "rhyme" in event["text"]]
     assert (said["type"], said["sender"], said["target"]) == ("human_message", "you", "gpt")
-    assert talk.events[-2]["text"] == STOPPED
+    assert STOPPED in [event["text"] for event in talk.events]
 
 
 def test_r6_who_tells_a_room_without_a_session_something_learns_what_becomes_of_it(person):
@@ -478,7 +478,7 @@ def test_r7_the_word_typed_at_a_terminal(person):
     assert "(discarded)" in shown
     assert shown.index("(discarded)") < shown.index(STOPPED)
     assert "BEGUN" not in shown[shown.index(STOPPED) :]
-    assert "BEGUN" not in person.log()
+    assert "gpt was cut off. Its unfinished text, which no agent gets: BEGUN" in person.log()
 
 
 def test_ctrl_c_at_a_terminal_is_allstop_for_the_room(person):

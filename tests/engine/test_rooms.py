@@ -195,7 +195,7 @@ async def test_r12_time_is_up_in_the_middle_of_a_call():
 
     assert said(await shown(world)) == ["idea 1"]
     last = (await world.state(ROOM)).pilot.last
-    assert (last.reason, last.detail) == (Ending.EMERGENCY_CAP, "max_elapsed_minutes = 0.1")
+    assert (last.reason, last.detail) == (Ending.EMERGENCY_CAP, "room.max_minutes = 0.1")
     assert last.seconds == pytest.approx(6)
 
 

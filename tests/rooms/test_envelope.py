@@ -32,6 +32,7 @@ def test_r1_the_schema_is_the_documents():
         "additionalProperties": False,
     }
     assert set(envelope_schema(AGENTS)["properties"]) == set(Envelope.__struct_fields__)
+    assert set(envelope_schema(())["properties"]) == {"message", "final"}
 
 
 @pytest.mark.parametrize(

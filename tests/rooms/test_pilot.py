@@ -15,6 +15,7 @@ from allstop.core.prompt import prompt_from
 from allstop.core.retries import LimitPatience
 from allstop.core.room_specs import RETRY_HINT, Ending, Seat, TalkMode
 from allstop.kinds import KINDS
+from allstop.views.room_summary import room_summary
 from allstop.views.runs import view
 from support.room_runs import NOON, RoomSteps, envelope, session_spec
 
@@ -40,10 +41,7 @@ def test_r4_what_an_agent_is_told():
         "router → claude: Edit it.",
         "Round 2 of 6\nReturn JSON only per schema—no extra text.",
     ]
-    assert talk.reply_schema["properties"]["handoff"]["properties"]["to"]["enum"] == [
-        "gpt",
-        "claude",
-    ]
+    assert talk.reply_schema["properties"]["handoff"]["properties"]["to"]["enum"] == ["gpt"]
     assert move.prompt.whole.endswith("Return JSON only per schema—no extra text.")
 
 
@@ -347,22 +345,22 @@ def test_r11_tokens_remind_too():
 @pytest.mark.parametrize(
     ("guards", "usage", "takes_s", "turns", "words"),
     [
-        ({"max_turns": 3}, None, 1, 3, "max_turns_emergency = 3"),
-        ({"max_tokens": 1000}, Usage(input=300, output=100), 1, 3, "max_tokens_emergency = 1,000"),
+        ({"max_turns": 3}, None, 1, 3, "room.max_turns = 3"),
+        ({"max_tokens": 1000}, Usage(input=300, output=100), 1, 3, "room.max_tokens = 1,000"),
         (
             {"max_tokens": 1000},
             Usage(input=300, cached=300, output=100),
             1,
             3,
-            "max_tokens_emergency = 1,000",
+            "room.max_tokens = 1,000",
         ),
-        ({"max_minutes": 1}, None, 25, 3, "max_elapsed_minutes = 1"),
+        ({"max_minutes": 1}, None, 25, 3, "room.max_minutes = 1"),
         (
             {"cost_microusd": 1_000_000},
             Usage(input=1, output=1, cost_microusd=400_000),
             1,
             3,
-            "cost_usd = 1.00",
+            "room.cost_usd = 1.00",
         ),
     ],
 )
@@ -387,7 +385,7 @@ def test_r12_time_is_enforced_during_a_call():
     table.end(Failed(kind=FailureKind.TIMED_OUT), takes_s=20)
 
     assert table.ending is Ending.EMERGENCY_CAP
-    assert "max_elapsed_minutes = 1" in table.told("ended")[0]
+    assert "room.max_minutes = 1" in table.told("ended")[0]
 
 
 def test_k5_what_a_turn_was_frozen_for_is_not_the_talks_time():
@@ -654,3 +652,120 @@ def test_r5_a_long_message_reaches_the_next_agent_with_its_handoff(memory):
     assert "30,005 characters, the middle is left out" in message
     assert any(part.text == "router → claude: Edit it." for part in talk.parts)
     assert any("gpt's message has 30,000 characters" in text for text in table.told("notice"))
+
+
+# --- edition 2: each agent has its own wait ---
+
+
+def table_of_edition_2(**more):
+    return RoomSteps(edition=2, **more)
+
+
+def test_r17_an_agent_that_keeps_failing_is_out_while_the_other_goes_on():
+    """R17: the document's waits come first; then the waits grow, and Autopilot continues."""
+    table = table_of_edition_2()
+    waits = []
+    for _ in range(3):
+        table.fail(FailureKind.OVERLOADED, message="503")
+        if table.session.speaker == "gpt":
+            waits.append(round((table.session.wait_until - table.now).total_seconds()))
+            table.now = table.session.wait_until
+
+    assert waits == [2, 4]
+    assert table.told("warning")[-1].endswith("UTC; meanwhile claude continues")
+    assert [table.turn(), table.turn()] == ["claude", "claude"]
+    table.now += timedelta(seconds=60)
+    table.turn(to="gpt")
+    assert table.turn() == "gpt"
+    assert table.turn() == "claude"
+    assert table.session.outages == {}
+
+
+def test_r17_a_room_in_which_every_agent_fails_waits_for_minutes_and_then_for_a_person():
+    table = table_of_edition_2()
+    began = table.now
+    while table.session.paused == "":
+        table.fail(FailureKind.UNAVAILABLE, message="503")
+        table.now = table.session.wait_until or table.now
+    waited_s = (table.now - began).total_seconds()
+
+    assert waited_s > 600
+    assert table.ending is None
+    assert table.move().for_person
+    assert "failures in a row" in table.session.paused
+    table.say(Resume())
+    assert table.turn() in ("gpt", "claude")
+
+
+def test_r17_collaborate_waits_for_the_agent_whose_turn_it_is():
+    table = table_of_edition_2(mode=TalkMode.COLLABORATE)
+    for _ in range(5):
+        table.fail(FailureKind.NETWORK)
+        assert table.session.speaker == "gpt"
+        table.now = table.session.wait_until
+    assert table.turn(to="claude") == "gpt"
+    assert table.turn() == "claude"
+
+
+def test_k13_no_call_goes_to_a_limited_provider_before_its_time():
+    """K13, R17: also after a person has called another agent, and by whatever name."""
+    seats = tuple(
+        Seat(agent=name, account=of)
+        for name, of in zip(("gpt", "claude", "mini"), "aba", strict=True)
+    )
+    table = table_of_edition_2(agents=("gpt", "claude", "mini"), seats=seats)
+    reset = table.now + timedelta(seconds=41)
+    table.fail(FailureKind.RATE_LIMITED, retry_at=reset)
+
+    assert table.move().until == reset
+    table.say(Say(text="@claude go on"))
+    assert table.turn(to="gpt") == "claude"
+    assert (table.move().reason, table.move().until) == ("gpt: rate limited", reset)
+    table.say(Say(text="@mini go on"))
+    assert table.move().until == reset
+    table.say(Say(text="@gpt now"))
+    assert table.move().until == reset
+    table.now = reset
+    assert table.turn() == "gpt"
+    assert table.move().agent == "claude"
+
+
+def test_r17_a_person_can_shorten_a_wait_that_no_provider_named():
+    table = table_of_edition_2()
+    table.fail(FailureKind.NETWORK)
+    assert table.move().until is not None
+    table.say(Say(text="@gpt again"))
+    assert table.turn() == "gpt"
+
+
+@pytest.mark.parametrize("command", [Allstop(), Interrupt(), None])
+def test_r10_a_call_that_was_cut_is_charged_by_estimate(command):
+    table = table_of_edition_2()
+    table.turn(usage=Usage(input=100, output=20))
+    table.begin()
+    if command is None:  # an Allstop of everything
+        table.end(Failed(kind=FailureKind.CANCELLED))
+        table.fold(Stopped(at=table.now, stops=1))
+    else:
+        table.say(command)
+
+    last = table.state.last
+    assert last.estimated_tokens > 50
+    assert last.tokens == 120 + last.estimated_tokens
+    assert (
+        f"({last.estimated_tokens:,} of them estimated for a call that was cut)"
+        in (table.told("summary")[-1])
+    )
+
+
+def test_k13_what_waits_is_shown_with_its_time():
+    table = table_of_edition_2()
+    table.fail(FailureKind.RATE_LIMITED, retry_at=table.now + timedelta(seconds=41))
+    run_view = view(
+        "room:default", KINDS["room"], table.run, helm=table.helm, now=table.now, driven=True
+    )
+    assert room_summary(table.state, run_view).session.waits_for == (
+        "gpt: rate limited; next attempt at 12:00:41 UTC"
+    )
+    table.say(Say(text="@claude go on"))
+    assert room_summary(table.state, run_view).session.waits_for == ""

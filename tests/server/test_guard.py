@@ -130,3 +130,66 @@ async def test_k22_whose_connection_it_is_is_asked_once_and_holds_nobody_up(acce
 
 async def _ignored(message):
     pass
+
+
+async def _status(access, method, path, *headers):
+    """The status of the answer, and its headers."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        await responses.json({})(scope, receive, send)
+
+    given = [(b"host", b"127.0.0.1:7373"), (b"content-type", b"application/json"), *headers]
+    given.append((b"origin", b"http://127.0.0.1:7373"))
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": given}
+    await Guard(app, access)(scope, anyio.sleep_forever, send)
+    return sent[0]["status"], dict(sent[0]["headers"])
+
+
+async def test_k22_a_cookie_that_another_page_adds_locks_nobody_out(access):
+    """Cookies ignore ports: a page that an agent serves can set one of the same name."""
+    forged = (b"cookie", b"allstop-7373=forged")
+    mine = f"allstop-7373={access.token.cookie}".encode()
+
+    for line in (b"allstop-7373=forged; " + mine, mine + b"; allstop-7373=forged"):
+        assert (await _status(access, "GET", "/api/v1/runs", (b"cookie", line)))[0] == 200
+    assert (await _status(access, "GET", "/api/v1/runs", forged))[0] == 401
+
+
+async def test_k22_an_open_page_stops_everything_without_its_cookie(access):
+    """K22, K3: by the key that the server sent with an earlier answer, and nothing else."""
+    mine = (b"cookie", f"allstop-7373={access.token.cookie}".encode())
+    _, headers = await _status(access, "GET", "/api/v1/runs", mine)
+    key = (b"authorization", b"Bearer " + headers[b"x-allstop-stop-key"])
+
+    assert (await _status(access, "POST", "/api/v1/allstop", key))[0] == 200
+    assert (await _status(access, "POST", "/api/v1/allstop"))[0] == 401
+    assert (await _status(access, "POST", "/api/v1/runs", key))[0] == 401
+    assert (await _status(access, "GET", "/api/v1/runs", key))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("query", "cookie", "words"),
+    [
+        (b"", b"", "isn't signed in"),
+        (b"", b"allstop-7373=forged", "another page on this computer has"),
+        (b"key=old", b"", "A link works once, and for 15 minutes."),
+    ],
+)
+async def test_k22_a_browser_that_is_locked_out_learns_how_to_get_in(access, query, cookie, words):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:7373"), (b"accept", b"text/html"), (b"cookie", cookie)]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": query}
+    await Guard(None, access)({**scope, "headers": headers}, anyio.sleep_forever, send)
+
+    page = sent[1]["body"].decode()
+    assert sent[0]["status"] == 401
+    assert words in page
+    assert "<code>allstop up --open</code>" in page

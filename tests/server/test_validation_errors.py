@@ -7,15 +7,15 @@ import pytest
 
 from allstop.app.actions import Body
 from allstop.app.kinds import RUN_KINDS
-from allstop.server.routes import path_parameters
-from allstop.server.routes.actions import SettingOrder
-from allstop.server.routes.table import READ_ROUTES, WRITE_ROUTES, body_of
-from allstop.server.validation_errors import (
+from allstop.app.validation_errors import (
     InvalidRequestError,
     convert_parameters,
     decode_body,
     sentence,
 )
+from allstop.server.routes import path_parameters
+from allstop.server.routes.actions import SettingOrder
+from allstop.server.routes.table import READ_ROUTES, WRITE_ROUTES, body_of
 
 START = Union[*RUN_KINDS.requests()]
 

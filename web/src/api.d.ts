@@ -738,7 +738,7 @@ export interface components {
          * NoticeKind
          * @enum {unknown}
          */
-        NoticeKind: "ended" | "notice" | "reminder" | "suggestion" | "summary" | "warning";
+        NoticeKind: "cut" | "ended" | "notice" | "reminder" | "suggestion" | "summary" | "warning";
         /**
          * Usage
          * @description Tokens and cost of a turn. `input` includes cached input.
@@ -836,6 +836,8 @@ export interface components {
                 [key: string]: number;
             };
             suggested_finish: boolean;
+            /** @default 0 */
+            estimated_tokens: number;
         };
         /**
          * TalkMode

@@ -43,6 +43,7 @@ class Project:
         self.environment = environment
         self.clock = SystemClock()
         self.root = find_root(start)
+        self.settings_folder = self.root or start.absolute()  # its allstop.toml applies
         self._flags = flags or {}
         self._kinds = kinds
 
@@ -89,7 +90,7 @@ class Project:
         from allstop.settings.target_branch import load_for_work
 
         if self.root is None:
-            return load(self.environment, flags=self._flags)
+            return load(self.environment, repository=self.settings_folder, flags=self._flags)
         return load_for_work(
             self.environment,
             repository=self.root,
@@ -102,14 +103,17 @@ class Project:
         """The settings by the checkout's allstop.toml, which take effect once committed."""
         from allstop.settings.loader import load
 
-        return load(self.environment, repository=self.repository, flags=self._flags)
+        return load(self.environment, repository=self.settings_folder, flags=self._flags)
 
     def with_file(self, content: bytes | None) -> Loaded:
         """The settings as if the checkout's allstop.toml had this content; None reads the file."""
         from allstop.settings.loader import load
 
         return load(
-            self.environment, repository=self.repository, committed=content, flags=self._flags
+            self.environment,
+            repository=self.settings_folder,
+            committed=content,
+            flags=self._flags,
         )
 
     def forget_settings(self) -> None:
@@ -190,12 +194,11 @@ class Project:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the person has accepted the sensitive settings of this repository's file."""
+        """Whether the person has accepted the sensitive settings of allstop.toml."""
         from allstop.settings.repository_trust.accepted import is_trusted
 
-        if self.root is None:
-            return False
-        return is_trusted(self.environment.trust_file, self.root, self.loaded.sensitive)
+        trust_file, sensitive = self.environment.trust_file, self.loaded.sensitive
+        return is_trusted(trust_file, self.settings_folder, sensitive)
 
     def close(self) -> None:
         for name in ("journal", "_records"):

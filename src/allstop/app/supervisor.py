@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
@@ -263,6 +263,7 @@ class Supervisor:
         receipt = await self.engine.allstop(by)
         if other_drivers(self.project):
             return await everything.stop(self.project, by)
+        await everything.stop_sessions(self.project)
         return Stopped(receipt=receipt)
 
     # --- the board ---
@@ -312,5 +313,7 @@ async def start_supervisor(
 ) -> AsyncIterator[Supervisor]:
     """Drive runs in this process until the block ends; they can be resumed later."""
     async with start_runtime(project, note=note) as runtime, anyio.create_task_group() as group:
+        with suppress(*everything.STORE_FAILS):
+            await everything.stop_sessions(project)
         yield Supervisor(runtime, kinds, group, note)
         group.cancel_scope.cancel()

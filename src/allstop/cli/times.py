@@ -1,7 +1,7 @@
 """Times as people type them: 2h, 90m, 07:00, 2030-05-31."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import click
 
@@ -10,6 +10,21 @@ _SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 LONGEST = timedelta(days=3650)
+
+_UTC = re.compile(r"\b(\d\d):(\d\d):(\d\d) UTC\b")
+
+
+def with_local_times(text: str, at: datetime) -> str:
+    """The text with each time in UTC, of about the day `at`, as a local time."""
+
+    def local(found: re.Match[str]) -> str:
+        hour, minute, second = (int(part) for part in found.groups())
+        if hour > 23 or minute > 59 or second > 59:
+            return found[0]
+        moment = at.astimezone(UTC).replace(hour=hour, minute=minute, second=second)
+        return f"{moment.astimezone():%H:%M:%S}"
+
+    return _UTC.sub(local, text)
 
 
 def until(now: datetime, for_: str | None, at: str | None) -> datetime | None:

@@ -37,8 +37,9 @@ def up(context: Context, port: int | None, opens: bool) -> None:
         try:
             run(lambda: serve_here(project, context.run_kinds, opens=opens))
         except ControlRoomOpenError as error:
-            if error.address is None or port is not None:
+            if error.address is None:
                 raise
+            click.echo(f"It is already running, as process {error.address.pid}.")
             _greet(error.address.url, _link(project, error.address), opens=opens)
 
 
@@ -61,7 +62,7 @@ def _greet(url: str, link: str, *, opens: bool) -> None:
     click.echo(f"The control room is open at {url}")
     if not (FOLDER / "index.html").is_file():
         click.echo("Its page is not built: run `make web` in the checkout of the source.")
-    click.echo(f"Sign a browser in with this link; it works once: {link}")
+    click.echo(f"Sign a browser in with this link within 15 minutes; it works once: {link}")
     if opens and click.launch(link) != 0:
         click.echo("No browser could be opened; use the link.")
 

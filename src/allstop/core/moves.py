@@ -208,6 +208,10 @@ def without_prompt_text(move: Work) -> Work:
     return move
 
 
+CUT_TEXT = "cut"
+"""The kind of an item with the text of a turn in a room that a stop has cut off."""
+
+
 class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A finished message or action of an agent within a turn."""
 

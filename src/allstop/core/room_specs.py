@@ -64,6 +64,7 @@ class Seat(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     idle_s: float = 600.0
     max_tokens: int | None = None
     memory: CachePricing = NO_CACHING
+    account: str = ""  # agents with the same one share its provider's limits
 
 
 class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -78,6 +79,7 @@ class SessionSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     guards: Guards = Guards()
     backoff: Backoff = Backoff()
     endurance: LimitPatience | None = None  # None: wait for limited agents forever
+    edition: int = 1  # of the rules; from 2: a wait for each agent, and cut calls are charged
 
     @property
     def agents(self) -> tuple[AgentName, ...]:
@@ -97,6 +99,7 @@ class NoticeKind(StrEnum):
     WARNING = "warning"
     ENDED = "ended"
     SUMMARY = "summary"
+    CUT = "cut"  # the unfinished text of a call that a stop cut off; no agent gets it
 
 
 class Notice(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

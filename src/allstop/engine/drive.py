@@ -15,7 +15,16 @@ from allstop.core import run as runs
 from allstop.core.budget import NOTHING
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
-from allstop.core.moves import CUT_BY_STOP, Failed, FailureKind, Item, Result, TakeTurn, Work
+from allstop.core.moves import (
+    CUT_BY_STOP,
+    CUT_TEXT,
+    Failed,
+    FailureKind,
+    Item,
+    Result,
+    TakeTurn,
+    Work,
+)
 from allstop.core.run import FoldedRun, Pilot
 from allstop.engine import steps
 from allstop.engine.cancel_scope import CancelHandle
@@ -61,6 +70,7 @@ class Drive(Generic[S]):
             lost = steps.unfinished_result(state.open_move, FailureKind.INTERRUPTED)
             context.budgets.settle(run, NOTHING, steps.spent(lost))
         self._notes: list[Item] = []
+        self._said = ""  # by the agent in the last move
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
         self._news = anyio.Event()  # set when others have written
@@ -217,9 +227,17 @@ class Drive(Generic[S]):
             and result.kind in CUT_BY_STOP
         ):
             self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
-        if self._notes:
-            pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(self._notes)))
+        items = [*self._notes, *self._cut_text(result)]
+        if items:
+            pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(items)))
         return pending.ended(MoveEnded(at=now, id=open_move.id, result=result, held_s=self._held_s))
+
+    def _cut_text(self, result: Result) -> tuple[Item, ...]:
+        """The text before a stop that ended a talk; finished messages of other runs are items."""
+        is_cut = isinstance(result, Failed) and result.kind in CUT_BY_STOP
+        if not (is_cut and self._said and self._pilot.ends_when_stopped):
+            return ()
+        return (self._context.hands.clean(Item(kind=CUT_TEXT, text=self._said)),)
 
     async def _write(self, step: steps.Step[S], place: int | None = None) -> None:
         if not step.entries:
@@ -305,6 +323,7 @@ class Drive(Generic[S]):
                 steps.unfinished_result(state.open_move, FailureKind.CRASHED), message=message
             )
         finally:
+            self._said = watch.said
             if watch.has_spoken and not self._is_cut:
                 watch.end()
 

@@ -30,21 +30,38 @@ class TextStream(Protocol):
     def end(self) -> str: ...
 
 
+MAX_SAID_CHARS = 20_000
+"""Characters kept of the text of a turn that is under way."""
+
+
 class MoveWatch(Struct):
     _drive: MoveRecorder
     _move_id: MoveId
     _new_stream: Callable[[], TextStream] | None
     _words: dict[str, TextStream] = {}  # by kind
+    _said: list[str] = []
+    _room: int = MAX_SAID_CHARS
+
+    @property
+    def said(self) -> str:
+        """The start of the agent's text so far."""
+        return "".join(self._said)
+
+    def _show(self, live: Live) -> None:
+        if live.kind == "text" and self._room > 0:
+            self._said.append(live.text[: self._room])
+            self._room -= len(live.text)
+        self._drive.show(live)
 
     def live(self, live: Live) -> None:
         if self._new_stream is None:
-            self._drive.show(live)
+            self._show(live)
             return
         words = self._words.get(live.kind)
         if words is None:
             words = self._words[live.kind] = self._new_stream()
         if shown := words.feed(live.text):
-            self._drive.show(Live(live.kind, shown))
+            self._show(Live(live.kind, shown))
 
     @property
     def has_spoken(self) -> bool:

@@ -54,18 +54,21 @@ _objects = json.JSONDecoder()
 
 
 @lru_cache(maxsize=64)
-def envelope_schema(agents: tuple[AgentName, ...]) -> dict[str, object]:
-    """The JSON Schema for a room of these agents."""
+def envelope_schema(others: tuple[AgentName, ...]) -> dict[str, object]:
+    """The JSON Schema for an agent that can hand over to these others."""
     (envelope,), components = msgspec.json.schema_components([Envelope], ref_template="{name}")
     found = components[str(envelope["$ref"])]
     handoff = dict(components["Handoff"])
     handoff["properties"] = {
         **handoff["properties"],
-        "to": {"type": "string", "enum": list(agents)},
+        "to": {"type": "string", "enum": list(others)},
     }
+    properties = {**found["properties"], "handoff": _bare(handoff)}
+    if not others:
+        del properties["handoff"]
     return {
         "type": "object",
-        "properties": {**found["properties"], "handoff": _bare(handoff)},
+        "properties": properties,
         "required": ["message"],
         "additionalProperties": False,
     }

@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Move,
     TakeTurn,
     TurnDone,
+    Usage,
     Wait,
 )
 from allstop.core.prompt import (
@@ -34,6 +35,7 @@ from allstop.core.prompt import (
 from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.run import PilotContext
 from allstop.core.text import one_line
+from allstop.rooms import outages
 from allstop.rooms import session as sessions
 from allstop.rooms.envelope import Reply, envelope_schema, read_envelope
 from allstop.rooms.repetition import repetition_reason
@@ -77,7 +79,7 @@ class RoomPilot:
             case Commanded(command=Say(text=text)):
                 return _person_spoke(state, text)
             case Commanded(command=Resume() | Retry()) if state.session is not None:
-                return replace(state, session=_unpaused(state.session))
+                return replace(state, session=_tried_now(_unpaused(state.session)))
             case Commanded(command=StartSession() as start, at=at):
                 return _start_session(state, start, at)
             case Commanded(command=Allstop() | Abort(), at=at) | Stopped(at=at):
@@ -125,7 +127,9 @@ def _prompt(state: RoomState, session: Session, seat: room_specs.Seat) -> Prompt
         system=room_specs.system_prompt(seat.agent, session.agents),
         parts=_parts(goal, window.parts, Part(text=notes), lifetime),
         lifetime=lifetime,
-        reply_schema=envelope_schema(session.agents),
+        reply_schema=envelope_schema(
+            tuple(agent for agent in session.agents if agent != seat.agent)
+        ),
     )
     digests = f"{goal.digest}{window.digests}{digest_of(notes)}"
     return prompt_with_digests(talk, digests, len(goal.text) + window.chars + len(notes))
@@ -226,6 +230,7 @@ def _person_spoke(state: RoomState, text: str) -> RoomState:
         speaker = session.speaker if under_way else to
         task = session.task if speaker == session.speaker else ""
         session = replace(session, called=to, speaker=speaker, task=task, wait_until=None)
+        session = _tried_now(session, to)
     return replace(state, session=session)
 
 
@@ -233,7 +238,24 @@ def _unpaused(session: Session) -> Session:
     """End a pause and reset the counters that led to it."""
     if not session.paused:
         return session
-    return replace(session, paused="", paused_by=None, prints=(), standstill=NO_STREAK)
+    session = replace(session, paused="", paused_by=None, prints=(), standstill=NO_STREAK)
+    return _tried_now(session)
+
+
+def _tried_now(session: Session, agent: AgentName | None = None) -> Session:
+    """A person wants an agent, by default the speaker, to be called at once."""
+    if session.spec.edition < 2:
+        return session
+    left = outages.tried_now(session.spec, session.outages, agent or session.speaker)
+    return _with_wait(replace(session, outages=left))
+
+
+def _with_wait(session: Session) -> Session:
+    """Let the session wait for its speaker, if that can't be called yet."""
+    outage = outages.outage_of(session.spec, session.outages, session.speaker)
+    if outage is None:
+        return replace(session, wait_until=None, waits_for="")
+    return replace(session, wait_until=outage.until, waits_for=outage.text)
 
 
 def _add_item(state: RoomState, text: str) -> RoomState:
@@ -301,7 +323,20 @@ def _turn_done(state: RoomState, turn: TurnDone, at: datetime) -> RoomState:
         news=news,
     )
     state = _with_length_notice(state, f"{agent}'s message", reply.message)
-    return _after_turn(state, session, agent, reply, to)
+    state = _after_turn(state, session, agent, reply, to)
+    return state if state.session is None else _after_answer(state, state.session, agent, at)
+
+
+def _after_answer(state: RoomState, session: Session, agent: AgentName, at: datetime) -> RoomState:
+    """The agent that answered can be called again; another one stands in for a failing speaker."""
+    if session.spec.edition < 2:
+        return state
+    spec, left = session.spec, outages.after_success(session.spec, session.outages, agent)
+    session = replace(session, outages=left)
+    if outages.has_failed(spec, left, session.speaker, at):
+        instead = outages.stand_in(spec, left, session.speaker, at)
+        session = replace(session, speaker=instead, task="") if instead else session
+    return replace(state, session=_with_wait(session))
 
 
 def _after_turn(
@@ -338,12 +373,15 @@ def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     is_ours = failed.kind in RESUMABLE
     lost = failed.kind is FailureKind.INTERRUPTED  # its duration is unknown
     took_s = 0.0 if lost else elapsed_seconds(at - session.began)
+    if is_ours and session.spec.edition >= 2:
+        session = sessions.charge_cut_call(session, failed.usage, state.chars_a_token)
+    agent = session.speaker
     session = sessions.after_failed_turn(session, failed.usage, took_s)
     state = replace(state, session=session)
     if guard := sessions.reached_cap(session):
         return _end_session(state, room_specs.Ending.EMERGENCY_CAP, guard)
     if is_ours:
-        return state
+        return state if session.spec.edition < 2 else replace(state, session=_with_wait(session))
     if failed.kind is FailureKind.OUT_OF_BUDGET:
         return _end_session(state, room_specs.Ending.EMERGENCY_CAP, failed.message)
     reason = f"{failed.kind.value.replace('_', ' ')}" + (
@@ -351,14 +389,43 @@ def _turn_failed(state: RoomState, failed: Failed, at: datetime) -> RoomState:
     )
     is_limited = failed.kind in LIMITED and failed.kind is not FailureKind.OVERLOADED
     if is_limited or (failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None):
+        if session.spec.edition >= 2:
+            delay = outages.after_limit(session.spec, session.outages, agent, failed, reason, at)
+            return _delayed(state, session, agent, delay, failed.kind)
         return _rate_limited(session, state, failed, reason, at)
+    if session.spec.edition >= 2 and failed.kind in RETRYABLE and session.spec.backoff.retries:
+        delay = outages.after_failure(session.spec, session.outages, agent, reason, at)
+        return _delayed(state, session, agent, delay, failed.kind)
     if failed.kind in RETRYABLE and session.failures < session.spec.backoff.retries:
         attempt = session.failures + 1
-        delay: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
-        return _retry_later(replace(session, failures=attempt), state, reason, at + delay)
+        wait: timedelta = session.spec.backoff.delay(attempt, session.spec.id)
+        return _retry_later(replace(session, failures=attempt), state, reason, at + wait)
     return _end_session(
         state, room_specs.Ending.AGENT_FAILED, f"{session.speaker} failed: {reason}"
     )
+
+
+def _delayed(
+    state: RoomState,
+    session: Session,
+    agent: AgentName,
+    delay: outages.Delay,
+    kind: FailureKind,
+) -> RoomState:
+    """Wait for the agent, let another one speak meanwhile, or wait for a person."""
+    if delay.gave_up:
+        session = replace(session, paused=delay.gave_up, paused_by=kind)
+        text = f"{delay.gave_up}; {room_specs.RETRY_HINT}"
+    else:
+        failed = outages.outage_of(session.spec, delay.outages, agent)
+        assert failed is not None, "a delay has an outage of its agent"
+        text = outages.with_retry_time(failed.text, failed.until)
+        session = replace(session, outages=delay.outages)
+        if delay.instead is not None and session.speaker == agent:
+            text = f"{text}; meanwhile {delay.instead} continues"
+            session = replace(session, speaker=delay.instead, task="")
+        session = _with_wait(session)
+    return _with_notice(replace(state, session=session), room_specs.NoticeKind.WARNING, text)
 
 
 def _rate_limited(
@@ -379,7 +446,7 @@ def _rate_limited(
 
 
 def _retry_later(session: Session, state: RoomState, reason: str, until: datetime) -> RoomState:
-    text = f"{session.speaker}: {reason}; next attempt at {until:%H:%M:%S} UTC"
+    text = outages.with_retry_time(f"{session.speaker}: {reason}", until)
     session = replace(session, wait_until=until, waits_for=text)
     return _with_notice(replace(state, session=session), room_specs.NoticeKind.WARNING, text)
 
@@ -393,6 +460,8 @@ def _charge_cut_turn(state: RoomState, at: datetime) -> RoomState:
         return state
     most_s = min(seat.turn_s, max(0.0, session.seconds_left))
     took_s = min(elapsed_seconds(at - session.began), most_s)
+    if session.spec.edition >= 2:
+        session = sessions.charge_cut_call(session, Usage(), state.chars_a_token)
     return replace(state, session=replace(session, ran_s=session.ran_s + took_s))
 
 

@@ -25,6 +25,7 @@ from allstop.core.room_specs import (
 )
 from allstop.core.text import counted
 from allstop.rooms.envelope import Reply
+from allstop.rooms.outages import Outages
 from allstop.rooms.repetition import REMEMBERED, fingerprint
 
 MOST_TOKENS = 10**9
@@ -57,6 +58,8 @@ class Session(Struct, frozen=True, gc=False, kw_only=True):
     circled: str = ""  # the repetition that was last reported
     paused: str = ""  # why the session waits for a person
     paused_by: FailureKind | None = None  # the failure that led to the pause
+    outages: Outages = {}  # from edition 2 on
+    estimated: int = 0  # the part of `tokens` that was estimated for calls without an end
 
     @property
     def round(self) -> int:
@@ -81,6 +84,7 @@ class Summary(Struct, frozen=True, gc=False, kw_only=True):
     seconds: float
     spoke: dict[str, int]
     suggested_finish: bool
+    estimated_tokens: int = 0  # the part of `tokens` that was estimated for calls without an end
 
 
 class RoomSpec(Struct, frozen=True, gc=False, kw_only=True):
@@ -215,6 +219,14 @@ def after_failed_turn(session: Session, used: Usage, took_s: float) -> Session:
     )
 
 
+def charge_cut_call(session: Session, used: Usage, chars_a_token: float) -> Session:
+    """Charge the prompt of a call without an end by estimate, if no usage is reported."""
+    if _is_plausible(used):
+        return session
+    tokens = estimate(session.prompt_chars, chars_a_token)
+    return replace(session, tokens=session.tokens + tokens, estimated=session.estimated + tokens)
+
+
 def final_ends(spec: SessionSpec) -> bool:
     return spec.mode is not AUTOPILOT or spec.respect_final
 
@@ -259,18 +271,18 @@ def reached_cap(session: Session) -> str:
     seat = session.spec.seat(session.speaker)
     reserve = (seat.max_tokens or 0) if seat else 0
     if session.turns >= guards.max_turns:
-        return f"max_turns_emergency = {guards.max_turns}"
+        return f"room.max_turns = {guards.max_turns}"
     if session.tokens >= guards.max_tokens or session.tokens + reserve > guards.max_tokens:
-        return f"max_tokens_emergency = {guards.max_tokens:,}"
+        return f"room.max_tokens = {guards.max_tokens:,}"
     if session.seconds_left <= 0:
         return minutes_cap(session.spec)
     if guards.cost_microusd is not None and session.cost_microusd >= guards.cost_microusd:
-        return f"cost_usd = {guards.cost_microusd / 1e6:.2f}"
+        return f"room.cost_usd = {guards.cost_microusd / 1e6:.2f}"
     return ""
 
 
 def minutes_cap(spec: SessionSpec) -> str:
-    return f"max_elapsed_minutes = {spec.guards.max_minutes:g}"
+    return f"room.max_minutes = {spec.guards.max_minutes:g}"
 
 
 # --- texts ---
@@ -302,6 +314,7 @@ def summary(session: Session, reason: Ending, detail: str) -> Summary:
         seconds=session.ran_s,
         spoke=session.spoke,
         suggested_finish=session.suggested,
+        estimated_tokens=session.estimated,
     )
 
 
@@ -318,9 +331,15 @@ def closing_text(summary: Summary) -> str:
             return f"Collaboration stopped: {summary.detail}."
         case Ending.INTERRUPTED:
             return "Collaboration ended: it was interrupted, and another session began."
+        case Ending.FINAL | Ending.NO_HANDOFF | Ending.CAP_REACHED | Ending.MALFORMED if (
+            summary.mode is TalkMode.SINGLE
+        ):
+            return "Answered."
+        case Ending.MALFORMED:
+            return f"Collaboration ended: {summary.detail}."
         case Ending.CAP_REACHED:
             return f"Collaboration ended: cap reached ({summary.detail})."
-        case Ending.FINAL | Ending.NO_HANDOFF | Ending.MALFORMED as reason:
+        case Ending.FINAL | Ending.NO_HANDOFF as reason:
             return f"Collaboration ended: {reason.value.replace('_', ' ')} ({summary.detail})."
 
 
@@ -328,10 +347,12 @@ def summary_text(summary: Summary) -> str:
     minutes, seconds = divmod(round(summary.seconds), 60)
     only_suggested = summary.suggested_finish and summary.reason is not Ending.FINAL
     spoke = ", ".join(f"{agent} {count}" for agent, count in summary.spoke.items()) or "nobody"
+    cut = summary.estimated_tokens
+    estimated = f" ({cut:,} of them estimated for a call that was cut)" if cut else ""
     parts = [
         f"Session summary: {summary.reason}",
         counted(summary.turns, "turn"),
-        f"{summary.tokens:,} tokens",
+        f"{summary.tokens:,} tokens{estimated}",
         f"${summary.cost_microusd / 1e6:.4f}" if summary.cost_microusd else "",
         f"{minutes} min {seconds} s" if minutes else f"{seconds} s",
         f"spoke: {spoke}",

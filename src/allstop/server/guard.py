@@ -24,6 +24,9 @@ BODY_S = 10.0
 
 COOKIE_S = 30 * 24 * 3600
 
+STOP_PATH = "/api/v1/allstop"
+STOP_KEY_HEADER = b"x-allstop-stop-key"
+
 log = logging.getLogger("allstop.server")
 
 
@@ -71,6 +74,8 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, send)
             return
+        if request.path.startswith("/api/"):
+            send.stop_key = self._access.token.stop_key
         scope["is_still_allowed"] = self._token_check()
         try:
             await self._app(scope, _BoundedReceive(receive), send)
@@ -89,8 +94,9 @@ class Guard:
         if request.path == "/" and "key=" in request.query:
             return self._sign_in(request)
         by_header = self._access.token.is_token(admission.bearer(request))
+        by_header = by_header or self._may_stop(request)
         if not by_header and not self._has_cookie(request):
-            return _not_signed_in(request)
+            return self._not_signed_in(request)
         if not by_header and await self._is_agent(scope):
             return responses.refused(_FROM_AGENT)
         methods = path_matcher.methods_at(request.path) or admission.READS | admission.CHANGES
@@ -114,17 +120,33 @@ class Guard:
         return bool(known["is_agent"])
 
     def _has_cookie(self, request: Request) -> bool:
-        return self._access.token.is_cookie(admission.cookie(request, self._access.cookie))
+        given = admission.cookies(request, self._access.cookie)
+        return any(self._access.token.is_cookie(value) for value in given)
+
+    def _may_stop(self, request: Request) -> bool:
+        """Whether an open page stops everything; it needs no cookie, which others may replace."""
+        is_stop = (request.method, request.path) == ("POST", STOP_PATH)
+        return is_stop and self._access.token.is_stop_key(admission.bearer(request))
+
+    def _not_signed_in(self, request: Request, *, with_key: bool = False) -> Response:
+        if not admission.wants_page(request):
+            return _refuse_unsigned()
+        page = static_files.LOG_IN
+        if with_key:
+            page = static_files.LINK_EXPIRED
+        elif admission.cookies(request, self._access.cookie):
+            page = static_files.COOKIE_INVALID
+        return HTMLResponse(page, 401, {"cache-control": "no-store"})
 
     def _sign_in(self, request: Request) -> Response:
         """Exchange a key for a cookie, and redirect to the address without the key."""
         if request.method != "GET" or request.one("sec-purpose"):  # a browser prefetches
-            return _not_signed_in(request)
+            return self._not_signed_in(request)
         keys = parse_qs(request.query).get("key", [])
         if len(keys) != 1 or not self._access.keys.use(keys[0]):
-            return (
-                RedirectResponse("/", 303) if self._has_cookie(request) else _not_signed_in(request)
-            )
+            if self._has_cookie(request):
+                return RedirectResponse("/", 303)
+            return self._not_signed_in(request, with_key=True)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             self._access.cookie,
@@ -152,9 +174,7 @@ def _request(scope: Scope) -> Request:
     return Request(scope["method"], scope["path"], query, headers)
 
 
-def _not_signed_in(request: Request) -> Response:
-    if admission.wants_page(request):
-        return HTMLResponse(static_files.LOG_IN, 401, {"cache-control": "no-store"})
+def _refuse_unsigned() -> Response:
     hint = "run `allstop up --open`; programs send the token in .allstop/token as a bearer token"
     return responses.refused(Refusal(401, "no_token", "the request isn't signed in", hint))
 
@@ -174,12 +194,15 @@ class _HeaderSender:
 
     def __init__(self, send: Send) -> None:
         self._send = send
+        self.stop_key = ""  # for the page, which keeps it in memory
         self.has_begun = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.has_begun = True
             message["headers"] = [*message.get("headers", []), *responses.COMMON_HEADERS]
+            if self.stop_key:
+                message["headers"].append((STOP_KEY_HEADER, self.stop_key.encode()))
         await self._send(message)
 
 

@@ -6,10 +6,10 @@ import msgspec
 from starlette.responses import Response
 
 from allstop.app.setup.edit_setting import BadSettingError
+from allstop.app.validation_errors import InvalidRequestError
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
 from allstop.server.access.admission import Refusal
-from allstop.server.validation_errors import InvalidRequestError
 from allstop.server.wire_types import Problem, Refused
 from allstop.settings.problems import SettingsError
 

@@ -73,9 +73,10 @@ class SettingsReloader:
         """Fingerprint every file that settings come from; the branch's file is read through git."""
         environment, root = self._project.environment, self._project.root
         files = [environment.user_file, environment.trust_file]
+        files.append(self._project.settings_folder / FILE_NAME)
         if root is not None:
             heads = self._git.common / "refs" / "heads"
-            files += [root / FILE_NAME, self._git.own / "HEAD", self._git.common / "packed-refs"]
+            files += [self._git.own / "HEAD", self._git.common / "packed-refs"]
             files += [heads, *self._branches(heads)]
         return [_fingerprint(file) for file in files]
 

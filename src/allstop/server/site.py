@@ -7,6 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from allstop.app.validation_errors import convert_parameters, decode_body, sentence
 from allstop.core.errors import AllstopError
 from allstop.server import metrics, openapi, responses, static_files
 from allstop.server.access.admission import READS, Refusal
@@ -15,7 +16,6 @@ from allstop.server.routes import path_matcher, path_parameters
 from allstop.server.routes.table import BASE, Route, WriteRoute, body_of
 from allstop.server.stream.frames import EventFilter, parse_position
 from allstop.server.stream.listener import Listener
-from allstop.server.validation_errors import convert_parameters, decode_body, sentence
 from allstop.settings.problems import SettingsError
 
 MAX_LISTENERS = 1000

@@ -39,6 +39,17 @@ LOG_IN = _PLAIN.format(
     text="<p>Run <code>allstop up --open</code> in the repository. It opens this page with a key "
     "that works once; you don't have to type anything here.</p>",
 )
+LINK_EXPIRED = _PLAIN.format(
+    title="This sign-in link doesn't work any more",
+    text="<p>A link works once, and for 15 minutes. Run <code>allstop up --open</code> in the "
+    "repository for a new one. To stop everything, run <code>allstop stop</code>.</p>",
+)
+COOKIE_INVALID = _PLAIN.format(
+    title="This browser isn't signed in",
+    text="<p>Its cookie isn't valid: the token has changed, or another page on this computer has "
+    "replaced the cookie. Run <code>allstop up --open</code> in the repository to sign in again. "
+    "To stop everything, run <code>allstop stop</code>.</p>",
+)
 NOT_BUILT = _PLAIN.format(
     title="The page is not built",
     text="<p>In a checkout of the source, run <code>make web</code>, then start "

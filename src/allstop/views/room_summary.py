@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from allstop.rooms.outages import with_retry_time
 from allstop.rooms.session import RoomState, Session, Summary, max_rounds
 from allstop.views.runs import RunView
 
@@ -57,8 +58,15 @@ def _session(session: Session) -> SessionView:
         turns=session.turns,
         tokens=session.tokens,
         cost_usd=session.cost_microusd / 1e6,
-        waits_for=session.waits_for,
+        waits_for=_waits_for(session),
         respect_final=session.spec.respect_final,
         seconds=session.ran_s,
         began=session.began,
     )
+
+
+def _waits_for(session: Session) -> str:
+    until, text = session.wait_until, session.waits_for
+    if until is None:
+        return ""
+    return with_retry_time(text, until) if session.spec.edition >= 2 else text

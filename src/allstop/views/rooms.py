@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from allstop.core import run
 from allstop.core.commands import Allstop, Say, StartSession
-from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.events import Commanded, Event, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import MoveId
-from allstop.core.moves import TakeTurn, TurnDone, Usage
+from allstop.core.json_stream import MessageExtractor
+from allstop.core.moves import CUT_TEXT, TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind
 from allstop.core.run import Pilot, RunState
 from allstop.rooms.envelope import read_envelope
@@ -106,8 +107,20 @@ class RoomView:
                     call=call,
                     usage=turn.usage,
                 )
+            case Noted(items=items, id=call) if (move := before.open_move) is not None:
+                for item in items:
+                    if item.kind == CUT_TEXT and isinstance(move.move, TakeTurn):
+                        yield self._cut_text(event, move.move.agent, item.text, session, call)
             case _:
                 pass
+
+    def _cut_text(
+        self, event: Event, agent: str, text: str, session: Session | None, call: MoveId
+    ) -> RoomEvent:
+        said = MessageExtractor().feed(text)
+        text = f"{agent} was cut off. Its unfinished text, which no agent gets: {said}"
+        kind = NoticeKind.CUT
+        return self._event(event, EventType.SYSTEM, agent, ALL, text, session, call=call, kind=kind)
 
     def _has_begun(self, session_id: str, before: RunState[RoomState]) -> bool:
         now, then = self.room.session, before.pilot.session

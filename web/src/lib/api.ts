@@ -1,5 +1,7 @@
 // Requests to the server. A refused one throws the server's message, hint and code.
 
+import { keepStopKey } from './stop-request'
+
 export class Refusal extends Error {
   constructor(
     message: string,
@@ -43,6 +45,7 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new Refusal('The server can’t be reached.', 'Is `allstop up` still running?', 'away', 0)
   }
+  keepStopKey(answer)
   if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T
   throw await refusal(answer)
 }

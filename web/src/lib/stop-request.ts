@@ -72,11 +72,27 @@ export function outcomeOf({ ok, status }: Pick<Response, 'ok' | 'status'>): Answ
   return status === 401 ? 'refused' : 'lost'
 }
 
+/**
+ * The key that stops everything without the cookie, which a page on another port can replace. The
+ * server sends it with its answers.
+ */
+let stopKey = ''
+
+export function keepStopKey({ headers }: Pick<Response, 'headers'>): void {
+  stopKey = headers.get('x-allstop-stop-key') ?? stopKey
+}
+
+function credentials(): RequestInit {
+  const json = { 'Content-Type': 'application/json' }
+  if (!stopKey) return { headers: json }
+  return { headers: { ...json, Authorization: `Bearer ${stopKey}` }, credentials: 'omit' }
+}
+
 async function sendOnce(url: string, body: string): Promise<Answer> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      ...(url.endsWith('/allstop') ? credentials() : { headers: { 'Content-Type': 'application/json' } }),
       body,
       keepalive: true,
       signal: AbortSignal.timeout(TIMEOUT_MS),

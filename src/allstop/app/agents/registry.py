@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -113,7 +112,7 @@ def no_agent_hint(project: Project) -> str:
     """What to do if no agent is configured."""
     if project.loaded.ignored_note:
         return project.loaded.ignored_note
-    if project.root is None or not (project.root / FILE_NAME).exists():
+    if project.root is not None and not (project.root / FILE_NAME).exists():
         return "`allstop init` proposes those that are installed"
     return f"describe one under [agents.NAME] in {FILE_NAME}"
 
@@ -179,15 +178,30 @@ def require_usable(project: Project, names: Iterable[AgentName]) -> None:
         describe_launch(project, name, settings_of(project, name))
 
 
+def _require_trusted_address(project: Project, name: str) -> None:
+    """Raises AgentSetupError if the repository gives the agent an address that needs trust.
+
+    Without it the agent would send its messages somewhere else than the repository says.
+    """
+    for each in project.loaded.untrusted:
+        if each.key == f"agents.{name}.base_url":
+            raise AgentSetupError(
+                f"agent {name!r}: its base_url in {each.file} needs your trust",
+                "run `allstop trust` to see and accept it, or set base_url in your own settings",
+                code="agent_address_untrusted",
+            )
+
+
 def describe_launch(project: Project, name: str, settings: Agent) -> str:
     """The program, script or model that the agent starts, for people.
 
     Raises AgentSetupError if it is missing, or lacks something.
     """
+    _require_trusted_address(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
-            if not ((project.root or Path.cwd()) / script).is_file():
+            if not (project.settings_folder / script).is_file():
                 raise AgentSetupError(
                     f"agent {name!r}: the script can't be read",
                     f"there is no file {script}",
@@ -209,6 +223,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
 
 def make_agent(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
     settings = settings_of(project, name)
+    _require_trusted_address(project, name)
     match settings.driver:
         case Driver.SCRIPTED:
             return _scripted(project, launcher, name, settings)
@@ -229,7 +244,7 @@ def _scripted(project: Project, launcher: Launcher, name: str, settings: Agent) 
     from allstop.adapters.agents.scripted import ScriptedAgent
 
     assert settings.script is not None, "the settings demand one"
-    path = (project.root or Path.cwd()) / settings.script
+    path = project.settings_folder / settings.script
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -8,6 +8,7 @@ import msgspec
 
 from allstop import __version__
 from allstop.app.mcp.tools import TOOLS
+from allstop.app.validation_errors import InvalidRequestError, convert_arguments
 from allstop.core import mcp
 from allstop.core.errors import AllstopError
 
@@ -39,10 +40,11 @@ async def _call(project: Project, call: mcp.ToolCall) -> mcp.Message:
             call.id, mcp.PARAMETERS, f"there is no tool {call.name!r}; there are: {known}"
         )
     try:
-        arguments = msgspec.convert(call.arguments, called.takes)
+        arguments = convert_arguments(call.arguments, called.takes)
         result = await called.do(project, arguments)
-    except msgspec.ValidationError as fault:
-        return mcp.error(call.id, mcp.PARAMETERS, f"{called.name}: {fault}")
+    except InvalidRequestError as fault:
+        hint = f" ({fault.hint})" if fault.hint else ""
+        return mcp.error(call.id, mcp.PARAMETERS, f"{called.name}: {fault.message}{hint}")
     except AllstopError as fault:
         return mcp.content(call.id, f"{fault.message}. {fault.hint}".strip(), is_error=True)
     return mcp.content(call.id, msgspec.json.format(msgspec.json.encode(result)).decode())

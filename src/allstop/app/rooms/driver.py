@@ -6,7 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from allstop.app.rooms.threads import read, run_of, send_to_thread, start
+from allstop.app.rooms.threads import (
+    read,
+    run_of,
+    send_to_thread,
+    start,
+    stop_undriven_sessions,
+)
 from allstop.app.runs.commands import allstop_in_force
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.commands import Resume
@@ -41,6 +47,7 @@ class RoomDriver:
 
         Raises AllstopError if there is none, or an Allstop is in force.
         """
+        await stop_undriven_sessions(self.project)
         found = await read(self.project, self.thread)
         session = found.room.session
         if session is None:

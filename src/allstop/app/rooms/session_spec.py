@@ -5,14 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
+from allstop.app.agents.api_models import key_name
 from allstop.app.agents.prompt_cache import cache_pricing
 from allstop.app.board.board_spec import agent_terms, backoff, limit_patience
 from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
+from allstop.settings.model import STANDARD_KEY, Agent
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -66,6 +69,7 @@ def session_spec(project: Project, request: SessionRequest) -> SessionSpec:
         ),
         backoff=backoff(project),
         endurance=limit_patience(project),
+        edition=2,
     )
 
 
@@ -80,6 +84,9 @@ def _validate(project: Project, request: SessionRequest, names: tuple[AgentName,
     if not request.goal.strip():
         hint = "say what the agents are to talk about"
         raise AllstopError("there is no goal", hint, code="goal_missing")
+    if request.max_rounds is not None and request.max_rounds < 1:
+        hint = "use a whole number from 1 on; Autopilot has no rounds"
+        raise AllstopError("a session needs at least 1 round", hint, code="too_few_rounds")
     for name in (*names, *([request.first] if request.first else [])):
         registry.require_agent(project, name)
     listed = ", ".join(names)
@@ -103,4 +110,13 @@ def _seat(project: Project, name: AgentName) -> Seat:
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
         memory=cache_pricing(agent),
+        account=_account(agent),
     )
+
+
+def _account(agent: Agent) -> str:
+    """A name that agents share if a limit of their provider applies to all of them."""
+    if agent.driver not in STANDARD_KEY:
+        return ""
+    host = urlsplit(agent.base_url or "").hostname or ""
+    return " ".join(filter(None, [agent.driver, host, key_name(agent)]))

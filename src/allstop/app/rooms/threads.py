@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.runs.commands import allstop_in_force
 from allstop.core.commands import Allstop, Command, Interrupt, Resume, Say, StartSession
 from allstop.core.errors import AllstopError
-from allstop.core.events import Commanded, Event, Opened, Stopped
+from allstop.core.events import Commanded, Event, MoveStarted, Opened, Stopped
 from allstop.core.helm import Helm, Hold
 from allstop.core.helm import fold as fold_helm
 from allstop.core.ids import HELM, AgentName, RunId
-from allstop.core.room_specs import SessionSpec, TalkMode
+from allstop.core.room_specs import ALL, YOU, SessionSpec, TalkMode
 from allstop.core.run import must_record_stop
 from allstop.engine.send import send_command
 from allstop.ports import Cursor, Entry, StaleError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PILOT = RoomPilot()
 THREAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PREFIX = "room:"
+_ADDRESS = re.compile(r"@([A-Za-z0-9_-]+)")
 
 
 def run_of(thread: str) -> RunId:
@@ -54,23 +55,49 @@ class ThreadSnapshot(NamedTuple):
     cursor: Cursor
     exists: bool
     helm: Helm
+    stops_seen: int  # the Allstops before the session, or its last turn, began
 
     @property
     def room(self) -> RoomState:
         return self.view.room
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether an Allstop has ended the session, and its journal doesn't show that yet."""
+        return self.room.session is not None and must_record_stop(
+            PILOT, self.view.run, self.helm, self.stops_seen
+        )
+
 
 async def read(project: Project, thread: str) -> ThreadSnapshot:
     run = run_of(thread)
-    helm = await project.journal.read(HELM) if project.has_store else []
+    helm = list(await project.journal.read(HELM)) if project.has_store else []
     records = await project.journal.read(run) if project.has_store else []
     opened = records[0].event if records else _opened(project, thread)
     assert isinstance(opened, Opened), "a journal starts with Opened"
     view = RoomView(PILOT, opened)
     events = [event for record in records[1:] for event in view.take(record.event)]
     cursor = Cursor(run, len(records), helm[-1].seq if helm else 0)
-    folded = fold_helm([record.event for record in helm])
-    return ThreadSnapshot(view, events, cursor, exists=bool(records), helm=folded)
+    orders = [record.event for record in helm]
+    return ThreadSnapshot(
+        view,
+        events,
+        cursor,
+        exists=bool(records),
+        helm=fold_helm(orders),
+        stops_seen=_stops_seen([record.event for record in records], orders),
+    )
+
+
+def _stops_seen(events: Sequence[Event], helm: Sequence[Event]) -> int:
+    """The number of Allstops before the last start of a session or turn in this thread."""
+    for event in reversed(events):
+        if isinstance(event, MoveStarted) or (
+            isinstance(event, Commanded) and isinstance(event.command, StartSession)
+        ):
+            before = fold_helm(each for each in helm if each.at <= event.at).stops
+            return max(before, event.helm_stops if isinstance(event, MoveStarted) else 0)
+    return 0
 
 
 def _opened(project: Project, thread: str) -> Opened:
@@ -147,15 +174,26 @@ async def handle_input(project: Project, thread: str, text: str) -> InputResult:
             spec = session_spec(project, SessionRequest(goal, mode, agents))
             return InputResult(began=spec)
         case Message(text=message) if session is not None:
+            _refuse_unknown_address(message, session.agents)
             await send_to_thread(project, thread, Say(text=message))
             return InputResult()
         case Message(text=message):
             return InputResult(began=_single_session(project, message))
 
 
+def _refuse_unknown_address(text: str, agents: Sequence[AgentName]) -> None:
+    """Raises AllstopError if the text begins with @NAME, and NAME is not among the agents."""
+    found = _ADDRESS.match(text)
+    if found is None or found[1].lower() in (ALL, YOU, *(agent.lower() for agent in agents)):
+        return
+    message, hint = f"there is no {found[1]!r} in this room", f"in it: {', '.join(agents)}"
+    raise AllstopError(message, hint, code="agent_not_in_room")
+
+
 def _single_session(project: Project, text: str) -> SessionSpec:
     """A session that asks the mentioned agent once; it may hand off to any agent in it."""
     names = tuple(AgentName(name) for name in project.settings.agents)
+    _refuse_unknown_address(text, names)
     to = mentioned_agent(text, names)
     if to is None:
         hint = f"name an agent: @{names[0] if names else 'gpt'} {text[:40]}"
@@ -181,17 +219,18 @@ async def stop(project: Project, thread: str, by: str = "user") -> InputResult:
     )
 
 
-async def stop_undriven_sessions(project: Project, silent: Collection[int]) -> None:
-    """Record the Allstop in sessions that only `silent` processes, or none, drive."""
+async def stop_undriven_sessions(project: Project, silent: Collection[int] = ()) -> None:
+    """Record Allstops in the sessions that they ended and that no process drives.
+
+    The processes `silent` don't count: they were killed.
+    """
     holders = project.journal.holders()
     driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
     for head in await project.journal.heads():
         thread = thread_of(head.run)
         while thread and head.run not in driven:
             found = await read(project, thread)
-            if found.room.session is None or not must_record_stop(
-                PILOT, found.view.run, found.helm, found.helm.stops
-            ):
+            if not found.is_stopped:
                 break
             stopped = Stopped(at=project.clock.now(), stops=found.helm.stops)
             with suppress(StaleError):

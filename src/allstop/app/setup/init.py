@@ -110,7 +110,7 @@ def accept_file(project: Project) -> None:
 
 
 def accept(project: Project, *asked: Document) -> None:
-    trust(project.environment.trust_file, project.repository, *asked)
+    trust(project.environment.trust_file, project.settings_folder, *asked)
     project.forget_settings()
 
 

@@ -160,7 +160,7 @@ async def _record(
             await _write(project.journal, command)
         if killed or silent:
             await project.journal.append(Entry(HELM, mine))
-        await _stop_sessions(project, silent)
+        await stop_sessions(project, silent)
     except STORE_FAILS:
         is_recorded = False  # the STOP file holds
     parts = (*answers.values(), mine)
@@ -175,8 +175,12 @@ async def _record(
     return receipts.Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
 
 
-async def _stop_sessions(project: Project, silent: tuple[int, ...]) -> None:
-    """End the sessions of rooms that no process drives any more."""
+async def stop_sessions(project: Project, silent: tuple[int, ...] = ()) -> None:
+    """End the sessions of rooms that no process drives, if an Allstop came after they began."""
+    if not project.has_store:
+        return
+    if project.journal.stop_file.exists():
+        await project.journal.append()  # records the stop
     kinds = {head.kind for head in await project.journal.heads()}
     if any(name in project.kinds and project.kinds[name].has_messages for name in kinds):
         from allstop.app.rooms.threads import stop_undriven_sessions
@@ -195,8 +199,7 @@ async def lift(project: Project, by: str) -> Hold:
         stop_file.remove()
         return Hold.STOPPED if was_up else Hold.NONE
     await helm_of(project)
-    if was_up:
-        await project.journal.append()  # records the stop, so that it can be lifted
+    await stop_sessions(project)  # also records the stop, so that it can be lifted
     stop_file.remove()
     try:
         held = (await helm_of(project)).hold

@@ -37,7 +37,7 @@ async def stop(project: Project, name: str, by: str) -> receipts.Stopped:
 
     Raises AllstopError if there is no such run, or it is over.
     """
-    run = await _named(project, name)
+    run = await find_open_run(project, name)
     thread = threads.thread_of(run)
     note = ""
 
@@ -53,12 +53,6 @@ async def stop(project: Project, name: str, by: str) -> receipts.Stopped:
     return receipts.Stopped(
         receipt=halted, driven=driven, note=note, silent=() if silent is None else (silent,)
     )
-
-
-async def _named(project: Project, name: str) -> RunId:
-    """A room may be stopped before anything was said in it."""
-    is_room = threads.thread_of(RunId(name)) is not None
-    return RunId(name) if is_room else await find_open_run(project, name)
 
 
 async def _stop(
@@ -99,7 +93,7 @@ async def would_stop(project: Project, name: str) -> list[str]:
 
     Raises AllstopError if there is no such run, or it is over.
     """
-    run = await _named(project, name)
+    run = await find_open_run(project, name)
     trees = [tree for tree in agent_trees(project) if _is_part(RunId(tree.label), run)]
     shown = [f"{tree.label}: process {tree.root.pid}" for tree in trees]
     known = {RunId(tree.label) for tree in trees}

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from allstop.cli.stdin_lines import piped_lines
+from allstop.cli.times import with_local_times
 from allstop.core.room_specs import NoticeKind, TalkMode
 from allstop.core.text import plain
 from allstop.ports import Live
@@ -25,6 +26,7 @@ _MARKS = {
     NoticeKind.WARNING: "!",
     NoticeKind.ENDED: "■",
     NoticeKind.SUMMARY: " ",
+    NoticeKind.CUT: "✂",
 }
 
 
@@ -82,12 +84,13 @@ class JsonRoomScreen(PlainRoomScreen):
 
 def event_lines(event: RoomEvent) -> list[str]:
     """The printed lines of an event."""
-    at = f"{datetime.fromtimestamp(event.ts).astimezone():%H:%M:%S}"
-    text = plain(event.text)
+    moment = datetime.fromtimestamp(event.ts).astimezone()
+    at, text = f"{moment:%H:%M:%S}", plain(event.text)
     match event.type:
         case EventType.SYSTEM:
             mark = _MARKS[event.kind or NoticeKind.NOTICE]
-            return [f"{at}  {mark} {text}"]
+            head, *rest = with_local_times(text, moment).split("\n")
+            return [f"{at}  {mark} {head}", *(f"{'':10}{line}" for line in rest)]
         case EventType.HUMAN_MESSAGE:
             return [f"{at}  you: {text}"]
         case EventType.AGENT_RESPONSE:
@@ -111,5 +114,7 @@ def status_line(room: RoomState) -> str:
     cost = f" · ${session.cost_microusd / 1e6:.4f}" if session.cost_microusd else ""
     who = f" · {session.speaker} speaks" if session.began else ""
     if session.paused or session.wait_until:
-        who = f" · waits: {session.paused or session.waits_for}"
+        until = f"{session.wait_until.astimezone():%H:%M:%S}" if session.wait_until else ""
+        next_attempt = f"; next attempt at {until}" if session.spec.edition >= 2 else ""
+        who = f" · waits: {session.paused or session.waits_for + next_attempt}"
     return f"{where}{who} · {session.tokens:,} tokens{cost}"

@@ -81,6 +81,8 @@ class TerminalRoomScreen(PlainRoomScreen):
             case EventType.AGENT_RESPONSE:
                 self._discard_reply("")
                 self._print(*self._coloured(event))
+            case EventType.SYSTEM if event.kind is NoticeKind.CUT:
+                pass  # the text is on the screen
             case EventType.SYSTEM if event.kind in (NoticeKind.ENDED, NoticeKind.WARNING):
                 self._discard_reply("discarded")
                 self._print(*self._coloured(event))

@@ -60,7 +60,10 @@ def _malformed(request: Request) -> Refusal | None:
     if len(request.path) + len(request.query) > MAX_TARGET_CHARS:
         return Refusal(414, "too_long", "the address is too long")
     if sum(len(name) + len(value) for name, value in request.headers) > MAX_HEADER_CHARS:
-        return Refusal(431, "too_long", "the headers are too long")
+        hint = (
+            "if this is a browser, delete the cookies of this site: another page may have set them"
+        )
+        return Refusal(431, "too_long", "the headers are too long", hint)
     if request.all("transfer-encoding") and request.all("content-length"):
         return Refusal(400, "ambiguous", "send either Content-Length or Transfer-Encoding")
     length = request.one("content-length")
@@ -113,11 +116,13 @@ def bearer(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def cookie(request: Request, name: str) -> str:
-    """Return the cookie's value; "" if there is none, or several of that name."""
+def cookies(request: Request, name: str) -> list[str]:
+    """Return the values of all cookies of that name.
+
+    A page on another port can set more of them, because browsers ignore ports here.
+    """
     pairs = (part.partition("=") for line in request.all("cookie") for part in line.split(";"))
-    found = [value.strip() for each, _, value in pairs if each.strip() == name]
-    return found[0] if len(found) == 1 else ""
+    return [value.strip() for each, _, value in pairs if each.strip() == name]
 
 
 def uses_tls(request: Request, allowed_names: AllowedNames) -> bool:

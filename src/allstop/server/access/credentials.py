@@ -3,6 +3,8 @@
 import hmac
 import os
 import secrets
+import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from allstop.core.errors import AllstopError
 BYTES = 32
 SHORTEST = 22  # characters: 128 bits
 MAX_KEYS = 16
+KEY_MINUTES = 15
+"""How long a sign-in link works."""
 
 
 class Token:
@@ -50,6 +54,14 @@ class Token:
     def cookie(self) -> str:
         """A value that proves a sign-in with this token without containing it."""
         return hmac.new(self.text.encode(), b"allstop cookie", sha256).hexdigest()
+
+    @property
+    def stop_key(self) -> str:
+        """A value for pages that proves nothing but the right to stop everything."""
+        return hmac.new(self.text.encode(), b"allstop stop key", sha256).hexdigest()
+
+    def is_stop_key(self, given: str) -> bool:
+        return bool(self.text) and _same(given, self.stop_key)
 
     def is_cookie(self, given: str) -> bool:
         return bool(self.text) and _same(given, self.cookie)
@@ -94,17 +106,20 @@ def _write(path: Path, text: str) -> None:
 
 
 class OneTimeKeys:
-    """Keys that each sign in one browser."""
+    """Keys that each sign in one browser, for a few minutes."""
 
-    def __init__(self) -> None:
-        self._keys: list[str] = []
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._keys: dict[str, float] = {}  # with the time at which each expires
 
     def make(self) -> str:
         key = secrets.token_urlsafe(BYTES)
-        self._keys = [*self._keys, key][-MAX_KEYS:]
+        kept = list(self._keys.items())[1 - MAX_KEYS :]
+        self._keys = {**dict(kept), key: self._now() + KEY_MINUTES * 60}
         return key
 
     def use(self, given: str) -> bool:
         used = [key for key in self._keys if _same(given, key)]
-        self._keys = [key for key in self._keys if key not in used]
-        return bool(used)
+        is_valid = any(self._now() < self._keys[key] for key in used)
+        self._keys = {key: until for key, until in self._keys.items() if key not in used}
+        return is_valid

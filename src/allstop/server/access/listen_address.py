@@ -1,5 +1,6 @@
 """The address that the server listens on, the host names it accepts, and the check for TLS."""
 
+import errno
 import ipaddress
 import socket
 from collections.abc import Iterator
@@ -73,4 +74,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def _listen_error(host: str, port: int, error: OSError) -> AllstopError:
     message = f"can't listen on {host} port {port}: {error.strerror}"
     hint = "use another port: `allstop up --port 0` takes any free one"
+    if error.errno == errno.EADDRINUSE:
+        message = f"another program listens on {host} port {port}"
+        hint = f"`ss -ltnp 'sport = :{port}'` shows which one; {hint}"
     return AllstopError(message, hint, code="cannot_listen")

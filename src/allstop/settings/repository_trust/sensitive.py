@@ -15,9 +15,6 @@ from msgspec import UNSET, Struct
 from allstop.settings.key_path import Document, put
 from allstop.settings.model import STANDARD_KEY, Driver, GuardedFiles, Network, SandboxMode
 
-LOCAL_ADDRESS = re.compile(
-    r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d{1,5})?(?:/[\w./%~-]*)?"
-)
 _LOCAL_HOST = re.compile(r"localhost|::1|127\.\d+\.\d+\.\d+")
 
 
@@ -78,12 +75,6 @@ def _shows_your_files(request: Request) -> bool:
     file = (request.repository / program).resolve()
     in_home = file.is_relative_to(request.home.resolve())
     return in_home and not file.is_relative_to(request.repository.resolve())
-
-
-def _is_foreign_address(request: Request) -> bool:
-    return _differs(request) and (
-        request.is_yours or not LOCAL_ADDRESS.fullmatch(str(request.value))
-    )
 
 
 def _takes_another_key(request: Request) -> bool:
@@ -156,7 +147,7 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
     ),
     (
         "agents.*.base_url",
-        _is_foreign_address,
+        _differs,
         "sends your key and all messages to another address",
     ),
     (

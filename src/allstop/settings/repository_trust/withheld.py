@@ -5,8 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from allstop.settings.key_path import Document, dotted, is_set, put, table_at, value_at
-from allstop.settings.model import STANDARD_KEY
+from allstop.settings.key_path import Document, dotted, is_set, table_at, value_at
 from allstop.settings.origins import RepositoryFile, source_of
 from allstop.settings.repository_trust.sensitive import SENSITIVE, Request, occurrences
 from allstop.settings.schema import default_at, kind_at, merges
@@ -47,23 +46,13 @@ def withhold(stack: LayerStack) -> TrustedLayer:
     """The repository's layer without the settings that need trust."""
     without = merged(layer.document for layer in (*stack.weaker, *stack.stronger))
     withheld = dict(_withheld(stack, without))
-    keyless = set(_keyless_addresses(stack, without)) - withheld.keys()
-    untrusted = [_untrusted(stack, path, path, why) for path, why in withheld.items()]
-    untrusted += [
-        _untrusted(stack, _key_of(path), path, _NO_KEY)
-        for path in keyless
-        if _key_of(path) not in withheld
-    ]
+    untrusted = [_untrusted(stack, path, why) for path, why in withheld.items()]
     document = _without(stack.project.document, withheld)
-    for path in keyless:
-        put(document, _key_of(path), "")
     return TrustedLayer(
         layer=structs.replace(stack.project, document=document),
         untrusted=tuple(sorted(untrusted, key=lambda each: (each.line, each.key))),
     )
 
-
-_NO_KEY = "your key isn't sent to an address that the repository chose"
 
 _MAKES_IT_YOURS = ("driver", "command", "base_url", "api_key_env", "account", "env", "pass_env")
 
@@ -91,22 +80,6 @@ def _request(stack: LayerStack, without: Document, path: tuple[str, ...], value:
     )
 
 
-def _keyless_addresses(stack: LayerStack, without: Document) -> Iterator[tuple[str, ...]]:
-    """Local addresses, which are harmless only if no key is sent to them.
-
-    A sandboxed process that shares the network could listen on such an address.
-    """
-    for path, value in occurrences(stack.project.document, ("agents", "*", "base_url")):
-        driver = value_at(stack.project.document, (*path[:2], "driver"))
-        differs = value != value_at(without, path)
-        if driver in STANDARD_KEY and differs and not _is_overridden(stack, path):
-            yield path
-
-
-def _key_of(path: tuple[str, ...]) -> tuple[str, ...]:
-    return (*path[:2], "api_key_env")
-
-
 def _is_overridden(stack: LayerStack, path: tuple[str, ...]) -> bool:
     kind = kind_at(path)
     if kind is None or merges(kind):
@@ -114,10 +87,8 @@ def _is_overridden(stack: LayerStack, path: tuple[str, ...]) -> bool:
     return any(is_set(each.document, path) for each in stack.stronger)
 
 
-def _untrusted(
-    stack: LayerStack, key: tuple[str, ...], written: tuple[str, ...], why: str
-) -> Untrusted:
-    origin = origin_of((stack.project,), written)
+def _untrusted(stack: LayerStack, key: tuple[str, ...], why: str) -> Untrusted:
+    origin = origin_of((stack.project,), key)
     line = origin.line if isinstance(origin, RepositoryFile) else 1
     return Untrusted(key=dotted(key), file=source_of(origin), line=line, why=why)
 

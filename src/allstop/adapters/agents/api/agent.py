@@ -28,6 +28,10 @@ _INSTRUCTION = "Reply with one JSON object that fits this schema, and with nothi
 E = TypeVar("E")
 
 
+_UNREACHED = frozenset({FailureKind.NETWORK, FailureKind.TIMED_OUT})
+"""Failures of the connection: the message names the address."""
+
+
 class ApiVariant(Protocol):
     """One API and one method to get structured replies from it."""
 
@@ -134,7 +138,8 @@ class ModelAgent:
         message = error_kinds.redact_key(failed.message, self._endpoint.key)
         if failed.kind is FailureKind.AUTH and self._endpoint.key_name:
             message += f"; check the key in {self._endpoint.key_name}"
-        return f"{self._endpoint.model}: {message}"
+        where = f" at {self._endpoint.address}" if failed.kind in _UNREACHED else ""
+        return f"{self._endpoint.model}{where}: {message}"
 
 
 def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: error_kinds.Fault) -> bool:

@@ -33,6 +33,12 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         return f"Endpoint({self.model} at {self.base_url})"
 
+    @property
+    def address(self) -> str:
+        """The address for people, without a user name or password."""
+        url = httpx2.URL(self.base_url)
+        return f"{url.scheme}://{url.netloc.decode().rpartition('@')[2]}"
+
 
 class CallLimits(Struct, frozen=True, kw_only=True):
     connect_s: float = 15.0

@@ -47,6 +47,14 @@ def decode_body(body: bytes, expected: Any) -> Any:
         raise _invalid(error, expected, value) from error
 
 
+def convert_arguments(values: object, expected: Any) -> Any:
+    """Convert decoded JSON. Raises InvalidRequestError."""
+    try:
+        return msgspec.convert(values, expected)
+    except msgspec.ValidationError as error:
+        raise _invalid(error, expected, values) from error
+
+
 def convert_parameters(values: Mapping[str, str], expected: Any) -> Any:
     """Convert path and query parameters. Raises InvalidRequestError."""
     try:
