@@ -67,11 +67,12 @@ def kills(folder, times):
             os.close(ours)
             anyio.run(write_pairs, folder, theirs)
         os.close(theirs)
-        time.sleep(chance.uniform(0.005, 0.06))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
         with os.fdopen(ours) as lines:
-            acknowledged = max([acknowledged, *(int(line) + 1 for line in lines)])
+            first = lines.readline()  # however long the machine takes to start the writer
+            time.sleep(chance.uniform(0.0, 0.05))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            acknowledged = max([acknowledged, *(int(line) + 1 for line in (first, *lines))])
         texts = anyio.run(read_pairs, folder)
         expected = [f"{n} {half}" for n in range(len(texts) // 2) for half in "ab"]
         assert texts == expected, "not whole, or not in order"

@@ -6,8 +6,13 @@ import pytest
 
 from adapters.processes.launch_fixture import HERE
 from support.normal_user import run_again_as_user
+from support.sweeps import short
 
-GROUPS = (  # all that start programs
+FILES = (  # where the owner of files and processes matters most
+    ("test_live_registry.py", "test_sandbox_probe.py", "test_priority.py"),
+    ("test_unboxed.py", "test_program_needs.py", "test_environment.py"),
+)
+ALL_FILES = (  # all that start programs
     ("test_stop.py",),
     ("test_streams.py", "test_live_registry.py", "test_socket_owner.py"),
     ("test_unboxed.py", "test_freeze.py", "test_threads.py"),
@@ -17,6 +22,7 @@ GROUPS = (  # all that start programs
 
 if os.getuid() == 0:  # a normal user runs these tests anyway
 
-    @pytest.mark.parametrize("files", GROUPS)
+    @pytest.mark.timeout(300)
+    @pytest.mark.parametrize("files", short(ALL_FILES, FILES))
     def test_the_tests_pass_for_a_normal_user_too(files, host):
         run_again_as_user(host, *(HERE / file for file in files))
