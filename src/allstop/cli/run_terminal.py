@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
 from allstop.cli.record_lines import as_text
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ async def drive(
     from allstop.app.runtime import start_runtime
 
     for note in board_spec.start_note_texts(project):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     async with start_runtime(project, agents) as resources:
         terminal = RunTerminal(
             resources, kind, await begin(resources.engine), as_json=as_json, known=known
@@ -107,7 +105,7 @@ class RunTerminal:
             if record.seq <= self._known:
                 continue
             for line in lines:
-                click.echo(as_text(line))
+                echo(as_text(line))
             self._show_asks()
 
     def _fold(self, event: Event) -> None:
@@ -127,7 +125,7 @@ class RunTerminal:
             if ask.id not in self._shown_asks:
                 self._shown_asks.add(ask.id)
                 for line in _ask_lines(ask):
-                    click.echo(f"          {line}")
+                    echo(f"          {line}")
 
     async def wait_until_over(self) -> None:
         import anyio
@@ -159,7 +157,7 @@ class RunTerminal:
             here = f"to continue, run `{self._raise_command(state)}` elsewhere; Ctrl-C leaves"
         elif self._kind.needs_look(state):
             here = f"see `allstop diff {self._run}` elsewhere; {here}"
-        click.echo(f"{self._run}: {waits.reason}\n          {here}")
+        echo(f"{self._run}: {waits.reason}\n          {here}")
 
     def _waits(self, state: RunState[Any]) -> Wait | None:
         from allstop.core.moves import Wait
@@ -245,8 +243,8 @@ class RunTerminal:
 
         show = f"allstop diff {self._run}"
         if not self._as_json:
-            click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
-            click.echo(f"          to apply the work here: {show} | git apply")
+            echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
+            echo(f"          to apply the work here: {show} | git apply")
 
     def _finish_open(self, state: RunState[Any]) -> int:
         """Say why the run waits, and which commands continue it."""
@@ -263,12 +261,12 @@ class RunTerminal:
         if self._engine.helm.hold is not Hold.NONE:
             helps = f"allstop resume, then {helps}"
         if not self._as_json:
-            click.echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
+            echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
         return STOPPED if held else code
 
 
 def _note(text: str) -> None:
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def _ask_lines(ask: Ask) -> list[str]:

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import click
 
 from allstop.app.agents.registry import require_usable
 from allstop.app.agents.token_caps import describe_budgets
@@ -21,7 +20,7 @@ from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.interrupts import handle_signals
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
@@ -95,7 +94,7 @@ def _print_notes(project: Project, budget_usd: float | None) -> None:
     if budget_usd is not None:
         notes.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
     for note in dict.fromkeys(notes):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 async def _drive(
