@@ -261,6 +261,23 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
     assert person.runs() == {"auto1": "paused"}
 
 
+def test_k3_sigterm_pauses_full_auto_at_once_and_it_can_be_resumed(coder):
+    person = coder(
+        '[[turn]]\nsteps = [{ run = "sleep 70000656" }]\n[[turn]]\nsteps = [{ signal = "COMPLETE" }]\n'
+    )
+    process = person.start("auto", "Write a parser")
+    wait_for(lambda: alive("sleep 70000656"), "the first turn")
+
+    process.send_signal(signal.SIGTERM)
+
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    assert "Continue: allstop resume auto1" in said
+    assert alive("sleep 70000656") == []
+    assert person.runs() == {"auto1": "paused"}
+    assert "ALLSTOP" not in person.allstop("status")
+
+
 def test_k3_ctrl_c_twice_stops_full_auto_although_another_process_has_the_store(coder):
     """K3, Q19: its agent ends at once, by what needs no store: so everything is stopped."""
     person = coder('[[turn]]\nsteps = [{ run = "sleep 70000654" }]\n')

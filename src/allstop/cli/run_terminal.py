@@ -50,7 +50,7 @@ async def drive(
         )
         async with anyio.create_task_group() as group:
             group.start_soon(terminal.show)
-            group.start_soon(terminal.handle_signals)
+            group.start_soon(terminal.handle_signals, group.cancel_scope.cancel)
             group.start_soon(terminal.handle_input)
             await terminal.wait_until_over()
             group.cancel_scope.cancel()
@@ -173,15 +173,15 @@ class RunTerminal:
     def _raise_command(self, state: RunState[Any]) -> str:
         return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
 
-    async def handle_signals(self) -> None:
+    async def handle_signals(self, leave: Callable[[], None]) -> None:
         from allstop.cli.interrupts import handle_signals
         from allstop.core.commands import Pause
 
-        async def pause() -> None:
-            await self._engine.command(self._run, Pause(), by="Ctrl-C")
+        async def pause(by: str) -> None:
+            await self._engine.command(self._run, Pause(), by=by)
 
         pausing = "pausing after this turn; Ctrl-C again stops it now"
-        await handle_signals(pause, self._stop, _note, pausing=pausing)
+        await handle_signals(pause, self._stop, leave, _note, pausing=pausing)
 
     async def _stop(self, by: str) -> None:
         from allstop.app.stop.in_process import stop_one
