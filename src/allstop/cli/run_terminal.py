@@ -121,10 +121,13 @@ class RunTerminal:
         return self._live.state if self._live else None
 
     def _show_asks(self) -> None:
+        from allstop.core.asks import answer_command
+
         for ask in self._state.asks.values() if self._state else ():
             if ask.id not in self._shown_asks:
                 self._shown_asks.add(ask.id)
-                for line in _ask_lines(ask):
+                elsewhere = "" if sys.stdin.isatty() else answer_command(self._run, ask)
+                for line in _ask_lines(ask, elsewhere):
                     echo(f"          {line}")
 
     async def wait_until_over(self) -> None:
@@ -269,13 +272,17 @@ def _note(text: str) -> None:
     echo(text, err=True)
 
 
-def _ask_lines(ask: Ask) -> list[str]:
-    """The reason for a question, its options, and how to answer it."""
+def _ask_lines(ask: Ask, elsewhere: str) -> list[str]:
+    """The reason for a question, its options, and how to answer it.
+
+    `elsewhere` is the command for another terminal; "" if a person can answer here.
+    """
     from allstop.core.text import one_line
 
     if not ask.questions:
         because = [f"reason: {one_line(ask.rule)}"] if ask.rule else []
-        return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
+        here = f"allow it? y or n, then Enter   ({ask.id})"
+        return [*because, f"to allow it: {elsewhere}" if elsewhere else here]
     shown = []
     for question in ask.questions:
         shown.append(one_line(question.text, 200))
@@ -283,4 +290,5 @@ def _ask_lines(ask: Ask) -> list[str]:
             meaning = f": {one_line(option.text)}" if option.text else ""
             shown.append(f"  {number} {one_line(option.label)}{meaning}")
     several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
-    return [*shown, f"type a number or your own answer{several}, then Enter   ({ask.id})"]
+    here = f"type a number or your own answer{several}, then Enter   ({ask.id})"
+    return [*shown, f"to answer: {elsewhere}" if elsewhere else here]
