@@ -6,8 +6,6 @@ import gc
 import os
 import sys
 
-from allstop.version import describe_version
-
 TYPE_CHECKING = False  # importing `typing` would double the time of `--version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +27,8 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
     is_process = args is None
     args = sys.argv[1:] if args is None else args
     if args == ["--version"]:  # loading the command line would take four times as long
+        from allstop.version import describe_version
+
         print(f"allstop, version {describe_version()}")  # noqa: T201
         return
     try:
