@@ -120,7 +120,7 @@ NAME_CHARS = 48
 def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
     """The report as a table; names and titles are cut to `most` characters."""
     shown = [*report.lines, report.total]
-    names = [one_line(f"{line.name or 'unknown'}  {line.title}", most) for line in shown]
+    names = [_name(line, most) for line in shown]
     width = max(map(len, [report.by.value, *names]))
     head = f"{report.by.value:<{width}}  {'turns':>7}  {'input':>13}  {'cached':>6}  {'output':>11}"
     rows = [f"{head}  {'cost':>10}"]
@@ -132,6 +132,12 @@ def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
         each = _money(report.merged_usd / report.merged)
         rows.append(f"{report.merged:,} merged: {each} a task, all attempts included.")
     return rows
+
+
+def _name(line: UsageLine, most: int) -> str:
+    name = one_line(line.name or "unknown", most)
+    room = most - len(name) - 2
+    return f"{name}  {one_line(line.title, room)}".rstrip() if room > 0 else name
 
 
 def _money(usd: float) -> str:
