@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from allstop.adapters.git.repository.diff import Diff
     from allstop.app.project import Project
 
-STYLES: tuple[tuple[str, dict[str, object]], ...] = (
+STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("diff ", {"bold": True}),
     ("+++ ", {"bold": True}),
     ("--- ", {"bold": True}),
@@ -68,5 +68,5 @@ def _as_document(task_id: str, found: Diff, *, with_patch: bool) -> dict[str, ob
     }
 
 
-def _style(line: str) -> dict[str, object]:
+def _style(line: str) -> dict[str, Any]:
     return next((style for front, style in STYLES if line.startswith(front)), {})
