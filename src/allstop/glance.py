@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TITLE_CHARS = 50  # in a table; more where the terminal is wide
 MIN_TITLE_CHARS = 16  # shorter titles don't help; the terminal wraps the line instead
 HELD = ("paused", "frozen", "stopped")
 
@@ -43,7 +44,12 @@ def glance() -> None:
 
     with closing(Project(Path.cwd(), this_environment())) as project:
         lines = status_lines(project, look(lambda: status(project)))
-    sys.stdout.write("\n".join([*lines, ""]))
+    write_text("\n".join(lines))
+
+
+def write_text(text: str) -> None:
+    """Print text, made safe for a terminal, where the command-line library isn't loaded."""
+    sys.stdout.write(f"{plain(text)}\n")
     sys.stdout.flush()  # a closed pipe must raise here
 
 
@@ -84,10 +90,10 @@ def cells(text: str) -> int:
 
 
 def fitting(text: str, most: int, others: int) -> str:
-    """Cut a title to `most` columns, or to the terminal's width minus `others`."""
+    """Cut a title to the terminal's width minus `others`; without a terminal, to `most`."""
     wide = columns()
     if wide is not None:
-        most = max(MIN_TITLE_CHARS, min(most, wide - others))
+        most = max(MIN_TITLE_CHARS, wide - others)
     text = one_line(text, most)
     while len(text) > MIN_TITLE_CHARS and cells(text) > most:
         text = text[:-2] + "…"
@@ -112,7 +118,8 @@ def status_lines(project: Project, found: Status) -> list[str]:
     if room := control_room(project.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
     lines += _board_lines(found.board) if found.board else []
-    wide = max((cells(one_line(view.title, 50)) for view in found.runs), default=0)
+    most = max(TITLE_CHARS, (columns() or 0) // 2)
+    wide = max((cells(one_line(view.title, most)) for view in found.runs), default=0)
     ids = max((len(view.id) for view in found.runs), default=0)
     lines += [_run_line(view, ids, wide) for view in found.runs]
     if not found.runs and not found.board:
@@ -128,7 +135,7 @@ def _board_lines(board: BoardStatus) -> list[str]:
     wide = max((len(task.id) for task in board.needs_you), default=0)
     for task in board.needs_you:
         front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
-        note = f": {fitting(task.note, 80, len(front) + len(back) + 2)}" if task.note else ""
+        note = f": {fitting(task.note, 80, cells(front + back) + 2)}" if task.note else ""
         lines.append(f"{front}{note}{back}")
         lines += [f"  {plain(task.hint)}"] if task.hint else []
     return lines
@@ -137,12 +144,12 @@ def _board_lines(board: BoardStatus) -> list[str]:
 def _run_line(view: RunView, ids: int, titles: int) -> str:
     """Format a run as a row; the title is cut first if the terminal is narrow."""
     mark = _MARKS.get(view.status, "✗")
-    words = plain(view.status if not view.reason else f"{view.status}: {view.reason}")
+    words = view.status if not view.reason else f"{view.status}: {one_line(view.reason, 1000)}"
     used = counted(view.tally.turns, "turn")
     front, back = f"{mark} {view.id:<{ids}} ", f"  {words}  ({used})"
-    title = fitting(view.title, 50, len(front) + len(back))
     wide = columns()
-    room = titles if wide is None else min(titles, wide - len(front) - len(back))
+    room = titles if wide is None else min(titles, wide - len(front) - cells(back))
+    title = fitting(view.title, titles, (wide or 0) - room)
     return front + title + " " * (room - cells(title)) + back
 
 

@@ -59,15 +59,18 @@ def process_age_s() -> float:
 
 
 def print_result(project: Project, stopped: Stopped, *, as_json: bool) -> None:
+    from allstop.glance import write_text
+
     if as_json:
         import msgspec
 
+        from allstop.core.text import escape_json
+
         document = {**msgspec.structs.asdict(stopped), "receipt": receipt_document(stopped.receipt)}
-        text = msgspec.json.format(msgspec.json.encode(document)).decode()
+        text = escape_json(msgspec.json.format(msgspec.json.encode(document)).decode())
     else:
         text = "\n".join(result_lines(project.root, stopped))
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()  # a closed pipe must raise here
+    write_text(text)
 
 
 def receipt_document(receipt: Halted) -> dict[str, object]:

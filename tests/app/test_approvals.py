@@ -24,3 +24,4 @@ def test_f5_it_asks_first_where_somebody_answers(trusted, approvals, attended, a
     spec = auto_spec(project, "go", agent="coder", approvals=approvals, attended=attended)
 
     assert spec.asks_first is asks_first
+    assert spec.ask_s == (600 if asks_first else 0)

@@ -240,6 +240,20 @@ def test_b20_a_word_for_an_agent_at_work_reaches_it_at_once(coder):
     assert log.index("user: Use dateutil.") < log.index("the agent received the message")
 
 
+def test_f5_approvals_ask_waits_for_a_person_also_without_a_terminal(coder):
+    """F5: an answer can come from the page or another terminal."""
+    person = coder()
+    process = person.start("auto", "Write a parser", "--approvals", "ask")
+    wait_for(lambda: "asks" in json.dumps(person.json("status")["runs"]), "the request")
+
+    person.allstop("allow", "auto1")
+
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, said
+    assert "to allow it: allstop allow auto1" in said
+    assert "nobody to ask" not in said
+
+
 def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(coder):
     """Q19, K3: it is said once the store takes it, and the turn goes on until then."""
     person = coder('[[turn]]\nsteps = [{ hear = true }, { signal = "COMPLETE" }]\n')
@@ -259,6 +273,23 @@ def test_q19_ctrl_c_pauses_full_auto_although_another_process_has_the_store(code
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert person.runs() == {"auto1": "paused"}
+
+
+def test_k3_sigterm_pauses_full_auto_at_once_and_it_can_be_resumed(coder):
+    person = coder(
+        '[[turn]]\nsteps = [{ run = "sleep 70000656" }]\n[[turn]]\nsteps = [{ signal = "COMPLETE" }]\n'
+    )
+    process = person.start("auto", "Write a parser")
+    wait_for(lambda: alive("sleep 70000656"), "the first turn")
+
+    process.send_signal(signal.SIGTERM)
+
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    assert "Continue: allstop resume auto1" in said
+    assert alive("sleep 70000656") == []
+    assert person.runs() == {"auto1": "paused"}
+    assert "ALLSTOP" not in person.allstop("status")
 
 
 def test_k3_ctrl_c_twice_stops_full_auto_although_another_process_has_the_store(coder):

@@ -105,12 +105,24 @@ def test_k1_a_room_that_everything_holds_says_what_lifts_that(person):
     assert (again.returncode, "first" in again.stdout) == (0, True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_is_allstop_for_the_room(person, number):
+def test_k3_sigterm_pauses_the_room_at_once_and_it_can_be_resumed(person):
+    """Service managers and `timeout` send it; no Allstop remains to be lifted."""
+    talk = begun(person, "--mode", "collaborate")
+
+    talk.process.send_signal(signal.SIGTERM)
+
+    assert STOPPED not in talk.ends(130)
+    talk.notes("Paused. Continue: allstop room --resume --thread default")
+    assert person.runs() == {"room:default": "paused"}
+    two(person, "second", says("goes on", final=True))
+    assert "goes on" in person.allstop("room", "--resume")
+
+
+def test_ctrl_c_is_allstop_for_the_room(person):
     """R8: exit code 130, with the notice; the rest of the program is not stopped."""
     talk = begun(person)
 
-    talk.process.send_signal(number)
+    talk.process.send_signal(signal.SIGINT)
 
     shown = talk.ends(130)
     assert shown.count(STOPPED) == 1

@@ -28,6 +28,7 @@ COMMAND_LINE = {
     "allstop.core.errors",
     "allstop.core.text",
     "allstop.glance",
+    "allstop.version",
 }
 TO_WORK = {
     "anyio",
@@ -68,7 +69,7 @@ def test_q8_the_version_is_told_with_nothing_loaded(person):
 
     assert said == person.allstop("--version")
     assert said.startswith("allstop, version ")
-    assert of_ours(modules) == {"allstop", "allstop.__main__"}
+    assert of_ours(modules) == {"allstop", "allstop.__main__", "allstop.version"}
     assert "click" not in modules
 
 

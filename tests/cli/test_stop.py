@@ -1,6 +1,5 @@
 """Stopping a run from another terminal, with the keyboard, with a file, and when it hangs."""
 
-import os
 import signal
 import sqlite3
 
@@ -191,6 +190,27 @@ def test_q19_ctrl_c_pauses_although_another_process_has_the_store(person):
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert person.json("list")["phase"] == "paused"
+
+
+def test_k3_sigterm_pauses_at_once_and_a_run_continues(person, mark, tmp_path):
+    """Service managers and `timeout` send it: agents end, work is kept, nothing must be lifted."""
+    person.agent(
+        f"[ -e b.txt ] || {{ echo kept >b.txt; sleep {mark}; }}; echo '<promise>COMPLETE</promise>'"
+    )
+    process = person.start("run", "take turns")
+    wait_for(lambda: alive(f"sleep {mark}"), "the first turn")
+
+    process.send_signal(signal.SIGTERM)
+
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    assert "Paused. Continue: allstop run" in said
+    assert alive(f"sleep {mark}") == []
+    assert person.json("list")["phase"] == "paused"
+    assert "ALLSTOP" not in person.allstop("status")
+    assert "SIGTERM: pause" in person.allstop("log", "T1")
+    assert "1 merged" in person.allstop("run")
+    assert person.git("show", "main:b.txt") == "kept"
 
 
 def test_k3_ctrl_c_twice_is_allstop(person, slow, mark):
@@ -412,16 +432,6 @@ def test_k2_nothing_is_tried_either_while_a_stop_holds(person):
     person.allstop("resume")
     assert "answered" in person.allstop("agents", "test", "mine")
     assert "✓ check " in person.allstop("doctor")
-
-
-def test_sigterm_ends_it_in_order(person, slow, mark):
-    slow.terminate()
-
-    assert slow.wait(60) == 130
-    assert alive(f"sleep {mark}") == []
-    log = person.allstop("log", "T1")
-    assert "cancelled: cut off by Allstop" in log
-    assert os.path.exists(person.repository / ".allstop" / "STOP")
 
 
 HYDRA = """

@@ -10,6 +10,7 @@ import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app.board import commands
+from allstop.core.text import one_line
 from allstop.engine.journal_search import position_before
 from allstop.ports import Journal
 from allstop.views.usage import By, Ledger, Sum, Turn, name_by
@@ -113,10 +114,13 @@ def _line(name: str, used: Sum, title: str = "") -> UsageLine:
     )
 
 
-def usage_lines(report: UsageReport) -> list[str]:
-    """For a terminal."""
+NAME_CHARS = 48
+
+
+def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
+    """The report as a table; names and titles are cut to `most` characters."""
     shown = [*report.lines, report.total]
-    names = [f"{line.name or 'unknown'}  {line.title}".rstrip()[:48] for line in shown]
+    names = [_name(line, most) for line in shown]
     width = max(map(len, [report.by.value, *names]))
     head = f"{report.by.value:<{width}}  {'turns':>7}  {'input':>13}  {'cached':>6}  {'output':>11}"
     rows = [f"{head}  {'cost':>10}"]
@@ -128,6 +132,12 @@ def usage_lines(report: UsageReport) -> list[str]:
         each = _money(report.merged_usd / report.merged)
         rows.append(f"{report.merged:,} merged: {each} a task, all attempts included.")
     return rows
+
+
+def _name(line: UsageLine, most: int) -> str:
+    name = one_line(line.name or "unknown", most)
+    room = most - len(name) - 2
+    return f"{name}  {one_line(line.title, room)}".rstrip() if room > 0 else name
 
 
 def _money(usd: float) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop import __version__
 from allstop.cli.lazy import CommandEntry, LazyGroup
 from allstop.cli.output import Context, asks_for_json, report_error, report_usage_error
+from allstop.version import describe_version
 
 if TYPE_CHECKING:
     from allstop.app.supervisor import RunKinds
@@ -96,7 +96,7 @@ COMPLETION_VARIABLE = "_ALLSTOP_COMPLETE"
 
 
 @click.group(cls=LazyGroup, table=COMMANDS, invoke_without_command=True)
-@click.version_option(__version__, prog_name="allstop")
+@click.version_option(describe_version(), prog_name="allstop")
 @click.option(
     "-C",
     "folder",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, look
+from allstop.cli.output import Context, echo, look
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -35,7 +35,7 @@ def completion(context: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"
     script = kind(context.find_root().command, {}, "allstop", COMPLETION_VARIABLE).source()
-    click.echo(script, nl=False)
+    echo(script, nl=False)
 
 
 def stored_names(folder: Path, kinds: RunKinds | None, *, with_runs: bool) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, echo, json_option, look, print_json, run
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def show_status(context: Context, *, as_json: bool) -> None:
             print_json(found)
             return
         for line in status_lines(project, found):
-            click.echo(line)
+            echo(line)
 
 
 @click.command()
@@ -85,15 +85,15 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after the request.")
+    echo(f"■ {run_id}: stopped {stopped.receipt.took_ms:.0f} ms after the request.")
     for line in receipt_lines(stopped.receipt):
-        click.echo(line)
+        echo(line)
     if stopped.note:
-        click.echo(f"  {stopped.note}")
+        echo(f"  {stopped.note}")
     if silent:
-        click.echo(f"Process {silent} hangs and still drives the run; `allstop stop` ends it.")
+        echo(f"Process {silent} hangs and still drives the run; `allstop stop` ends it.")
     if not stopped.driven:
-        click.echo(f"No process drives {run_id}; continue with `allstop resume {run_id}`.")
+        echo(f"No process drives {run_id}; continue with `allstop resume {run_id}`.")
 
 
 def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> None:
@@ -104,10 +104,10 @@ def _show_dry_run(project: Project, run_id: str | None, *, as_json: bool) -> Non
         print_json({"processes": driving, "trees": trees})
         return
     for line in (*driving, *trees):
-        click.echo(f"would end  {line}")
+        echo(f"would end  {line}")
     if not driving and not trees:
         what = "anything" if run_id is None else "it"
-        click.echo(f"Nothing is running; a stop would still keep {what} from starting.")
+        echo(f"Nothing is running; a stop would still keep {what} from starting.")
 
 
 @click.command()
@@ -163,9 +163,9 @@ def abort(context: Context, run_id: str, as_json: bool) -> None:
     if as_json:
         print_json({"run": run_id, "command": Abort(), "driven": aborted.driven})
         return
-    click.echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{aborted.kept}.")
+    echo(f"{run_id}: {'ended' if aborted.over else 'ends'} for good{aborted.kept}.")
     if not (aborted.driven or aborted.over):
-        click.echo(f"No process drives {run_id}: it ends at the next `{aborted.goes_on}`.")
+        echo(f"No process drives {run_id}: it ends at the next `{aborted.goes_on}`.")
 
 
 @click.command()
@@ -290,6 +290,6 @@ def _send_command(
         return
     if idle and sent.stopped:
         idle = done = f"already stopped; `{_resume(run_id)}` lifts the stop"
-    click.echo(f"{run_id or 'Everything'}: {idle if idle and not sent.driven else done}.")
+    echo(f"{run_id or 'Everything'}: {idle if idle and not sent.driven else done}.")
     if sent.deferred and not idle:
-        click.echo(sent.deferred)
+        echo(sent.deferred)

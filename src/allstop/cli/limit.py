@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from allstop.cli.argument_types import DOLLARS, MINUTES, RUN_OR_TASK, TIMES
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -57,11 +57,11 @@ def limit(context: Context, /, name: str, as_json: bool, **given: float | None) 
         is_task = isinstance(answer, str)
         print_json({"task": name, "times": options.times, "note": answer} if is_task else answer)
     elif isinstance(answer, str):
-        click.echo(f"{name}: {answer}.")
+        echo(f"{name}: {answer}.")
     else:
-        click.echo(f"{name}: {answer.note}.")
+        echo(f"{name}: {answer.note}.")
         if answer.held or not answer.driven:
-            click.echo(f"Continue: allstop resume {name}")
+            echo(f"Continue: allstop resume {name}")
 
 
 async def _limit(

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from allstop.cli.argument_types import RUN_OR_TASK
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, echo, json_option, look, print_json, print_json_line, run
 from allstop.cli.record_lines import as_text, print_records
 from allstop.core.ids import RunId
 from allstop.core.text import counted
@@ -82,7 +81,7 @@ def _show(records: Iterable[Record], log: Print, *, as_json: bool) -> None:
         return
     for record in records:
         for line in log(record.event):
-            click.echo(line)
+            echo(line)
 
 
 @click.command()
@@ -106,20 +105,16 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             return
     for receipt in all_receipts(recorded.pilot, recorded.events):
         if as_json:
-            click.echo(msgspec.json.encode(receipt).decode())
+            print_json_line(receipt)
             continue
         turns = counted(receipt.tally.turns, "turn")
         used = f"{turns}, {receipt.tally.tokens:,} tokens so far"
-        click.echo(
-            f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}"
-        )
-        click.echo(
-            f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else "")
-        )
+        echo(f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}")
+        echo(f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else ""))
         if receipt.result is not None:
-            click.echo(f"      result: {describe_result(receipt.result)}")
+            echo(f"      result: {describe_result(receipt.result)}")
         if not receipt.same:
-            click.echo("      the journal differs from a repeated decision: see `allstop replay`")
+            echo("      the journal differs from a repeated decision: see `allstop replay`")
 
 
 def _print_decisions(
@@ -137,15 +132,15 @@ def _print_decisions(
     if not as_json:
         state = runs.fold(recorded.pilot, recorded.events)
         for line in recorded.kind.plan(state, helm, now):
-            click.echo(line)
+            echo(line)
     for receipt in decisions:
         if as_json:
-            click.echo(msgspec.json.encode(receipt).decode())
+            print_json_line(receipt)
             continue
-        click.echo(
+        echo(
             f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe_decision(receipt.decision)}"
         )
-        click.echo(f"      known: {describe_inputs(receipt)}")
+        echo(f"      known: {describe_inputs(receipt)}")
 
 
 @click.command()
@@ -183,9 +178,9 @@ def replay(context: Context, run_id: str, policy_file: Path | None, as_json: boo
         print_json({"run": run_id, "decisions": decided, "differences": found})
     else:
         for difference in found:
-            click.echo("\n      again:    ".join(_compared(difference)))
+            echo("\n      again:    ".join(_compared(difference)))
         same = decided - len(found)
-        click.echo(f"{same} of {decided} decisions come out the same.")
+        echo(f"{same} of {decided} decisions come out the same.")
     return 1 if found else 0
 
 
@@ -211,27 +206,27 @@ def _backtest(context: Context, run_id: str, policy_file: Path, *, as_json: bool
         rules = read_rule_overrides(policy_file)
         tests = {each.run: backtest(each.pilot, each.events, rules.of(each)) for each in recorded}
     if rules.note:
-        click.echo(f"note: {rules.note}", err=True)
+        echo(f"note: {rules.note}", err=True)
     if as_json:
         print_json({"runs": tests})
         return 0
     for run_name, test in tests.items():
-        click.echo(f"{run_name}: {counted(test.turns, 'turn')}, {test.tokens:,} tokens")
+        echo(f"{run_name}: {counted(test.turns, 'turn')}, {test.tokens:,} tokens")
         for difference in test.differences:
-            click.echo(f"      {difference}")
+            echo(f"      {difference}")
         if test.stops_at is None:
-            click.echo("      it would not have stopped earlier")
+            echo("      it would not have stopped earlier")
             continue
         wrongly = "; WRONGLY: the run reached its goal" if test.wrongly else ""
         ended = "been done" if test.done else "stopped"
-        click.echo(
+        echo(
             f"      it would have {ended} after turn {test.stops_at}:"
             f" {counted(test.saved_turns, 'turn')} and {test.saved_tokens:,} tokens saved{wrongly}"
         )
     stopped = [test for test in tests.values() if test.stops_at is not None]
     wrong = sum(test.wrongly for test in stopped)
     saved = sum(test.saved_tokens for test in stopped)
-    click.echo(
+    echo(
         f"{counted(len(tests), 'run')}: {len(stopped)} stopped earlier, {wrong} of them wrongly;"
         f" {saved:,} tokens saved"
     )

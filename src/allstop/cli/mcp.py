@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import Context, print_json_line, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -31,8 +31,6 @@ def mcp(context: Context) -> None:
 
 
 async def _serve(project: Project) -> None:
-    import msgspec
-
     from allstop.app.mcp.mcp_server import answer
     from allstop.cli.stdin_lines import piped_lines
 
@@ -41,5 +39,4 @@ async def _serve(project: Project) -> None:
             continue
         reply = await answer(project, line[:LONGEST].encode())
         if reply is not None:
-            sys.stdout.write(msgspec.json.encode(reply).decode() + "\n")
-            sys.stdout.flush()
+            print_json_line(reply)

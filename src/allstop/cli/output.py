@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from allstop.core.errors import AllstopError
+from allstop.core.text import escape_json, plain
+from allstop.glance import cells as cells
 from allstop.glance import fitting as fitting
 from allstop.glance import look as look
 from allstop.glance import run as run
@@ -72,10 +75,28 @@ def _value(text: str) -> object:
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
+    """Print text, made safe for a terminal. All commands print with this or as JSON.
+
+    `style` is that of `click.style`; click removes it if the output is no terminal.
+    """
+    text = plain(text)
+    styled = click.style(text, **style) if style and "NO_COLOR" not in os.environ else text
+    click.echo(styled, err=err, nl=nl)
+
+
 def print_json(value: object) -> None:
+    """Print one document, indented."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    echo(escape_json(msgspec.json.format(msgspec.json.encode(value)).decode()))
+
+
+def print_json_line(value: object) -> None:
+    """Print one document as one line."""
+    import msgspec
+
+    echo(escape_json(msgspec.json.encode(value).decode()))
 
 
 class ErrorReport(NamedTuple):
@@ -89,12 +110,12 @@ class ErrorReport(NamedTuple):
         if as_json:
             import json
 
-            click.echo(json.dumps({"error": self._asdict()}, ensure_ascii=False))
+            echo(escape_json(json.dumps({"error": self._asdict()}, ensure_ascii=False)))
             return
         for line in self.message.split("\n"):
-            click.echo(f"error: {line}", err=True)
+            echo(f"error: {line}", err=True)
         if self.hint:
-            click.echo(f"hint: {self.hint}", err=True)
+            echo(f"hint: {self.hint}", err=True)
 
 
 def asks_for_json(args: Sequence[str]) -> bool:
@@ -106,7 +127,11 @@ def asks_for_json(args: Sequence[str]) -> bool:
 def report_usage_error(error: click.ClickException, *, as_json: bool) -> int:
     """Print an error in the command line itself and return the exit code."""
     if not as_json:
-        error.show()
+        import io
+
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"see `{context.command_path} --help`" if context else ""
@@ -174,7 +199,6 @@ SYSTEM_ERRORS = {
 
 def _discard_output() -> None:
     """After a broken pipe, as after `| head`, send further output nowhere."""
-    import os
     import sys
 
     nowhere = os.open(os.devnull, os.O_WRONLY)

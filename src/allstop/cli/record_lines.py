@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
+
+from allstop.cli.output import echo, print_json_line
 
 if TYPE_CHECKING:
     from allstop.ports import Record
@@ -25,7 +26,7 @@ def print_records(records: Iterable[Record], *, as_json: bool) -> None:
         if as_json:
             event = msgspec.to_builtins(record.event)
             entry = {"run": record.run, "seq": record.seq, **event} | {"run": record.run}
-            click.echo(msgspec.json.encode(entry).decode())
+            print_json_line(entry)
         else:
             for line in lines(record.event):
-                click.echo(as_text(line))
+                echo(as_text(line))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from allstop.cli.argument_types import DOLLARS, RUN_OR_TASK, TASK
-from allstop.cli.output import Context, json_option, print_json
+from allstop.cli.output import Context, echo, json_option, print_json
 from allstop.cli.output import run as run_async
 from allstop.core import bounds
 from allstop.core.text import one_line
@@ -210,13 +210,13 @@ async def _lift_holds(project: Project, *, as_json: bool) -> int:
     if as_json:
         print_json({"lifted": lifted is not Hold.NONE, "runs": open_runs})
         return 0
-    click.echo(LIFTED[lifted])
+    echo(LIFTED[lifted])
     for view in open_runs:
         if not view.driven and view.parent is None:
-            click.echo(f"  {view.id}: {one_line(view.title, 60)}   → {view.resume}")
+            echo(f"  {view.id}: {one_line(view.title, 60)}   → {view.resume}")
     if waiting := [view for view in open_runs if view.parent is not None and not view.driven]:
         many = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
-        click.echo(f"  {many} to continue   → allstop run")
+        echo(f"  {many} to continue   → allstop run")
     return 0
 
 
@@ -243,5 +243,5 @@ async def _resume(project: Project, kinds: RunKinds, run_id: str, *, as_json: bo
         await lift_hold(project, recorded, limits, "allstop resume")
         return await terminal.resume(project, recorded, kind, as_json=as_json)
     await lift_hold(project, recorded, limits, "allstop resume")
-    click.echo(f"{run_id}: continues in the process that drives it.")
+    echo(f"{run_id}: continues in the process that drives it.")
     return 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
 from allstop.cli.record_lines import as_text
 
 if TYPE_CHECKING:
@@ -45,14 +43,14 @@ async def drive(
     from allstop.app.runtime import start_runtime
 
     for note in board_spec.start_note_texts(project):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     async with start_runtime(project, agents) as resources:
         terminal = RunTerminal(
             resources, kind, await begin(resources.engine), as_json=as_json, known=known
         )
         async with anyio.create_task_group() as group:
             group.start_soon(terminal.show)
-            group.start_soon(terminal.handle_signals)
+            group.start_soon(terminal.handle_signals, group.cancel_scope.cancel)
             group.start_soon(terminal.handle_input)
             await terminal.wait_until_over()
             group.cancel_scope.cancel()
@@ -107,7 +105,7 @@ class RunTerminal:
             if record.seq <= self._known:
                 continue
             for line in lines:
-                click.echo(as_text(line))
+                echo(as_text(line))
             self._show_asks()
 
     def _fold(self, event: Event) -> None:
@@ -123,11 +121,14 @@ class RunTerminal:
         return self._live.state if self._live else None
 
     def _show_asks(self) -> None:
+        from allstop.core.asks import answer_command
+
         for ask in self._state.asks.values() if self._state else ():
             if ask.id not in self._shown_asks:
                 self._shown_asks.add(ask.id)
-                for line in _ask_lines(ask):
-                    click.echo(f"          {line}")
+                elsewhere = "" if sys.stdin.isatty() else answer_command(self._run, ask)
+                for line in _ask_lines(ask, elsewhere):
+                    echo(f"          {line}")
 
     async def wait_until_over(self) -> None:
         import anyio
@@ -159,7 +160,7 @@ class RunTerminal:
             here = f"to continue, run `{self._raise_command(state)}` elsewhere; Ctrl-C leaves"
         elif self._kind.needs_look(state):
             here = f"see `allstop diff {self._run}` elsewhere; {here}"
-        click.echo(f"{self._run}: {waits.reason}\n          {here}")
+        echo(f"{self._run}: {waits.reason}\n          {here}")
 
     def _waits(self, state: RunState[Any]) -> Wait | None:
         from allstop.core.moves import Wait
@@ -175,15 +176,15 @@ class RunTerminal:
     def _raise_command(self, state: RunState[Any]) -> str:
         return "allstop today" if state.short_until else f"allstop limit {self._run} --times 2"
 
-    async def handle_signals(self) -> None:
+    async def handle_signals(self, leave: Callable[[], None]) -> None:
         from allstop.cli.interrupts import handle_signals
         from allstop.core.commands import Pause
 
-        async def pause() -> None:
-            await self._engine.command(self._run, Pause(), by="Ctrl-C")
+        async def pause(by: str) -> None:
+            await self._engine.command(self._run, Pause(), by=by)
 
         pausing = "pausing after this turn; Ctrl-C again stops it now"
-        await handle_signals(pause, self._stop, _note, pausing=pausing)
+        await handle_signals(pause, self._stop, leave, _note, pausing=pausing)
 
     async def _stop(self, by: str) -> None:
         from allstop.app.stop.in_process import stop_one
@@ -245,8 +246,8 @@ class RunTerminal:
 
         show = f"allstop diff {self._run}"
         if not self._as_json:
-            click.echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
-            click.echo(f"          to apply the work here: {show} | git apply")
+            echo(f"{self._run}: nothing was merged; {counted(files, 'file')} changed: {show}")
+            echo(f"          to apply the work here: {show} | git apply")
 
     def _finish_open(self, state: RunState[Any]) -> int:
         """Say why the run waits, and which commands continue it."""
@@ -263,21 +264,25 @@ class RunTerminal:
         if self._engine.helm.hold is not Hold.NONE:
             helps = f"allstop resume, then {helps}"
         if not self._as_json:
-            click.echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
+            echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
         return STOPPED if held else code
 
 
 def _note(text: str) -> None:
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
-def _ask_lines(ask: Ask) -> list[str]:
-    """The reason for a question, its options, and how to answer it."""
+def _ask_lines(ask: Ask, elsewhere: str) -> list[str]:
+    """The reason for a question, its options, and how to answer it.
+
+    `elsewhere` is the command for another terminal; "" if a person can answer here.
+    """
     from allstop.core.text import one_line
 
     if not ask.questions:
         because = [f"reason: {one_line(ask.rule)}"] if ask.rule else []
-        return [*because, f"allow it? y or n, then Enter   ({ask.id})"]
+        here = f"allow it? y or n, then Enter   ({ask.id})"
+        return [*because, f"to allow it: {elsewhere}" if elsewhere else here]
     shown = []
     for question in ask.questions:
         shown.append(one_line(question.text, 200))
@@ -285,4 +290,5 @@ def _ask_lines(ask: Ask) -> list[str]:
             meaning = f": {one_line(option.text)}" if option.text else ""
             shown.append(f"  {number} {one_line(option.label)}{meaning}")
     several = ", one answer each with ; between them" if len(ask.questions) > 1 else ""
-    return [*shown, f"type a number or your own answer{several}, then Enter   ({ask.id})"]
+    here = f"type a number or your own answer{several}, then Enter   ({ask.id})"
+    return [*shown, f"to answer: {elsewhere}" if elsewhere else here]

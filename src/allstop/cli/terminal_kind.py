@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-import click
-
+from allstop.cli.output import echo
 from allstop.cli.record_lines import as_text
 from allstop.core.text import one_line
 
@@ -43,7 +42,7 @@ class TerminalKind:
         agents = kind.agents(recorded.opened)
         if not as_json:
             title = one_line(recorded.opened.title)
-            click.echo(f"{run_id}: {title}. Earlier events: allstop log {run_id}")
+            echo(f"{run_id}: {title}. Earlier events: allstop log {run_id}")
 
         async def take(engine: LocalEngine) -> RunId:
             await engine.take(run_id)

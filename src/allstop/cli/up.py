@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import Context, echo, run
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -51,20 +51,20 @@ async def serve_here(project: Project, kinds: RunKinds, *, opens: bool) -> None:
 
     def tell_ready(ready: Ready) -> None:
         _greet(ready.url, ready.link, opens=opens)
-        click.echo("Ctrl-C ends it.")
+        echo("Ctrl-C ends it.")
 
-    await serve(project, kinds, click.echo, tell_ready)
+    await serve(project, kinds, echo, tell_ready)
 
 
 def _greet(url: str, link: str, *, opens: bool) -> None:
     from allstop.server.static_files import FOLDER
 
-    click.echo(f"The control room is open at {url}")
+    echo(f"The control room is open at {url}")
     if not (FOLDER / "index.html").is_file():
-        click.echo("Its page is not built: run `make web` in the checkout of the source.")
-    click.echo(f"Sign a browser in with this link within 15 minutes; it works once: {link}")
+        echo("Its page is not built: run `make web` in the checkout of the source.")
+    echo(f"Sign a browser in with this link within 15 minutes; it works once: {link}")
     if opens and click.launch(link) != 0:
-        click.echo("No browser could be opened; use the link.")
+        echo("No browser could be opened; use the link.")
 
 
 def _link(project: Project, address: Address) -> str:

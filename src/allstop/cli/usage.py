@@ -3,10 +3,12 @@
 import click
 
 from allstop.cli.argument_types import A_DAYS_MINUTES, DOLLARS
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 from allstop.cli.times import since as since_
 from allstop.core.errors import AllstopError
 from allstop.views.usage import By
+
+COUNTS_COLUMNS = 60  # the width of the table without its names
 
 
 @click.command()
@@ -53,7 +55,7 @@ def today(
         print_json(found)
         return
     for line in day_lines(found):
-        click.echo(line)
+        echo(line)
 
 
 @click.command()
@@ -72,7 +74,8 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
     Examples:
       allstop usage --by task --since 7d
     """
-    from allstop.app.usage import usage_lines, usage_since
+    from allstop.app.usage import NAME_CHARS, usage_lines, usage_since
+    from allstop.glance import columns
 
     with context.project() as project:
         begins_at = since_(project.clock.now(), since)
@@ -80,7 +83,7 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
     if as_json:
         print_json(found)
     elif not found.lines:
-        click.echo("There was no turn in this time.")
+        echo("There was no turn in this time.")
     else:
-        for line in usage_lines(found):
-            click.echo(line)
+        for line in usage_lines(found, max(NAME_CHARS, (columns() or 0) - COUNTS_COLUMNS)):
+            echo(line)

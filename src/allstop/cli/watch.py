@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import Context, echo, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -27,7 +27,7 @@ def watch(context: Context, as_json: bool) -> None:
 
     if not as_json:
         show_status(context, as_json=False)
-        click.echo("\nEvents from here on; Ctrl-C only ends this output.")
+        echo("\nEvents from here on; Ctrl-C only ends this output.")
     with context.project() as project:
         run(lambda: _watch(project, as_json=as_json))
 
@@ -57,4 +57,4 @@ def _show(placed: Sequence[PositionedRecord], *, as_json: bool) -> None:
             print_records([each.record], as_json=True)
             continue
         for line in lines(each.record.event):
-            click.echo(f"{plain(each.record.run):<14} {as_text(line)}")
+            echo(f"{plain(each.record.run):<14} {as_text(line)}")

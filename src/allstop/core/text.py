@@ -1,4 +1,4 @@
-"""Makes agents' text safe to show: removes escape sequences, makes invisible characters visible."""
+"""Makes text of agents and people safe to show, for terminals and inside JSON."""
 
 import re
 
@@ -8,10 +8,13 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor moves
     r"|\x1b[ -/]*[0-~]?"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_INVISIBLE = re.compile(
-    r"[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_HIDDEN = (
+    r"\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufe00-\ufe0d\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_INVISIBLE = re.compile(f"[{_HIDDEN}]")
+_ESCAPED_IN_JSON = re.compile(rf"[\x7f-\x9f\ud800-\udfff{_HIDDEN}]")
 
 
 def plain(text: str) -> str:
@@ -19,6 +22,16 @@ def plain(text: str) -> str:
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     return _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+
+
+def escape_json(document: str) -> str:
+    """The same JSON document, with control and invisible characters written as \\uXXXX."""
+    return _ESCAPED_IN_JSON.sub(_json_escape, document)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def one_line(text: str, most: int = 100) -> str:

@@ -13,6 +13,7 @@ from allstop.adapters.exchange.json_document import Entry
 from allstop.adapters.exchange.task_items import to_id
 from allstop.core.ids import AgentName
 from allstop.core.tasks import OVER, NewTask, Status, Task
+from allstop.core.text import escape_json
 
 NAME = "json"
 _VERSION = 1
@@ -43,7 +44,7 @@ def read(content: Content) -> list[NewTask]:
 
 def write(tasks: Sequence[Task]) -> str:
     root = {"allstop": "tasks", "version": _VERSION, "tasks": [_fields(task) for task in tasks]}
-    return json.dumps(root, ensure_ascii=False, indent=2) + "\n"
+    return escape_json(json.dumps(root, ensure_ascii=False, indent=2)) + "\n"
 
 
 def source_of(task: Task) -> str:

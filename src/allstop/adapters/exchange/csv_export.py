@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from allstop.adapters.exchange.allstop_export import KEYS
 from allstop.core.tasks import Task
+from allstop.core.text import plain
 
 NAME = "csv"
 _COLUMNS = (*(key for key in KEYS if key != "body"), "body")
@@ -25,9 +26,9 @@ def _cell(value: object) -> str:
         case None:
             return ""
         case str():
-            return _not_a_formula(value)
+            return _not_a_formula(plain(value))
         case tuple():
-            return _not_a_formula(", ".join(value))
+            return _not_a_formula(plain(", ".join(value)))
         case _:
             return str(value).removesuffix(".0")
 

@@ -58,7 +58,7 @@ def auto_spec(
         hint = 'set [auto] decision_agent = "NAME", or use --policy rules'
         raise AllstopError("no decision agent is set", hint, code="decision_agent_missing")
     approvals = approvals or auto.approvals
-    waits = attended and approvals is not Approvals.NEVER
+    waits = approvals is Approvals.ASK or (attended and approvals is Approvals.POLICY)
     return AutoSpec(
         goal=goal,
         agent=agent,
@@ -73,7 +73,7 @@ def auto_spec(
         max_compactions=auto.max_compactions,
         compaction_turns=auto.compaction_turns,
         cooldown_s=auto.cooldown_s,
-        asks_first=waits or approvals is Approvals.ASK,
+        asks_first=waits,
         ask_s=float(auto.approval_timeout_s) if waits else 0.0,
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import FAILED, FINISHED, STOPPED, Context, json_option, print_json, run
+from allstop.cli.output import (
+    FAILED,
+    FINISHED,
+    STOPPED,
+    Context,
+    echo,
+    json_option,
+    print_json,
+    run,
+)
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -81,13 +90,13 @@ def _print_result(name: RunId, story: AutoLog, *, as_json: bool) -> int:
         print_json({"run": name, "steps": steps, "decision": state.decision})
     else:
         for step in steps:
-            click.echo(describe_step(step))
+            echo(describe_step(step))
         if state.decision:
-            click.echo(describe_decision(state.decision))
+            echo(describe_decision(state.decision))
         if state.decision and state.decision.next_input:
-            click.echo(f"next input: {state.decision.next_input}")
-        click.echo(f"The log: allstop log {name}")
+            echo(f"next input: {state.decision.next_input}")
+        echo(f"The log: allstop log {name}")
     if story.state.closed is None:
-        click.echo(f"{name} was stopped or paused before it was done", err=True)
+        echo(f"{name} was stopped or paused before it was done", err=True)
         return STOPPED
     return FINISHED if state.decision else FAILED

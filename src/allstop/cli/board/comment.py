@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +71,9 @@ def comment(
     if as_json:
         print_json({"run": name, "driven": sent.driven, "note": sent.note})
         return
-    click.echo(f"{name}: {sent.note}.")
+    echo(f"{name}: {sent.note}.")
     if not sent.driven:
-        click.echo(f"No process drives {name}; continue with `allstop run` or `allstop resume`.")
+        echo(f"No process drives {name}; continue with `allstop run` or `allstop resume`.")
 
 
 async def _send(
@@ -130,7 +130,7 @@ def _show(reviews: Sequence[Review], name: str, *, as_json: bool) -> None:
         print_json({"run": name, "reviews": reviews})
         return
     for review in reviews:
-        click.echo(f"{review.at.astimezone():%Y-%m-%d %H:%M}")
-        click.echo(plain(in_words(review.text, review.remarks)) + "\n")
+        echo(f"{review.at.astimezone():%Y-%m-%d %H:%M}")
+        echo(plain(in_words(review.text, review.remarks)) + "\n")
     if not reviews:
-        click.echo(f"There are no comments on lines of {name}.")
+        echo(f"There are no comments on lines of {name}.")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
-from allstop.cli.output import Context, json_option, print_json, run
-from allstop.core.text import plain
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.adapters.git.repository.diff import Diff
     from allstop.app.project import Project
 
-STYLES = (
+STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("diff ", {"bold": True}),
     ("+++ ", {"bold": True}),
     ("--- ", {"bold": True}),
@@ -37,19 +36,19 @@ def diff(context: Context, task_id: str, stat: bool, as_json: bool) -> None:
         print_json(_as_document(task_id, found, with_patch=not stat))
         return
     if not found.files:
-        click.echo(f"{task_id} has no changes.")
+        echo(f"{task_id} has no changes.")
         return
     for file in found.files:
         size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
         path = file.path.replace("\n", "\\n")  # so that a name can't imitate another line
-        click.echo(f"{file.change:<8} {plain(path)}  {size}")
+        echo(f"{file.change:<8} {path}  {size}")
     if stat:
         return
-    click.echo()
+    echo()
     for line in found.patch.rstrip("\n").split("\n"):
-        click.echo(_styled(plain(line)))
+        echo(line, **_style(line))
     if found.cut:
-        click.echo(f"… shortened; all of it: git diff {found.base[:10]} {found.tip[:10]}")
+        echo(f"… shortened; all of it: git diff {found.base[:10]} {found.tip[:10]}")
 
 
 async def _diff(project: Project, task_id: str) -> Diff:
@@ -69,13 +68,5 @@ def _as_document(task_id: str, found: Diff, *, with_patch: bool) -> dict[str, ob
     }
 
 
-def _styled(line: str) -> str:
-    """The line with colours; click removes them if the output is no terminal."""
-    import os
-
-    if "NO_COLOR" in os.environ:
-        return line
-    for front, style in STYLES:
-        if line.startswith(front):
-            return click.style(line, **style)
-    return line
+def _style(line: str) -> dict[str, Any]:
+    return next((style for front, style in STYLES if line.startswith(front)), {})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, echo, json_option, look, print_json, run
 from allstop.core.text import counted, one_line
 
 SHOWN = 20
@@ -43,11 +43,11 @@ def import_(context: Context, file: Path, format_: str | None, as_json: bool) ->
     for task in done.added[:SHOWN]:
         within = f"  (in: {one_line(task.operation, 60)})" if task.operation else ""
         over = "  (already done)" if task.done else ""
-        click.echo(f"{task.id}  {one_line(task.title, 200)}{within}{over}")
+        echo(f"{task.id}  {one_line(task.title, 200)}{within}{over}")
     if len(done.added) > SHOWN:
-        click.echo(f"… and {len(done.added) - SHOWN} more")
+        echo(f"… and {len(done.added) - SHOWN} more")
     known = f"; {done.known} already on the board" if done.known else ""
-    click.echo(f"{counted(len(done.added), 'task')} added{known}.")
+    echo(f"{counted(len(done.added), 'task')} added{known}.")
 
 
 def _piped() -> bytes:
@@ -81,7 +81,7 @@ def export(context: Context, format_: str, output: Path | None) -> None:
         tasks = look(lambda: commands.read(project)).state.board.tasks()
     text = write_tasks(tasks, format_)
     if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
+        echo(text, nl=not text.endswith("\n"))
     else:
         output.write_text(text, encoding="utf-8")
-        click.echo(f"{counted(len(tasks), 'task')} written to {output}")
+        echo(f"{counted(len(tasks), 'task')} written to {output}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from allstop.cli.argument_types import TASK
-from allstop.cli.output import Context, json_option, look, print_json, run
+from allstop.cli.output import Context, echo, json_option, look, print_json, run
 from allstop.core.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def command_task(
         }
         print_json(shown)
         return
-    click.echo(f"{task_id}: {done}.")
+    echo(f"{task_id}: {done}.")
     if not delivery.driven:
-        click.echo("No process drives the board; `allstop run` starts it.")
+        echo("No process drives the board; `allstop run` starts it.")
     elif delivery.waits:
         _print_wait(delivery.waits)
 
@@ -50,7 +50,7 @@ class Delivery(NamedTuple):
 
 
 def _print_wait(why: str, *, err: bool = False) -> None:
-    click.echo(f"{why}: the loop waits for you. `allstop resume board` goes on.", err=err)
+    echo(f"{why}: the loop waits for you. `allstop resume board` goes on.", err=err)
 
 
 async def _send(project: Project, *commands: Command) -> Delivery:
@@ -107,7 +107,7 @@ async def _drive_board(
 
     if BOARD in project.journal.holders():
         delivery = await _send(project, *commands)
-        click.echo(f"Accepted: {done}.", err=as_json)
+        echo(f"Accepted: {done}.", err=as_json)
         if delivery.waits:
             _print_wait(delivery.waits, err=as_json)
         return 0
@@ -172,7 +172,7 @@ def retry(context: Context, task_id: str, text: str, as_json: bool) -> None:
         behind = look(lambda: _commits_behind(project, task_id))
     command_task(context, task_id, command, "will be tried again", as_json=as_json)
     if behind and not as_json:
-        click.echo(
+        echo(
             f"Its workspace is {counted(behind, 'commit')} behind the target branch;"
             f" `allstop clean --force {task_id}` lets it start over from that branch."
         )
@@ -268,9 +268,9 @@ async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> i
         code = await _drive_board(project, [command], done, as_json=as_json)
         task = await find_task(project, task_id)
         if task.status is Status.DONE:
-            click.echo(f"{task_id}: {task.note}", err=True)
+            echo(f"{task_id}: {task.note}", err=True)
             by_hand = f"git revert -m 1 {task.merged[:10]}"
-            click.echo(f"hint: see `allstop log {task_id}`; by hand: {by_hand}", err=True)
+            echo(f"hint: see `allstop log {task_id}`; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
     driven = (await _send(project, command)).driven
@@ -278,9 +278,7 @@ async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> i
     if as_json:
         print_json({"task": task_id, "kept": kept, "driven": driven})
     else:
-        click.echo(
-            f"{task_id} is pending again." + (f" Its work is kept as {kept}." if kept else "")
-        )
+        echo(f"{task_id} is pending again." + (f" Its work is kept as {kept}." if kept else ""))
     return 0
 
 
@@ -302,7 +300,7 @@ def mode(context: Context, mode: str, as_json: bool) -> None:
     if as_json:
         print_json({"mode": mode, "driven": driven})
     else:
-        click.echo(f"The mode of the board is {mode}.")
+        echo(f"The mode of the board is {mode}.")
 
 
 @click.command()
@@ -324,7 +322,7 @@ def split(context: Context, task_id: str, titles: tuple[str, ...], as_json: bool
     if as_json:
         print_json({"task": task_id, "into": made})
     else:
-        click.echo(f"{task_id} is split into {', '.join(made)}.")
+        echo(f"{task_id} is split into {', '.join(made)}.")
 
 
 @click.command()
@@ -366,18 +364,18 @@ def _show_leftovers(
         return
     for each in found:
         can = "can go" if each.is_safe else f"stays: {each.why_unsafe}"
-        click.echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
+        echo(f"{each.name:<10} {each.size_bytes / 1e6:8.1f} MB  {each.state}  {can}")
     for orphan in gone:
         whose = one_line(", ".join(orphan.workspaces), 40)
         what = f"{counted(orphan.refs, 'ref')} of {whose}, left by a removed checkout"
         can = "can go" if orphan.is_safe else f"stays: {orphan.why_unsafe}"
-        click.echo(f"{orphan.name:<10} {what}  {can}")
+        echo(f"{orphan.name:<10} {what}  {can}")
     if not found and not gone:
-        click.echo("Nothing to clean.")
+        echo("Nothing to clean.")
     elif any(each.is_safe for each in found) or any(orphan.is_safe for orphan in gone):
-        click.echo("Remove those that can go: allstop clean --yes")
+        echo("Remove those that can go: allstop clean --yes")
     if kept:
-        click.echo(
+        echo(
             f"Kept for unfinished tasks: {one_line(', '.join(kept), 60)}."
             f" To start one over: allstop clean --force {kept[0]}"
         )
@@ -419,9 +417,9 @@ async def _clean(
             kept = f"; its commits are kept as {removal.backup}" if removal.backup else ""
             lost = f"; {removal.reason}" if removal.reason else ""
             freed = f", {removal.freed_bytes / 1e6:.1f} MB" if removal.name[0] != "@" else ""
-            click.echo(f"{removal.name}: removed{freed}{kept}{lost}")
+            echo(f"{removal.name}: removed{freed}{kept}{lost}")
         else:
-            click.echo(f"{removal.name}: stays: {removal.reason}")
+            echo(f"{removal.name}: stays: {removal.reason}")
     if not done:
-        click.echo("Nothing to clean.")
+        echo("Nothing to clean.")
     return 0 if all(each.removed for each in done) else 1

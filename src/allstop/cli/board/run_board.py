@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import click
 
 from allstop.app.agents.registry import require_usable
 from allstop.app.agents.token_caps import describe_budgets
@@ -21,7 +20,7 @@ from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.interrupts import handle_signals
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
+from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
@@ -95,7 +94,7 @@ def _print_notes(project: Project, budget_usd: float | None) -> None:
     if budget_usd is not None:
         notes.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
     for note in dict.fromkeys(notes):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 async def _drive(
@@ -114,16 +113,17 @@ async def _drive(
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)
             session.runtime.engine.view(screen.live)
+            stopped, left = False, True
             async with anyio.create_task_group() as group:
-                group.start_soon(_handle_signals, session, screen)
+                group.start_soon(_handle_signals, session, screen, group.cancel_scope.cancel)
                 group.start_soon(_show, project, screen)
                 await session.runtime.engine.idle()
                 await _show_rest(project, screen)
-                stopped = session.runtime.engine.was_stopped
+                stopped, left = session.runtime.engine.was_stopped, False
                 if stopped:
                     screen.note(receipt(await session.runtime.engine.halted()))
                 group.cancel_scope.cancel()
-        return _print_summary(project, session, screen, only, stopped=stopped)
+        return _print_summary(project, session, screen, only, stopped=stopped, left=left)
 
 
 async def _show(project: Project, screen: BoardScreen) -> None:
@@ -139,16 +139,18 @@ async def _show_rest(project: Project, screen: BoardScreen) -> None:
             screen.records(await project.journal.read(head.run, after=screen.seqs.get(head.run, 0)))
 
 
-async def _handle_signals(session: driver.BoardSession, screen: BoardScreen) -> None:
-    async def pause() -> None:
-        await session.runtime.engine.command(BOARD, Pause(), by="Ctrl-C")
+async def _handle_signals(
+    session: driver.BoardSession, screen: BoardScreen, leave: Callable[[], None]
+) -> None:
+    async def pause(by: str) -> None:
+        await session.runtime.engine.command(BOARD, Pause(), by=by)
 
     async def stop(by: str) -> None:
         screen.note("■ ALLSTOP")
         await stop_all(session.runtime, by)
 
     pausing = "pausing: agents finish their current turn; Ctrl-C again is Allstop"
-    await handle_signals(pause, stop, screen.note, pausing=pausing)
+    await handle_signals(pause, stop, leave, screen.note, pausing=pausing)
 
 
 # --- the end ----------------------------------------------------------------------------------
@@ -161,6 +163,7 @@ def _print_summary(
     only: Collection[str],
     *,
     stopped: bool,
+    left: bool,
 ) -> int:
     run = session.run()
     state = run.pilot
@@ -179,7 +182,7 @@ def _print_summary(
     for line in next_steps(tasks, touched):
         screen.note(line)
     everything = session.runtime.engine.helm.hold
-    held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
+    held = stopped or left or run.hold is not Hold.NONE or everything is not Hold.NONE
     if stopped:
         screen.note("Stopped. Continue: allstop resume && allstop run")
     elif everything is not Hold.NONE:

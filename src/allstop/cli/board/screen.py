@@ -9,13 +9,12 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import click
-
 from allstop.board.attempt import TaskState
 from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
 from allstop.board.task_pilot import TaskPilot
 from allstop.cli.keyboard import hide_typing
+from allstop.cli.output import echo
 from allstop.cli.record_lines import as_text, print_records
 from allstop.core import moves
 from allstop.core.asks import answer_command, describe_with_options
@@ -27,7 +26,7 @@ from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
-from allstop.core.text import counted, one_line, plain
+from allstop.core.text import counted, one_line
 from allstop.ports import Clock, Live, Record
 from allstop.views.log import Line, describe, describe_result, lines
 from allstop.views.tasks import StuckWarning
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
 
 NARROWEST, WIDEST = 8, 24  # widths of the id column
+MOST_TITLE_CHARS = 200
 HOW_TO_STOP = "Ctrl-C pauses after this turn, twice is Allstop"
 
 
@@ -79,7 +79,7 @@ def log_lines(record: Record) -> list[Line]:
         is_command = isinstance(event, Commanded) and not isinstance(event.command, Equip | Raise)
         return lines(event) if is_command else []
     if isinstance(event, Opened):
-        return [Line(event.at, "●", f"starts: {one_line(event.title)}")]
+        return [Line(event.at, "●", f"starts: {one_line(event.title, MOST_TITLE_CHARS)}")]
     if isinstance(event, Asked):
         do = answer_command(label_of(record.run), event.ask)
         return [line._replace(text=f"{line.text}   → {do}") for line in lines(event)]
@@ -173,7 +173,7 @@ class PlainBoardScreen:
 
     def note(self, text: str) -> None:
         if text:
-            click.echo(plain(text))
+            echo(text)
 
     def end(self, stats: Statistics) -> None:
         for line in summary_lines(stats):
@@ -181,7 +181,7 @@ class PlainBoardScreen:
 
     def _print(self, record: Record) -> None:
         for line in [*log_lines(record), *self._warnings(record)]:
-            click.echo(prefixed(record.run, line, self._wide))
+            echo(prefixed(record.run, line, self._wide))
 
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
@@ -198,7 +198,7 @@ class JsonBoardScreen(PlainBoardScreen):
 
     def note(self, text: str) -> None:
         if text:
-            click.echo(plain(text), err=True)
+            echo(text, err=True)
 
     def _print(self, record: Record) -> None:
         print_records([record], as_json=True)
@@ -240,10 +240,11 @@ class TerminalBoardScreen(PlainBoardScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        from rich.console import Console
         from rich.live import Live as LiveDisplay
 
-        self._console = Console(highlight=False)
+        from allstop.cli.safe_console import SafeConsole
+
+        self._console = SafeConsole()
         self._session: RunningBoard | None = None
         self._how_to_stop = ""
         self._words: dict[RunId, str] = {}
@@ -279,7 +280,7 @@ class TerminalBoardScreen(PlainBoardScreen):
         if live.kind == "check":
             self._check(run, live.text)
             return
-        self._words[run] = one_line(live.text[-400:], 60) or self._words.get(run, "")
+        self._words[run] = one_line(live.text[-400:], MOST_TITLE_CHARS) or self._words.get(run, "")
 
     def _check(self, run: RunId, text: str) -> None:
         """Keep the latest progress text of each check."""
@@ -291,7 +292,7 @@ class TerminalBoardScreen(PlainBoardScreen):
 
     def note(self, text: str) -> None:
         if text:
-            self._console.print(plain(text), markup=False, style="bold")
+            self._console.print(text, style="bold")
 
     def end(self, stats: Statistics) -> None:
         self._session = None
@@ -301,21 +302,23 @@ class TerminalBoardScreen(PlainBoardScreen):
         for line in news_lines(record):
             style = {"✗": "red", "✓": "green", "■": "bold", "?": "yellow"}.get(line.mark, "")
             text = prefixed(record.run, line, self._wide)
-            self._console.print(text, markup=False, style=style)
+            if isinstance(record.event, Opened):
+                self._console.print(text, style=style, no_wrap=True, overflow="ellipsis")
+            else:
+                self._console.print(text, style=style)
 
     # --- the table ---
 
     def _table(self) -> RenderableType:
         from rich.console import Group
         from rich.table import Table
-        from rich.text import Text
 
         table = Table.grid(padding=(0, 2), expand=True)
         if self._session is None:
             return table
         table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
-        table.add_column(no_wrap=True, overflow="ellipsis", ratio=5)
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=self._console.width // 3)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         table.add_column(no_wrap=True, justify="right")
         run = self._session.run()
         state = run.pilot
@@ -327,14 +330,14 @@ class TerminalBoardScreen(PlainBoardScreen):
         children = [self._session.child(child_of(BOARD, ref)) for ref in state.refs]
         cost = _dollars(run.tally, *(child.tally for child in children if child is not None))
         below = f"{' · '.join(filter(None, [*totals, cost]))} · {since:.0f} s\n{self._how_to_stop}"
-        return Group(table, Text(below, style="dim"))
+        return Group(table, self._console.render_str(below, style="dim"))
 
     def _row(self, table: Table, run: RunId, task_id: str) -> None:
         assert self._session is not None
         child = self._session.child(run)
         if child is None:
             return
-        title = one_line(str(self._session.run().pilot.board[task_id].title), 36)
+        title = one_line(str(self._session.run().pilot.board[task_id].title), MOST_TITLE_CHARS)
         doing, seconds = _activity(child, self._session.clock.now(), self._queued.get(run, ""))
         words = self._words.get(run, "")
         progress_text = _progress(child)
@@ -346,7 +349,7 @@ class TerminalBoardScreen(PlainBoardScreen):
             else f"{progress_text}{doing}  {words}"
         )
         time = f"{_dollars(child.tally)} {seconds:.0f} s".strip()
-        table.add_row(f"{mark} {task_id}", title, text[:90], time)
+        table.add_row(f"{mark} {task_id}", title, text, time)
         if not checks:
             self._gates.pop(run, None)
         for check in checks:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.argument_types import TASK
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.board.takeover import Handover
@@ -44,11 +44,9 @@ def take(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     if as_json:
         print_json(_shown(task_id, taken))
         return
-    click.echo(
-        f"{task_id} is yours: {taken.at}, at {taken.commit[:10]}. No agent works on it meanwhile."
-    )
+    echo(f"{task_id} is yours: {taken.at}, at {taken.commit[:10]}. No agent works on it meanwhile.")
     more = f" --at {taken.at}" if at else ""
-    click.echo(f"Commit there, then: allstop give {task_id}{more}")
+    echo(f"Commit there, then: allstop give {task_id}{more}")
 
 
 @click.command()
@@ -66,11 +64,9 @@ def give(context: Context, task_id: str, at: Path | None, as_json: bool) -> None
     if as_json:
         print_json(_shown(task_id, given))
         return
-    click.echo(
-        f"{task_id}: its agent continues from {given.commit[:10]}. {given.at} is still yours."
-    )
+    echo(f"{task_id}: its agent continues from {given.commit[:10]}. {given.at} is still yours.")
     if not given.driven:
-        click.echo(f"No process drives it; continue with `allstop run {task_id}`.")
+        echo(f"No process drives it; continue with `allstop run {task_id}`.")
 
 
 def _shown(task_id: str, handed: Handover) -> dict[str, object]:

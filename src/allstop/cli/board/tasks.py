@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from allstop.cli.argument_types import MINUTES, TASK
-from allstop.cli.output import Context, fitting, json_option, look, print_json, run
+from allstop.cli.output import Context, cells, echo, fitting, json_option, look, print_json, run
 from allstop.core.text import counted, one_line, plain
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def add(
     if as_json:
         print_json(shown)
     else:
-        click.echo(f"{shown.id}  {one_line(shown.title, 200)}" + _waits(shown))
+        echo(f"{shown.id}  {one_line(shown.title, 200)}" + _waits(shown))
 
 
 def _check_agent(project: Project, name: str | None) -> None:
@@ -158,12 +158,12 @@ def list_(
         print_json({"tasks": shown, "phase": board.phase, "mode": board.mode})
         return
     if not is_somewhere:
-        click.echo("This folder is not in a git repository, so it has no board.")
+        echo("This folder is not in a git repository, so it has no board.")
     elif not board.tasks:
-        click.echo('The board is empty. Add a task: allstop add "TITLE"')
+        echo('The board is empty. Add a task: allstop add "TITLE"')
     wide = max((len(task.id) for task in shown), default=0)
     for task in shown:
-        click.echo(_line(task, wide))
+        echo(_line(task, wide))
 
 
 def _check_statuses(statuses: tuple[str, ...]) -> None:
@@ -188,7 +188,7 @@ def _line(task: TaskView, wide: int = 0) -> str:
     if task.note:
         parts.append(f"- {one_line(task.note, 80)}")
     rest = "".join(f"  {part}" for part in parts) + _waits(task)
-    return front + fitting(task.title, 70, len(front) + len(rest)) + rest
+    return front + fitting(task.title, 70, cells(front + rest)) + rest
 
 
 @click.command()
@@ -211,27 +211,27 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         where = {"workspace": None if workspace is None else str(workspace)}
         print_json({**msgspec.to_builtins(task), **more, **where})
         return
-    click.echo(_line(task))
+    echo(_line(task))
     if task.body:
-        click.echo(f"\n{plain(task.body)}\n")
+        echo(f"\n{plain(task.body)}\n")
     for name in SHOWN_FIELDS:
         value = getattr(task, name)
         if value:
             words = ", ".join(value) if isinstance(value, tuple) else str(value)
-            click.echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
+            echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
     for attempt in task.attempts:
         how = attempt.outcome.value if attempt.outcome else "at work"
         turns = counted(attempt.tally.turns, "turn")
-        click.echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
+        echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
     if task.warning:
-        click.echo(f"warning      ⚠ {task.warning}")
+        echo(f"warning      ⚠ {task.warning}")
     if workspace is not None:
         kept = "" if task.status in AT_WORK else ", unchanged since"
-        click.echo(f"workspace    {workspace}{kept}")
+        echo(f"workspace    {workspace}{kept}")
     if task.hint:
-        click.echo(f"hint         {plain(task.hint)}")
+        echo(f"hint         {plain(task.hint)}")
     for line in work:
-        click.echo(line)
+        echo(line)
 
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
@@ -297,7 +297,7 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
     if as_json:
         print_json(shown)
     else:
-        click.echo(_line(shown))
+        echo(_line(shown))
 
 
 @click.command()
@@ -311,14 +311,14 @@ def rm(context: Context, task_id: str) -> None:
     with context.project() as project:
         run(lambda: board.send_commands(project, lambda state: [RemoveTask(task=task_id)]))
         waiting = look(lambda: board.tasks_waiting_for(project, task_id))
-    click.echo(f"{task_id} is cancelled.")
+    echo(f"{task_id} is cancelled.")
     print_waiting_tasks(task_id, waiting)
 
 
 def print_waiting_tasks(task_id: str, waiting: Sequence[str]) -> None:
     """Say which tasks can't start because this one was cancelled."""
     if waiting:
-        click.echo(
+        echo(
             f"{', '.join(waiting[:5])}{' and others' if waiting[5:] else ''} can't start without it:"
             f" `allstop edit {waiting[0]} --needs …`, or `allstop retry {task_id}`."
         )
@@ -339,14 +339,14 @@ def next_(context: Context, explain: bool, most: int, as_json: bool) -> None:
         print_json({"next": found})
         return
     if not found:
-        click.echo("No task is ready.")
+        echo("No task is ready.")
     for choice in found:
         score = choice.score
         place = _why_first(choice)
         title = fitting(choice.task.title, 70, 15 + len(place))
-        click.echo(f"{choice.task.id:<8} {score.total:>4}  {title}{place}")
+        echo(f"{choice.task.id:<8} {score.total:>4}  {title}{place}")
         if explain:
-            click.echo(f"{'':<15}{_explain_score(choice)}")
+            echo(f"{'':<15}{_explain_score(choice)}")
 
 
 def _why_first(choice: Any) -> str:

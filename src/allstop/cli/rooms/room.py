@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -110,7 +110,8 @@ async def run_room(project: Project, options: RoomOptions, *, as_json: bool = Fa
             driver.engine.view(terminal.live)
             async with anyio.create_task_group() as group:
                 group.start_soon(terminal.show)
-                group.start_soon(terminal.handle_signals, signals)
+                leave = group.cancel_scope.cancel
+                group.start_soon(terminal.handle_signals, signals, leave)
                 await terminal.begin(options, spec)
                 group.start_soon(terminal.handle_input, options.goal is None and not options.resume)
                 await terminal.wait_until_over()
@@ -170,6 +171,7 @@ class _TerminalSession:
         self._changed = anyio.Event()
         self._stays = False
         self._began = False
+        self._is_paused = False  # by SIGTERM
 
     async def begin(self, options: RoomOptions, spec: SessionSpec | None) -> None:
         if options.resume:
@@ -232,9 +234,23 @@ class _TerminalSession:
             self._changed = anyio.Event()
             await self._changed.wait()
 
-    async def handle_signals(self, signals: AsyncIterator[signal.Signals]) -> None:
+    async def handle_signals(
+        self, signals: AsyncIterator[signal.Signals], leave: Callable[[], None]
+    ) -> None:
+        """Ctrl-C stops the session. SIGTERM pauses it, and the process ends."""
+        from allstop.cli.interrupts import pause_and_leave
+
         async for number in signals:
-            await self._stop(number.name)
+            if number == signal.SIGTERM and self._view.room.session is not None:
+                await pause_and_leave(self._pause, leave, self.screen.note)
+            else:
+                await self._stop(number.name)
+
+    async def _pause(self, by: str) -> None:
+        from allstop.core.commands import Pause
+
+        await self._driver.engine.command(self._driver.run, Pause(), by=by)
+        self._is_paused = True
 
     async def _stop(self, by: str) -> None:
         from allstop.app.rooms.threads import stop
@@ -282,12 +298,15 @@ class _TerminalSession:
             self.screen.note(reply.note)
 
     def _note_hold(self) -> bool:
-        """Say how to continue if everything is paused or frozen; return whether it is."""
+        """Say how to continue if this or everything is held; return whether it is."""
         from allstop.core.helm import Hold
 
+        command = f"allstop room --resume --thread {self._driver.thread}"
         if (hold := self._driver.engine.helm.hold) is Hold.NONE:
-            return False
-        command = f"allstop resume, then allstop room --resume --thread {self._driver.thread}"
+            if self._is_paused:
+                self.screen.note(f"Paused. Continue: {command}")
+            return self._is_paused
+        command = f"allstop resume, then {command}"
         self.screen.note(f"Everything is {hold}. Continue: {command}")
         return True
 

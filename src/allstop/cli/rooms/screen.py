@@ -8,9 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
-import click
-import msgspec
-
+from allstop.cli.output import echo, print_json_line
 from allstop.cli.stdin_lines import piped_lines
 from allstop.cli.times import with_local_times
 from allstop.core.room_specs import NoticeKind, TalkMode
@@ -61,7 +59,7 @@ class PlainRoomScreen:
 
     def event(self, event: RoomEvent) -> None:
         for line in event_lines(event):
-            click.echo(line)
+            echo(line)
 
     def live(self, live: Live, call_id: str) -> None:
         if live.kind in ("trouble", "budget", "near"):
@@ -71,7 +69,7 @@ class PlainRoomScreen:
         pass
 
     def note(self, text: str) -> None:
-        click.echo(plain(text), err=True)
+        echo(plain(text), err=True)
 
     def typed(self) -> AsyncIterator[str]:
         return piped_lines(sys.stdin.fileno() if sys.stdin is not None else None)
@@ -79,7 +77,7 @@ class PlainRoomScreen:
 
 class JsonRoomScreen(PlainRoomScreen):
     def event(self, event: RoomEvent) -> None:
-        click.echo(msgspec.json.encode(event).decode())
+        print_json_line(event)
 
 
 def event_lines(event: RoomEvent) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 from allstop.cli.rooms.screen import PlainRoomScreen, event_lines, status_line
 from allstop.core.json_stream import MessageExtractor
 from allstop.core.room_specs import NoticeKind
-from allstop.core.text import plain
+from allstop.core.text import one_line, plain
 from allstop.ports import Live
 from allstop.rooms.session import RoomState
 from allstop.views.rooms import EventType, RoomEvent
@@ -110,7 +110,7 @@ class TerminalRoomScreen(PlainRoomScreen):
         self._print(*(self._reply_line(line) for line in whole))
 
     def show_status(self, room: RoomState) -> None:
-        self._status_line = status_line(room)
+        self._status_line = one_line(status_line(room), 1000)
         self._erase()
         self._draw()
 
@@ -169,7 +169,7 @@ class TerminalRoomScreen(PlainRoomScreen):
     def _print(self, *lines: str) -> None:
         self._erase()
         for line in lines:
-            sys.stdout.write(f"{line}\n")
+            _write(f"{line}\n")
         self._draw()
 
     def _draw(self) -> None:
@@ -182,14 +182,14 @@ class TerminalRoomScreen(PlainRoomScreen):
             lines.append(self._dim(_cut(self._status_line, width - 1)))
         typed = _cut(self._input[::-1], width - 4)[::-1]  # the end, where the cursor is
         lines.append(f"> {typed}")
-        sys.stdout.write("\n".join(lines))
+        _write("\n".join(lines))
         sys.stdout.flush()
         self._drawn = len(lines)
 
     def _erase(self) -> None:
         if self._drawn:
             up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
-            sys.stdout.write(f"\r{up}\x1b[J")
+            _write(f"\r{up}\x1b[J")
             self._drawn = 0
 
     # --- typing ---
@@ -216,6 +216,11 @@ class TerminalRoomScreen(PlainRoomScreen):
                     self._input = _edited(self._input, key)
             self._erase()
             self._draw()
+
+
+def _write(text: str) -> None:
+    """Write to the terminal. The caller has passed all text of others through `plain`."""
+    sys.stdout.write(text)  # with colours and cursor moves of this screen
 
 
 def _read(fd: int) -> bytes:

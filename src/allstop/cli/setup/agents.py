@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -31,14 +31,14 @@ def agents(context: click.Context, as_json: bool) -> None:
     for agent in found:
         mark = "✓" if agent.ready else "✗"
         first = "  (first choice)" if agent.first else ""
-        click.echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
-        click.echo(f"    token budgets {agent.token_budgets}")
+        echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
+        echo(f"    token budgets {agent.token_budgets}")
         if agent.hint:
-            click.echo(f"    {agent.hint}")
+            echo(f"    {agent.hint}")
     if not found:
-        click.echo("No agent is configured.")
+        echo("No agent is configured.")
     if hint:
-        click.echo(f"note: {hint}")
+        echo(f"note: {hint}")
 
 
 @agents.command()
@@ -62,8 +62,8 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
         settings = project.settings.agents[registry.require_agent(project, name)]
         require_login(name, settings)
         home = log_in(project, name, registry.vendor_program(project, name, settings), words)
-    click.echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
-    click.echo("To log out, remove that folder.")
+    echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
+    echo("To log out, remove that folder.")
 
 
 @agents.command()
@@ -88,7 +88,7 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
         print_json(tried)
         return 0 if isinstance(tried.result, TurnDone) else 1
     if isinstance(tried.result, TurnDone):
-        click.echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
+        echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
         return 0
-    click.echo(f"✗ {name} failed after {tried.seconds:.1f} s: {describe_result(tried.result)}")
+    echo(f"✗ {name} failed after {tried.seconds:.1f} s: {describe_result(tried.result)}")
     return 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context
+from allstop.cli.output import Context, echo
 
 if TYPE_CHECKING:
     from allstop.policy.policy import Policy
@@ -91,6 +91,6 @@ def _print_decision(policy: Policy, command: str, *, as_json: bool) -> None:
     verdict = judged(policy, command)
     if as_json:
         result = {"command": command, "decision": verdict.decision.value, "rule": verdict.rule}
-        click.echo(json.dumps(result))
+        echo(json.dumps(result))
     else:
-        click.echo(f"{verdict.decision.value:<6} {one_line(verdict.rule)}")
+        echo(f"{verdict.decision.value:<6} {one_line(verdict.rule)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from allstop.cli.output import Context, run
+from allstop.cli.output import Context, echo, run
 
 
 @click.command()
@@ -53,34 +53,34 @@ def _demo(context: Context) -> int:
 
     folder = context.folder
     make_sample(folder)
-    click.echo(f"A sample repository: {folder}")
-    click.echo("Six tasks, three at once; two of them need others first:")
-    click.echo("$ allstop run")
+    echo(f"A sample repository: {folder}")
+    echo("Six tasks, three at once; two of them need others first:")
+    echo("$ allstop run")
     with context.project() as project:
         accept_file(project)
         spec = board_spec(project)
         code = run(lambda: run_board(project, spec, lambda state: [AddTasks(tasks=TASKS)]))
-    click.echo("\nThe branch main:")
-    click.echo(git_output(folder, "log", "--oneline", "--graph", "--first-parent", "-n", "8"))
-    click.echo(f"\n$ sh run-tests.sh\n{_tests(folder)}")
-    click.echo(f'\nThen two agents talk:\n$ allstop room "{GOAL}" --agents writer,editor')
+    echo("\nThe branch main:")
+    echo(git_output(folder, "log", "--oneline", "--graph", "--first-parent", "-n", "8"))
+    echo(f"\n$ sh run-tests.sh\n{_tests(folder)}")
+    echo(f'\nThen two agents talk:\n$ allstop room "{GOAL}" --agents writer,editor')
     with context.project() as project:
         options = RoomOptions(goal=GOAL, agents=("writer", "editor"))
         code = run(lambda: run_room(project, options)) or code
-    click.echo(
+    echo(
         "\nIn T2 a check failed and the agent fixed it. In T5 the agent said COMPLETE too early, and\n"
         "the checks found it. In T3 or T4 an agent resolved a merge conflict. Look around:"
     )
     if shutil.which("allstop") is None:
-        click.echo(f"  . {shlex.quote(f'{sys.prefix}/bin/activate')}")
-    click.echo(f"  cd {folder}")
-    click.echo("  allstop list            the board")
-    click.echo("  allstop diff T5         its changes")
-    click.echo("  allstop log T2          its events")
-    click.echo("  allstop receipts T5     every decision with its reasons")
-    click.echo("  allstop replay board    every decision repeated from the journal")
-    click.echo("  allstop log room:default  the messages of the room")
-    click.echo("Next, in your own repository: allstop init")
+        echo(f"  . {shlex.quote(f'{sys.prefix}/bin/activate')}")
+    echo(f"  cd {folder}")
+    echo("  allstop list            the board")
+    echo("  allstop diff T5         its changes")
+    echo("  allstop log T2          its events")
+    echo("  allstop receipts T5     every decision with its reasons")
+    echo("  allstop replay board    every decision repeated from the journal")
+    echo("  allstop log room:default  the messages of the room")
+    echo("Next, in your own repository: allstop init")
     return code
 
 

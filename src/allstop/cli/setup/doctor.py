@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -56,7 +56,7 @@ async def _doctor(project: Project, *, quick: bool, as_json: bool) -> int:
     else:
         for result in checks:
             _print_check(result, width)
-        click.echo(_verdict(findings, checks, missing=missing))
+        echo(_verdict(findings, checks, missing=missing))
     return 1 if missing else 0
 
 
@@ -78,9 +78,9 @@ def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: boo
 
 def _print(finding: Finding, width: int) -> None:
     mark = "✓" if finding.ok else "✗" if finding.needed else "○"
-    click.echo(f"{mark} {finding.name:<{width}} {finding.found}")
+    echo(f"{mark} {finding.name:<{width}} {finding.found}")
     if finding.hint and not finding.ok:
-        click.echo(f"  → {finding.hint}")
+        echo(f"  → {finding.hint}")
 
 
 def _print_check(result: CheckResult, width: int) -> None:
@@ -88,9 +88,7 @@ def _print_check(result: CheckResult, width: int) -> None:
 
     if result.passed:
         took = f"{result.seconds:.1f} s"
-        click.echo(f"✓ {'check':<{width}} {result.name} passes in the sandbox ({took})")
+        echo(f"✓ {'check':<{width}} {result.name} passes in the sandbox ({took})")
         return
-    click.echo(f"○ {'check':<{width}} {result.name} fails in the sandbox: {missing_line(result)}")
-    click.echo(
-        "  → if it passes outside, the sandbox lacks a file: see [workspace] link, [sandbox] read"
-    )
+    echo(f"○ {'check':<{width}} {result.name} fails in the sandbox: {missing_line(result)}")
+    echo("  → if it passes outside, the sandbox lacks a file: see [workspace] link, [sandbox] read")

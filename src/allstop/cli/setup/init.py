@@ -2,7 +2,7 @@
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json
+from allstop.cli.output import Context, echo, json_option, print_json
 
 
 @click.command()
@@ -36,16 +36,16 @@ def init(context: Context, agent: str, as_json: bool) -> int:
     if as_json:
         print_json({"file": str(path), "detected": detected, "warnings": warnings})
         return 0
-    click.echo(f"Wrote {FILE_NAME}.")
+    echo(f"Wrote {FILE_NAME}.")
     for check in detected.checks:
-        click.echo(f"  check  {check.run}   ({check.reason})")
+        echo(f"  check  {check.run}   ({check.reason})")
     for each in detected.agents:
-        click.echo(f"  agent  {each.name}   ({each.reason})")
+        echo(f"  agent  {each.name}   ({each.reason})")
     if not detected.agents:
-        click.echo("  No agent found: describe a program of yours under [agents] in the file.")
+        echo("  No agent found: describe a program of yours under [agents] in the file.")
     for warned in warnings:
-        click.echo(f"\n{warned['text']}\n")
-    click.echo("Next: try it with `allstop doctor`, then commit the file.")
+        echo(f"\n{warned['text']}\n")
+    echo("Next: try it with `allstop doctor`, then commit the file.")
     return 0
 
 
@@ -75,9 +75,9 @@ def config(context: Context, as_json: bool) -> None:
         return
     width = max(len(row.key) for row in found)
     for row in found:
-        click.echo(f"{row.key:<{width}}  {_shown(row.value):<28} {describe_origin(row.origin)}")
+        echo(f"{row.key:<{width}}  {_shown(row.value):<28} {describe_origin(row.origin)}")
     for note in (*untrusted, *notes):
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
 
 
 def _shown(value: object) -> str:
@@ -108,19 +108,19 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
             print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
             return 0
         if not untrusted and project.is_trusted:
-            click.echo("There is nothing to accept.")
+            echo("There is nothing to accept.")
             return 0
         for each in untrusted:
-            click.echo(f"  {each}")
+            echo(f"  {each}")
         if not untrusted:
-            click.echo("  commands of scripted agents and checks may run where there is no sandbox")
+            echo("  commands of scripted agents and checks may run where there is no sandbox")
         if not yes and not _agreed():
-            click.echo("Not accepted.")
+            echo("Not accepted.")
             return 1
         accept(
             project, asked, counts.sensitive
         )  # the shown values, even if the file has changed since
-    click.echo("Accepted, as shown.")
+    echo("Accepted, as shown.")
     return 0
 
 
@@ -128,6 +128,6 @@ def _agreed() -> bool:
     import sys
 
     if not sys.stdin.isatty():
-        click.echo("This is not a terminal: use --yes to accept.", err=True)
+        echo("This is not a terminal: use --yes to accept.", err=True)
         return False
     return click.confirm("Accept this?")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, json_option, print_json, run
+from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -34,7 +34,7 @@ async def _test(project: Project, *, as_json: bool) -> int:
         print_json({"told": tried})
     else:
         for each in tried:
-            click.echo(f"✗ {each.name}: {each.why}" if each.why else f"✓ {each.name}")
+            echo(f"✗ {each.name}: {each.why}" if each.why else f"✓ {each.name}")
         if not tried:
-            click.echo("No channel is configured. Set [notify] urls in your settings.")
+            echo("No channel is configured. Set [notify] urls in your settings.")
     return 0 if tried and not any(each.why for each in tried) else 1

@@ -1,8 +1,6 @@
 """Q18: the providers' SDKs accept the replies of the fake model server."""
 
 import pytest
-from anthropic import AsyncAnthropic
-from openai import AsyncOpenAI
 
 from allstop.testing.model_server import Call, Say, model_server
 
@@ -18,12 +16,16 @@ async def server(anyio_backend):
 
 @pytest.fixture
 async def openai(server):
+    from openai import AsyncOpenAI  # takes a second
+
     async with AsyncOpenAI(api_key="x", base_url=server.openai_url, max_retries=0) as client:
         yield client
 
 
 @pytest.fixture
 async def anthropic(server):
+    from anthropic import AsyncAnthropic  # takes two seconds
+
     async with AsyncAnthropic(api_key="x", base_url=server.anthropic_url, max_retries=0) as client:
         yield client
 
