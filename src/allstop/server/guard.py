@@ -122,9 +122,9 @@ class Guard:
             return _not_signed_in(request)
         keys = parse_qs(request.query).get("key", [])
         if len(keys) != 1 or not self._access.keys.use(keys[0]):
-            return (
-                RedirectResponse("/", 303) if self._has_cookie(request) else _not_signed_in(request)
-            )
+            if self._has_cookie(request):
+                return RedirectResponse("/", 303)
+            return _not_signed_in(request, static_files.KEY_REFUSED)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             self._access.cookie,
@@ -152,9 +152,9 @@ def _request(scope: Scope) -> Request:
     return Request(scope["method"], scope["path"], query, headers)
 
 
-def _not_signed_in(request: Request) -> Response:
+def _not_signed_in(request: Request, page: str = static_files.LOG_IN) -> Response:
     if admission.wants_page(request):
-        return HTMLResponse(static_files.LOG_IN, 401, {"cache-control": "no-store"})
+        return HTMLResponse(page, 401, {"cache-control": "no-store"})
     hint = "run `allstop up --open`; programs send the token in .allstop/token as a bearer token"
     return responses.refused(Refusal(401, "no_token", "the request isn't signed in", hint))
 
