@@ -2,6 +2,7 @@
 
 import { get } from '../lib/api'
 import { defaultAgents, MODES, type SessionRequest } from '../lib/room-session'
+import { valueText } from '../lib/settings'
 import { stored } from './stored'
 import type { AgentFinding, AgentList, SettingList, TalkMode } from '../lib/api-types'
 
@@ -12,6 +13,8 @@ class SessionSetup {
   chosen = $state.raw<readonly string[]>([])
   max_rounds = $state(6)
   respect_final = $state(false)
+  /** The commands that work must pass, in words; '' if there are none. */
+  checks = $state('')
   #first = $state('')
 
   /** The chosen agents, in the order of allstop.toml. */
@@ -54,6 +57,8 @@ class SessionSetup {
     const value = (key: string) => settings.find((row) => row.key === key)?.value
     this.max_rounds = Number(value('room.max_rounds') ?? 6)
     this.respect_final = value('room.respect_final') === true
+    const checks = value('verification.commands')
+    this.checks = Array.isArray(checks) && checks.length ? valueText(checks) : ''
     this.#restore()
     this.isLoaded = true
     $effect.root(() => {
