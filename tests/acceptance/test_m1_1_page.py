@@ -15,6 +15,7 @@ def slowly(it):
 def test_m1_1_ui_mode_toggle(salon):
     """M1.1 §7: a Mode toggle; R19: the fields that belong to a mode come and go with it."""
     tab = salon.opens(taking_turns).tab()
+    tab.setup.click()
     mode = tab.page.get_by_role("group", name="Mode")
 
     expect(mode.get_by_role("radio")).to_have_count(3)

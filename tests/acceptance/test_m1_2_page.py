@@ -22,6 +22,8 @@ def test_m1_2_ui_mode_toggle_has_three_choices(salon):
     tab = salon.opens(taking_turns).tab()
     mode = tab.page.get_by_role("group", name="Mode")
 
+    tab.setup.focus()
+    tab.page.keyboard.press("Enter")
     mode.get_by_role("radio", name="Collaborate").focus()
     tab.page.keyboard.press("ArrowRight")
 

@@ -119,9 +119,9 @@ def picture_board(place):
         more = {"title": title, "tags": [tag], "operation": operation, "agent": "demo"}
         scene.tell("board", "add_task", needs=[task], **more)
     scene.work()
-    wait_for(lambda: _has(scene, f"/runs/{task}/live", "one constant"), "words of its agent", 60)
+    wait_for(lambda: _has(scene, f"/runs/{task}/live", "one constant"), "words of its agent", 180)
     scene.post("/runs", {"kind": "room", "goal": GOAL, "max_rounds": 6})
-    wait_for(lambda: _has(scene, "/runs/room:default/live", "from where"), "words of a talk", 60)
+    wait_for(lambda: _has(scene, "/runs/room:default/live", "from where"), "words of a talk", 180)
     return scene
 
 

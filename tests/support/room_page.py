@@ -115,8 +115,11 @@ class Tab:
         self.refused = page.get_by_role("alert")
         self.allstop = page.get_by_role("button", name="ALLSTOP this room")
         self.stop = page.get_by_role("button", name="Stop", exact=True)
+        self.setup = page.get_by_role("button", name="Session:")
 
     def choose(self, mode=None, first=None, max_rounds=None, respect_final=None):
+        if self.setup.get_attribute("aria-expanded") == "false":
+            self.setup.click()
         if mode is not None:
             self.page.get_by_role("group", name="Mode").get_by_text(mode, exact=True).click()
         if first is not None:
@@ -131,7 +134,8 @@ class Tab:
         self.page.keyboard.press("Enter")
 
     def begin(self, goal, mode=None, **chosen):
-        self.choose(mode, **chosen)
+        if mode is not None or chosen:
+            self.choose(mode, **chosen)
         self.type(goal)
 
     def watch_chips(self):

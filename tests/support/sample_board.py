@@ -255,7 +255,7 @@ class SampleBoard:
     def think(self):
         """A thread in Full Auto that asks before it goes on."""
         run = self.post("/runs", {"kind": "auto", "goal": THREAD, "agent": "demo"})["run"]
-        wait_for(lambda: self.ask(f"/runs/{run}")["auto"]["asks"], "its question", 60)
+        wait_for(lambda: self.ask(f"/runs/{run}")["detail"]["asks"], "its question", 60)
 
     def tasks(self):
         return self.ask("/board")["tasks"]

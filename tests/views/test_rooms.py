@@ -11,8 +11,10 @@ from allstop.core.commands import Allstop, Interrupt, Pause, Resume, Say
 from allstop.core.events import Stopped
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage
 from allstop.core.room_specs import ALL, ROUTER, YOU, NoticeKind, TalkMode
+from allstop.kinds.room import RoomKind
 from allstop.rooms.session import max_rounds
 from allstop.views.rooms import NOTHING_TO_STOP, EventType, RoomEvent, RoomView, call_id
+from allstop.views.runs import view
 from support.room_runs import NOON, RoomSteps, envelope, session_spec
 
 SINGLE, COLLABORATE, AUTOPILOT = TalkMode.SINGLE, TalkMode.COLLABORATE, TalkMode.AUTOPILOT
@@ -352,3 +354,22 @@ def test_r8_a_late_reply_is_not_the_next_sessions(stop, result):
     assert table.session.turns == 1
     assert table.session.tokens == 120
     assert LATE not in "".join(part.text for part in table.state.talk.parts)
+
+
+def test_r20_a_thread_has_the_title_of_its_first_goal_and_the_time_of_its_last_change():
+    table = RoomSteps(SINGLE)
+    started = _summary(table)
+    table.turn()
+    ended = _summary(table)
+    table.now += timedelta(hours=1)
+    table.start(session_spec(SINGLE, id="s2", goal="Another\nquestion."))
+
+    assert (started.title, started.changed_at) == ("Write a fairy tale.", NOON)
+    assert ended.changed_at == NOON + timedelta(seconds=1)
+    assert (_summary(table).title, _summary(table).changed_at) == (ended.title, table.now)
+
+
+def _summary(table):
+    kind = RoomKind()
+    seen = view("room:default", kind, table.run, helm=table.helm, now=table.now, driven=True)
+    return kind.detail("room:default", table.run, seen, table.helm, table.now)

@@ -797,6 +797,10 @@ export interface components {
             run: components["schemas"]["RunView"];
             session: components["schemas"]["SessionView"] | null;
             last: components["schemas"]["Summary"] | null;
+            /** @default  */
+            title: string;
+            /** @default null */
+            changed_at: string | null;
         };
         /**
          * SessionView
@@ -1786,6 +1790,8 @@ export interface components {
             first: boolean;
             /** @default  */
             token_budgets: string;
+            /** @default true */
+            can_edit: boolean;
         };
         /** SettingList */
         SettingList: {

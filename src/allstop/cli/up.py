@@ -39,7 +39,7 @@ def up(context: Context, port: int | None, opens: bool) -> None:
         except ControlRoomOpenError as error:
             if error.address is None:
                 raise
-            click.echo(f"It is already running, as process {error.address.pid}.")
+            echo(f"It is already running, as process {error.address.pid}.")
             _greet(error.address.url, _link(project, error.address), opens=opens)
 
 

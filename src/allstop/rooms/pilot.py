@@ -67,8 +67,11 @@ class RoomPilot:
         return RoomState(spec=msgspec.convert(spec, RoomSpec))
 
     def evolve(self, state: RoomState, event: Event) -> RoomState:
-        if state.news:
-            state = replace(state, news=())
+        after = self._evolve(replace(state, news=()) if state.news else state, event)
+        is_same = _session_id(after) == _session_id(state)
+        return after if is_same else replace(after, changed_at=event.at)
+
+    def _evolve(self, state: RoomState, event: Event) -> RoomState:
         match event:
             case MoveStarted(move=TakeTurn() as begun):
                 return _turn_started(state, begun.agent, begun.prompt.chars, event.at)
@@ -110,6 +113,10 @@ class RoomPilot:
             idle_s=seat.idle_s,
             max_tokens=seat.max_tokens,
         )
+
+
+def _session_id(state: RoomState) -> str:
+    return state.session.spec.id if state.session else ""
 
 
 # --- prompts ---
@@ -213,6 +220,7 @@ def _start_session(state: RoomState, start: StartSession, at: datetime) -> RoomS
     paces = {agent: replace(pace, cuts=-1) for agent, pace in state.paces.items()}
     threads = state.threads if is_chat else {}  # another goal starts new conversations
     news = (*state.news, told)
+    state = replace(state, title=state.title or spec.goal)
     return replace(state, session=session, talk=talk, threads=threads, paces=paces, news=news)
 
 

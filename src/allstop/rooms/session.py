@@ -100,6 +100,8 @@ class RoomState(Struct, frozen=True, gc=False, kw_only=True):
     paces: dict[AgentName, CallPace] = {}
     chars_a_token: float = CHARS_PER_TOKEN
     news: tuple[Notice, ...] = ()  # notices about the last event
+    title: str = ""  # the goal of the first session
+    changed_at: datetime | None = None  # when the latest session began or ended
 
 
 def refusal(spec: SessionSpec) -> str:

@@ -9,6 +9,7 @@ from allstop.app.setup.edit_setting import BadSettingError
 from allstop.app.validation_errors import InvalidRequestError
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.server import static_files
 from allstop.server.access.admission import Refusal
 from allstop.server.wire_types import Problem, Refused
 from allstop.settings.problems import SettingsError
@@ -17,7 +18,7 @@ POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self'",
+        f"style-src 'self' {static_files.STYLE_SOURCE}",
         "img-src 'self'",
         "connect-src 'self'",
         "worker-src 'self'",

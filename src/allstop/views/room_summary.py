@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from allstop.core.text import one_line
 from allstop.rooms.outages import with_retry_time
 from allstop.rooms.session import RoomState, Session, Summary, max_rounds
 from allstop.views.runs import RunView
@@ -35,6 +36,12 @@ class RoomSummary(Struct, frozen=True, kw_only=True):
     run: RunView
     session: SessionView | None
     last: Summary | None  # the latest finished session
+    title: str = ""  # the goal of the first session
+    changed_at: datetime | None = None  # when the latest session began or ended
+
+
+MOST_TITLE = 200
+"""Characters of a title."""
 
 
 def room_summary(room: RoomState, run: RunView) -> RoomSummary:
@@ -43,6 +50,8 @@ def room_summary(room: RoomState, run: RunView) -> RoomSummary:
         run=run,
         session=_session(room.session) if room.session else None,
         last=room.last,
+        title=one_line(room.title, MOST_TITLE),
+        changed_at=room.changed_at,
     )
 
 

@@ -43,3 +43,13 @@ export function clock(at: string | number): string {
   const date = new Date(typeof at === 'number' ? at * 1_000 : at)
   return date.toLocaleTimeString('en-GB', { hour12: false })
 }
+
+/** "14:02", in local time. */
+export function clockTime(at: number): string {
+  return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+}
+
+/** "12 Nov", in local time. */
+export function dayMonth(at: number): string {
+  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+}

@@ -8,6 +8,9 @@ import {
   elapsedSeconds,
   endReason,
   defaultAgents,
+  setupProblem,
+  setupText,
+  unknownAgent,
   type SessionRequest,
 } from './room-session'
 import type { SessionView, Summary } from './api-types'
@@ -58,6 +61,19 @@ describe('a typed message', () => {
   })
 })
 
+describe('a message to an agent that does not take part', () => {
+  const names = ['gpt', 'claude']
+
+  it.each(['@bob hi', '  @bob', '@Bob, please', '@bob: go on'])('is found: %s', (text) => {
+    expect(unknownAgent(text, names)?.toLowerCase()).toBe('bob')
+  })
+
+  it.each(['@GPT hi', '@router status', 'hi @bob', '@types/node fails', 'bob@home', '@'])(
+    'is none: %s',
+    (text) => expect(unknownAgent(text, names)).toBeUndefined(),
+  )
+})
+
 describe('a session request', () => {
   const wish: SessionRequest = {
     ...{ mode: 'collaborate', agents: ['gpt', 'claude'], first: 'claude' },
@@ -83,6 +99,23 @@ describe('a session request', () => {
 
   it('starts with the agent that the goal mentions', () => {
     expect(sessionBody(wish, '@gpt Talk.', 't').first).toBe('gpt')
+  })
+
+  it('is one sentence', () => {
+    expect(setupText(wish)).toBe('claude → gpt · 4 rounds')
+    expect(setupText({ ...wish, first: 'gpt', max_rounds: 1 })).toBe('gpt → claude · 1 round')
+    expect(setupText({ ...wish, mode: 'single' })).toBe('asks claude')
+    expect(setupText({ ...wish, mode: 'autopilot' })).toBe('claude → gpt · until they finish')
+    expect(setupText({ ...wish, agents: [], first: '' })).toBe('no agents · 4 rounds')
+  })
+
+  it.each([0, -1, 1.5, 1_001, NaN])('with %s rounds is refused', (max_rounds) => {
+    expect(setupProblem({ ...wish, max_rounds })).toBe('A session has 1 to 1,000 rounds.')
+    expect(setupProblem({ ...wish, max_rounds, mode: 'autopilot' })).toBe('')
+  })
+
+  it('with some rounds is not', () => {
+    expect(setupProblem(wish)).toBe('')
   })
 
   it('has gpt and claude by default, or the first two', () => {

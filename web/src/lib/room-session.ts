@@ -1,6 +1,6 @@
 // Sessions of a room: the request for one, and its status in a few words.
 
-import type { RoomSummary, SessionView, Summary, TalkMode } from './api-types'
+import type { SessionView, Summary, TalkMode } from './api-types'
 
 export const MODES: readonly { mode: TalkMode; name: string; does: string }[] = [
   { mode: 'single', name: 'Single', does: 'One answer and one handoff.' },
@@ -21,16 +21,6 @@ export function statusChip(session: SessionView): string {
   if (session.mode === 'autopilot') return `Autopilot: running (turn ${session.round})`
   const name = session.mode === 'single' ? 'Single' : 'Collab'
   return `${name}: ${session.turns}/${session.max_rounds ?? '∞'}`
-}
-
-export function isInterrupted({ session, run }: RoomSummary): boolean {
-  return session !== null && !run.driven
-}
-
-/** The status of a thread, for the list of threads. */
-export function threadStatus(room: RoomSummary): string {
-  if (room.session) return isInterrupted(room) ? 'interrupted' : statusChip(room.session)
-  return room.last ? endReason(room.last) : 'no messages yet'
 }
 
 const ANSWERED: readonly Summary['reason'][] = ['cap_reached', 'final', 'no_handoff']
@@ -72,6 +62,42 @@ export function mentionedAgent(text: string, names: readonly string[]): string |
   return undefined
 }
 
+/** The agents in the order of speaking. */
+export function speakingOrder({ agents, first }: SessionRequest): string[] {
+  const start = Math.max(0, agents.indexOf(first))
+  return [...agents.slice(start), ...agents.slice(0, start)]
+}
+
+/** The setup in a few words, beside its mode: "gpt → claude · 6 rounds". */
+export function setupText(request: SessionRequest): string {
+  const speakers = speakingOrder(request).join(' → ') || 'no agents'
+  switch (request.mode) {
+    case 'single':
+      return request.first ? `asks ${request.first}` : speakers
+    case 'collaborate':
+      return `${speakers} · ${request.max_rounds || 0} round${request.max_rounds === 1 ? '' : 's'}`
+    default:
+      return `${speakers} · until ${request.respect_final ? 'they finish' : 'you stop it'}`
+  }
+}
+
+export const MOST_ROUNDS = 1_000
+
+/** What is wrong with a request; the server checks the rest. */
+export function setupProblem({ mode, max_rounds }: SessionRequest): string {
+  const isRight = Number.isInteger(max_rounds) && max_rounds >= 1 && max_rounds <= MOST_ROUNDS
+  return mode !== 'collaborate' || isRight
+    ? ''
+    : `A session has 1 to ${MOST_ROUNDS.toLocaleString('en')} rounds.`
+}
+
+/** The name after the @ that a message starts with, if no agent has it. */
+export function unknownAgent(text: string, names: readonly string[]): string | undefined {
+  const name = /^@([\w.-]*\w)(?=[\s,:;!?.]|$)/.exec(text.trim())?.[1]
+  if (!name || /^router$/i.test(name)) return undefined
+  return names.some((each) => each.toLowerCase() === name.toLowerCase()) ? undefined : name
+}
+
 /** The body of the API request that starts a session. */
 export function sessionBody(request: SessionRequest, goal: string, thread: string) {
   const first = mentionedAgent(goal, request.agents) ?? request.first
@@ -82,5 +108,3 @@ export function sessionBody(request: SessionRequest, goal: string, thread: strin
     ...(request.mode === 'autopilot' && { respect_final: request.respect_final }),
   }
 }
-
-export const THREAD = /^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$/

@@ -45,6 +45,13 @@ export function statusOf(run: RunView): string {
   return run.outcome ?? run.status
 }
 
+const RESTING = ['idle', 'paused', 'frozen', 'stopped', 'interrupted']
+
+/** Whether a run works, or may go on by itself. */
+export function isActive(run: RunView): boolean {
+  return run.driven && run.outcome === null && !RESTING.includes(run.status)
+}
+
 /** The values there are, each once, sorted. */
 export function choices(runs: readonly RunView[], of: (run: RunView) => string): string[] {
   return [...new Set(runs.map(of))].toSorted()

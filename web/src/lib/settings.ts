@@ -1,5 +1,6 @@
 // Settings: search, groups, and values as text and back.
 
+import { essentialOrder, isEssential, settingLabel } from './setting-labels'
 import type { SettingList } from './api-types'
 
 export type Setting = SettingList['settings'][number]
@@ -24,8 +25,15 @@ export function matchingSettings(
   const isIn = (all: string) => words.every((word) => all.toLowerCase().includes(word))
   const found = rows
     .filter((row) => !onlyChanged || isChanged(row))
-    .filter(({ key, description }) => isIn(`${key} ${description}`))
+    .filter(({ key, description }) => isIn(`${key} ${settingLabel(key)} ${description}`))
   return [...found.filter(({ key }) => isIn(key)), ...found.filter(({ key }) => !isIn(key))]
+}
+
+/** The settings that most people change. */
+export function essentials(rows: readonly Setting[]): Setting[] {
+  return rows
+    .filter(({ key }) => isEssential(key))
+    .toSorted((a, b) => essentialOrder(a.key) - essentialOrder(b.key))
 }
 
 /** By TOML table; each agent is a table of its own. */
@@ -49,7 +57,14 @@ export function valueText(value: unknown): string {
   if (typeof value === 'string') return value || '""'
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return value.length ? value.join(', ') : 'none'
+  if (Array.isArray(value) && value.every(isNamed))
+    return value.map(({ name, run }) => (name && run ? `${name}: ${run}` : name || run)).join(', ')
   return JSON.stringify(value)
+}
+
+/** A check: its name and its command say enough in a list. */
+function isNamed(value: unknown): value is { name?: string; run: string } {
+  return typeof value === 'object' && value !== null && 'run' in value
 }
 
 /** The initial text of the field. */

@@ -23,6 +23,7 @@ const told = (kind: NonNullable<RoomEvent['kind']>, text: string = kind) => even
 function words(events: RoomEvent[]): string[] {
   return withEvents(EMPTY_TRANSCRIPT, events).entries.map((entry) => {
     if (entry.is === 'message') return `${entry.who}: ${entry.text}`
+    if (entry.is === 'session') return `Session ${entry.number}: ${entry.text}`
     return entry.is === 'handoff' ? `→ ${entry.to}: ${entry.text}` : `(${entry.text})`
   })
 }
@@ -38,6 +39,7 @@ describe('the transcript', () => {
       told('ended', 'It is over.'),
     ])
     expect(found).toEqual([
+      'Session 1: ',
       'you: Transcript.',
       'gpt: one',
       '→ claude: Go on.',
@@ -51,7 +53,21 @@ describe('the transcript', () => {
       ...[goal('Transcript.'), asks('gpt', 'Go on.')],
       ...[told('warning', 'gpt failed'), asks('gpt', 'Go on.', 'again')],
     ])
-    expect(found).toEqual(['you: Transcript.', '→ gpt: Go on.', '(gpt failed)'])
+    expect(found).toEqual(['Session 1: ', 'you: Transcript.', '→ gpt: Go on.', '(gpt failed)'])
+  })
+
+  it('has a header for each session, with its first notice', () => {
+    const second = (more: Partial<RoomEvent>) => event({ session_id: 'two', ...more })
+    const found = words([
+      ...[goal('One.'), told('notice', 'Single: gpt is asked.'), told('notice', 'Later.')],
+      told('ended', 'It is over.'),
+      second({ type: 'human_message', sender: 'you', target: 'router', text: 'Two.' }),
+      second({ kind: 'notice', text: 'Autopilot: gpt, claude.' }),
+    ])
+    expect(found).toEqual([
+      ...['Session 1: Single: gpt is asked.', 'you: One.', '(Later.)', '(It is over.)'],
+      ...['Session 2: Autopilot: gpt, claude.', 'you: Two.'],
+    ])
   })
 
   it('is the same for any batches of events', () => {
@@ -87,11 +103,20 @@ describe('a suggestion to finish', () => {
     told('suggestion', 'End?'),
   ])
 
-  it('stays until the next reply or the end, and marks its message', () => {
-    expect(suggested.suggestion).toBe('End?')
+  it('stays with its turn until the session ends, and marks its message', () => {
+    expect(suggested.suggestion).toMatchObject({ text: 'End?', who: 'gpt', turn: 1 })
     expect(suggested.entries.at(-1)).toMatchObject({ who: 'gpt', suggestsFinish: true })
-    expect(withEvents(suggested, [answers('claude', 'more')]).suggestion).toBe('')
-    expect(withEvents(suggested, [told('ended')]).suggestion).toBe('')
+    const later = withEvents(suggested, [answers('claude', 'more')])
+    expect(later.suggestion).toEqual(suggested.suggestion)
+    expect(withEvents(later, [told('ended')]).suggestion).toBeUndefined()
+  })
+
+  it('is replaced by a later one', () => {
+    const later = withEvents(suggested, [
+      event({ type: 'agent_response', sender: 'claude', text: 'yes', round: 2 }),
+      told('suggestion', 'End?'),
+    ])
+    expect(later.suggestion).toMatchObject({ who: 'claude', turn: 2 })
   })
 })
 

@@ -11,6 +11,8 @@ export interface MessageEntry {
   text: string
   at: number
   usage: RoomEvent['usage']
+  /** The turn of an agent's message. */
+  turn: number | null
   /** The speaker suggested to finish. */
   suggestsFinish: boolean
 }
@@ -31,7 +33,28 @@ export interface NoticeEntry {
   session: string | null
 }
 
-export type Entry = MessageEntry | HandoffEntry | NoticeEntry
+/** The header of a session within the thread. */
+export interface SessionEntry {
+  is: 'session'
+  key: string
+  number: number
+  session: string | null
+  /** "Collaborate: gpt, claude, at most 6 rounds; gpt begins." */
+  text: string
+  at: number
+}
+
+export type Entry = MessageEntry | HandoffEntry | NoticeEntry | SessionEntry
+
+/** An agent's suggestion to finish; it stands until its session ends. */
+export interface Suggestion {
+  text: string
+  who: string
+  turn: number | null
+  session: string | null
+  /** The key of the message. */
+  key: string
+}
 
 /** A call to an agent that has not answered yet. */
 export interface Call {
@@ -42,32 +65,38 @@ export interface Call {
 export interface Transcript {
   entries: readonly Entry[]
   call: Call | undefined
-  /** The banner's text, if the latest reply suggested to finish. */
-  suggestion: string
+  suggestion: Suggestion | undefined
   goal: string
-  /** How many events were folded, and how many of them are replies. */
+  /** How many events were folded, and how many sessions began. */
   count: number
-  replies: number
+  sessions: number
 }
 
 export const EMPTY_TRANSCRIPT: Transcript = {
   entries: [],
   call: undefined,
-  suggestion: '',
+  suggestion: undefined,
   goal: '',
   count: 0,
-  replies: 0,
+  sessions: 0,
 }
 
 export function withEvents(transcript: Transcript, events: readonly RoomEvent[]): Transcript {
   const entries = [...transcript.entries]
-  let { call, suggestion, goal, count, replies } = transcript
+  let { call, suggestion, goal, count, sessions } = transcript
   for (const event of events) {
     const key = `${count++}`
     const { text, ts: at } = event
     switch (event.type) {
       case 'human_message':
-        if (event.target === 'router') goal = text
+        if (event.target === 'router') {
+          goal = text
+          suggestion = undefined
+          entries.push({
+            ...{ is: 'session', key: `s${key}`, number: ++sessions, text: '', at },
+            session: event.session_id,
+          })
+        }
         entries.push(message(event, key))
         break
       case 'agent_call':
@@ -77,17 +106,15 @@ export function withEvents(transcript: Transcript, events: readonly RoomEvent[])
         break
       case 'agent_response':
         call = undefined
-        suggestion = ''
-        replies++
         entries.push(message(event, key))
         break
       case 'system':
         if (event.kind === 'suggestion') {
-          suggestion = text
-          markLast(entries)
+          suggestion = suggested(entries, event) ?? suggestion
           break
         }
-        if (event.kind === 'ended') suggestion = ''
+        if (event.kind === 'notice' && hasHeader(entries, event)) break
+        if (event.kind === 'ended') suggestion = undefined
         if (event.kind === 'ended' || event.kind === 'warning') call = undefined
         entries.push({
           ...{ is: 'notice', key, kind: event.kind ?? 'notice', text, at },
@@ -95,7 +122,7 @@ export function withEvents(transcript: Transcript, events: readonly RoomEvent[])
         })
     }
   }
-  return { entries, call, suggestion, goal, count, replies }
+  return { entries, call, suggestion, goal, count, sessions }
 }
 
 function message(event: RoomEvent, key: string): MessageEntry {
@@ -109,6 +136,7 @@ function message(event: RoomEvent, key: string): MessageEntry {
       usage: event.usage,
     },
     to: event.target === 'all' || event.target === 'router' ? '' : event.target,
+    turn: event.type === 'agent_response' ? event.round : null,
     suggestsFinish: false,
   }
 }
@@ -119,10 +147,22 @@ function isRepeated(entries: readonly Entry[], { target, text }: RoomEvent): boo
   return last?.is === 'handoff' && last.to === target && last.text === text
 }
 
-function markLast(entries: Entry[]): void {
+/** Marks the message that suggests to finish. */
+function suggested(entries: Entry[], { text, session_id }: RoomEvent): Suggestion | undefined {
   const at = entries.findLastIndex(({ is }) => is === 'message')
   const entry = entries[at]
-  if (entry?.is === 'message') entries[at] = { ...entry, suggestsFinish: true }
+  if (entry?.is !== 'message') return undefined
+  entries[at] = { ...entry, suggestsFinish: true }
+  return { text, who: entry.who, turn: entry.turn, session: session_id, key: entry.key }
+}
+
+/** The first notice of a session describes it: its header shows it. */
+function hasHeader(entries: Entry[], { text, session_id }: RoomEvent): boolean {
+  const at = entries.findLastIndex(({ is }) => is === 'session')
+  const entry = entries[at]
+  if (entry?.is !== 'session' || entry.text || entry.session !== session_id) return false
+  entries[at] = { ...entry, text }
+  return true
 }
 
 /** Fetched history and later events, each once. */

@@ -10,6 +10,7 @@ export type RoomListener = (events: readonly RoomEvent[], live: readonly LiveTex
 
 class Rooms {
   #summaries = new KeyedStore<RoomSummary>()
+  isLoaded = $state(false)
   #listeners = new Map<string, RoomListener>()
 
   get all(): RoomSummary[] {
@@ -23,6 +24,7 @@ class Rooms {
   async load(): Promise<void> {
     const { rooms } = await get<RoomList>('/rooms')
     this.#summaries.replace(rooms.map((room) => [room.thread, room]))
+    this.isLoaded = true
   }
 
   add(summaries: ReadonlyMap<string, RoomSummary>): void {

@@ -45,7 +45,7 @@ from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.tool_adviser import NullWatch
 from allstop.ports import Box, Isolation, Turn, Workspaces
 from allstop.settings.agent_order import roster
-from allstop.settings.model import Agent, Driver
+from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
     hint: str = ""
     first: bool = False
     token_budgets: str = ""
+    can_edit: bool = True  # it can do tasks; others can only chat in rooms
 
 
 class AgentTrial(Struct, frozen=True, kw_only=True):
@@ -102,6 +103,7 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         hint=hint,
         first=first,
         token_budgets=describe_agent_budgets(agent),
+        can_edit=agent.driver not in CHAT_DRIVERS,
     )
 
 
