@@ -314,7 +314,7 @@ max_parallel = 2  # agents at the same time
 # Suggestion: uncomment these lines and set your test command.
 # [[verification.commands]]
 # name = "Tests"
-# run = "npm test"
+# run = "your test command"
 
 [review]
 mode = "batch"  # verified work waits for your review; or "per-task", "auto", "skip"

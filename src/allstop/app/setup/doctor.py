@@ -274,15 +274,16 @@ def _reads(project: Project) -> list[Finding]:
         return []
     return [
         Finding(name="sandbox read", ok=False, found=error.message, hint=error.hint)
-        for error in refused_reads(project.settings.sandbox.read)
+        for error in refused_reads(project, project.settings.sandbox.read)
     ]
 
 
-def refused_reads(paths: Iterable[str]) -> Iterator[LaunchError]:
+def refused_reads(project: Project, paths: Iterable[str]) -> Iterator[LaunchError]:
     """Why a box can't show these paths, for each that it can't."""
+    host = replace(this_host(), home=str(project.environment.home))
     for path in paths:
         try:
-            refuse_unreadable(os.path.expanduser(path), this_host())  # noqa: PTH111
+            refuse_unreadable(os.path.expanduser(path), host)  # noqa: PTH111
         except LaunchError as error:
             hint = error.hint or f"correct {path} in [sandbox] read, or remove it"
             yield LaunchError(error.message, hint, code=error.code)

@@ -115,7 +115,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
             click.echo(f"  {each}")
         if not untrusted:
             click.echo("  commands of scripted agents and checks may run where there is no sandbox")
-        for refused in refused_reads(reads_in(asked)):
+        for refused in refused_reads(project, reads_in(asked)):
             click.echo(f"note: {refused.message}; {refused.hint}")
         if not yes and not _agreed():
             click.echo("Not accepted.")
