@@ -71,7 +71,7 @@ def test_a_repository_without_a_commit_is_refused_before_a_task_fails_in_it(pers
 def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person):
     person.agent(WORKS, settings=NO_SUCH_PROGRAM)
 
-    said = person.allstop("doctor")
+    said = person.allstop("doctor", code=1)
 
     assert said.endswith('Not ready: the check "Tests" fails in the sandbox.\n')
     assert person.git("for-each-ref", "refs/allstop") == ""
@@ -83,8 +83,84 @@ def test_b14_a_check_that_is_not_required_keeps_the_doctor_from_nothing(person):
 
     said = person.allstop("doctor")
 
-    assert "Style fails in the sandbox" in said
+    assert "Style (optional) fails in the sandbox: it did not end within 0.3 s\n" in said
     assert said.endswith("Ready.\n")
+
+
+UV = "[[verification.commands]]\nname = 'Tests'\nrun = 'uv run'\n"
+
+
+def test_k14_the_doctor_names_the_program_and_its_version_inside(person):
+    """K14: a program of one's own on PATH needs no setting."""
+    person.program("uv", "#!/bin/sh\necho uv 1.2.3\n")
+    person.agent(WORKS, settings=UV)
+
+    said = person.allstop("doctor")
+
+    assert f"✓ program        uv: uv 1.2.3 at {person.home}/bin/uv\n" in said
+    assert said.endswith("Ready.\n")
+
+
+def test_k14_the_doctor_tells_a_missing_program_from_one_that_is_not_shown(person):
+    """K14: --fix writes the line that is missing, and keeps the rest of the file."""
+    person.agent(WORKS, settings=f"# mine\n{UV}")
+    missing = person.allstop("doctor", code=1)
+    nothing = person.allstop("doctor", "--fix", code=1)
+    program = person.home / ".local" / "bin" / "uv"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho uv 1.2.3\n")
+    program.chmod(0o755)
+    hidden = person.allstop("doctor", code=1)
+    fixed = person.allstop("doctor", "--fix", code=1)
+    person.commit()
+    ready = person.allstop("doctor")
+
+    line = '[sandbox] read = ["~/.local/bin/uv"]'
+    assert "○ program        uv: not installed\n  → install it\n" in missing
+    assert "Nothing to add to [sandbox] read.\n" in nothing
+    assert f"uv: installed at {program}, which is not on your PATH\n  → add to" in hidden
+    assert line in hidden
+    assert f"Wrote {line} to allstop.toml: commit the file.\n" in fixed
+    assert "# mine\n" in (person.repository / "allstop.toml").read_text()
+    assert f"✓ program        uv: uv 1.2.3 at {program}\n" in ready
+
+
+def test_k14_a_shim_without_a_version_is_named(person):
+    shim = person.home / ".pyenv" / "shims" / "uv"
+    (person.home / ".pyenv" / "versions").mkdir(parents=True)
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\n")
+    shim.chmod(0o755)
+    person.variables["PATH"] = f"{shim.parent}:{person.home}/bin:/usr/bin:/bin"
+    person.agent(WORKS, settings=UV)
+
+    said = person.allstop("doctor", code=1)
+
+    assert f"uv: {shim} leads to no version that is in use\n" in said
+
+
+@pytest.mark.parametrize(
+    ("read", "why"),
+    [("~", "contains your home, which is never shown"), ("~/none", "doesn't exist")],
+)
+def test_k14_a_path_that_no_sandbox_can_show_is_named(person, read, why):
+    person.agent(WORKS, settings=f'[sandbox]\nread = ["{read}"]\n')
+
+    accepted = person.allstop("trust", "--yes")
+    said = person.allstop("doctor", code=1)
+
+    assert f"note: {person.home}" in accepted
+    assert why in accepted
+    assert "✗ sandbox read" in said
+    assert why in said
+
+
+def test_k14_a_check_without_output_says_how_it_ended(person):
+    person.agent(WORKS, settings="[verification]\ncommands = ['exit 7']\n")
+
+    said = person.allstop("doctor", code=1)
+
+    assert "fails in the sandbox: it ended with exit code 7 and printed nothing\n" in said
 
 
 def test_k14_the_doctor_leaves_the_work_of_a_task_called_doctor_alone(person):
@@ -94,7 +170,7 @@ def test_k14_the_doctor_leaves_the_work_of_a_task_called_doctor_alone(person):
     half = person.repository / ".allstop" / "workspaces" / "doctor" / "tree" / "half.txt"
     before = person.git("for-each-ref", "refs/allstop")
 
-    person.allstop("doctor")
+    person.allstop("doctor", code=1)
 
     assert half.read_text() == "half\n"
     assert person.git("for-each-ref", "refs/allstop") == before

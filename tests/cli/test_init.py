@@ -14,7 +14,7 @@ Consider adding verification commands to ensure code quality.
 
 Suggestion: Add to allstop.toml:
   [verification]
-  commands = ["npm test", "npm run typecheck"]
+  commands = ["your test command"]
 """
 
 HOOK = '[hooks]\npost_merge = "echo merged"\n'

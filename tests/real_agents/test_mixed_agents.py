@@ -374,6 +374,9 @@ async def until(condition, within_s=60):
 
 COMMANDS = (
     "python3 -m unittest -q",
+    "python3 -c 'import os, sys; print(os.path.realpath(sys.prefix))' >python{n}.txt",
+    "pytest -q",
+    "npm test && npm test --silent >node{n}.txt",
     "make",
     "./run.sh",
     "cat >notes{n}.txt <<'EOF'\nfirst\nsecond\nEOF",
@@ -395,15 +398,18 @@ async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
         command = COMMANDS[len(outputs)].replace("{n}", number)
         return launch_claude.bash(command) if is_claude else launch_codex.run(command)
 
+    lays_out_tools(person)
     async with model_server(answer) as server:
+        person.write("package.json", '{"scripts": {"test": "node -p process.execPath"}}')
         person.write(
             "test_it.py", "import unittest\nclass T(unittest.TestCase):\n  def test(self): pass\n"
         )
-        person.write(".gitignore", "__pycache__/\n")
+        person.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
         person.write("Makefile", "all:\n\tpython3 -m unittest -q\n")
         person.write("run.sh", "#!/bin/sh\necho ran\n")
         (person.repository / "run.sh").chmod(0o755)
-        person.write("allstop.toml", '[[verification.commands]]\nname = "tests"\nrun = "make"\n')
+        checks = "commands = ['make', 'pytest -q', 'npm test']"
+        person.write("allstop.toml", f"[verification]\n{checks}\n")
         person.git("add", "-A")
         person.git("commit", "-qm", "Begin")
         sets_up(person, server)
@@ -418,3 +424,26 @@ async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
     assert [f"{kind}{n}.txt" in files for n in range(1, 7) for kind in ("notes", "loop")] == [
         True
     ] * 12
+    for number in range(1, 7):
+        assert person.git("show", f"main:python{number}.txt") == os.path.realpath(sys.prefix)
+        assert person.git("show", f"main:node{number}.txt").endswith(str(program("node")))
+
+
+def lays_out_tools(person):
+    """The Python of these tests as a version of pyenv, behind shims, and a Node as nvm has it."""
+    home = person.home
+    versions, shims = home / ".pyenv" / "versions", home / ".pyenv" / "shims"
+    for folder in (versions, shims):
+        folder.mkdir(parents=True)
+    (versions / "mine").symlink_to(sys.prefix)
+    (home / ".pyenv" / "version").write_text("mine\n")
+    for name in ("python3", "pytest"):
+        (shims / name).write_text("#!/bin/sh\nexec pyenv exec nothing\n")
+        (shims / name).chmod(0o755)
+    node = home / ".nvm" / "versions" / "node" / "v24" / "bin"
+    node.mkdir(parents=True)
+    (node / "node").symlink_to(program("node"))
+    npm = program("node").parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    (node / "npm").symlink_to(npm)
+    path = (node, shims, home / "bin", "/usr/local/bin", "/usr/bin", "/bin")
+    person.variables["PATH"] = ":".join(map(str, path))

@@ -314,7 +314,7 @@ max_parallel = 2  # agents at the same time
 # Suggestion: uncomment these lines and set your test command.
 # [[verification.commands]]
 # name = "Tests"
-# run = "npm test"
+# run = "your test command"
 
 [review]
 mode = "batch"  # verified work waits for your review; or "per-task", "auto", "skip"
@@ -335,4 +335,4 @@ def test_the_suggestions_are_valid_once_their_marks_are_removed(world):
     settings = world.project("\n".join(uncommented)).load().settings
 
     assert settings.agents["local"].command == ("my-agent", "--flag")
-    assert settings.verification.commands == (Check(name="Tests", run="npm test"),)
+    assert settings.verification.commands == (Check(name="Tests", run="your test command"),)

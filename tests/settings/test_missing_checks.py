@@ -22,7 +22,7 @@ Consider adding verification commands to ensure code quality.
 
 Suggestion: Add to allstop.toml:
   [verification]
-  commands = ["npm test", "npm run typecheck"]"""
+  commands = ["your test command"]"""
     )
 
 
@@ -41,4 +41,4 @@ def test_b15_the_suggestion_can_be_copied_as_it_is(world):
     assert tomllib.loads(suggested)
     world.project(suggested)
     settings = load(world.environment, repository=world.repository).settings
-    assert settings.verification.commands == (Check(run="npm test"), Check(run="npm run typecheck"))
+    assert settings.verification.commands == (Check(run="your test command"),)

@@ -33,6 +33,8 @@ class Box(Struct, frozen=True, kw_only=True):
     at: str = "/work"  # where that folder is mounted; the program starts there
     objects: tuple[str, ...] = ()  # git object stores it may read, first the repository's own
     read: tuple[str, ...] = ()  # paths of the host that it may read, mounted at the same path
+    path: tuple[str, ...] = ()  # the person's PATH; empty means that of this process
+    tools: tuple[str, ...] = ()  # programs of the person that it may run, found on that PATH
     network: Network = Network.FULL
     caps: Caps = Caps()
     env: Mapping[str, str] = {}  # for every program in it

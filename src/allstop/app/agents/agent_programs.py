@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allstop.adapters.processes.tools.version_managers import expand
+from allstop.app.agents.box import asker
 from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ def find_program(project: Project, agent: str, program: str, install: str = "") 
 
     Raises AgentSetupError if it is not on the PATH.
     """
-    found = shutil.which(program, path=project.environment.variables.get("PATH"))
+    found = shutil.which(program, path=os.pathsep.join(_search_path(project)))
     if found is None:
         how = f"install it with `{install}`" if install else "install it"
         raise AgentSetupError(
@@ -48,6 +51,12 @@ def find_program(project: Project, agent: str, program: str, install: str = "") 
             code="program_missing",
         )
     return str(Path(found).absolute())
+
+
+def _search_path(project: Project) -> tuple[str, ...]:
+    """The PATH with real folders instead of shims, which no sandbox can run."""
+    path = project.environment.variables.get("PATH", os.defpath).split(os.pathsep)
+    return expand(path, asker(project))
 
 
 def environment(project: Project, settings: Agent) -> dict[str, str]:

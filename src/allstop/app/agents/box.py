@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from allstop.adapters.processes.tools.named_programs import named_programs
+from allstop.adapters.processes.tools.person_tools import PersonTools, find_tools
+from allstop.adapters.processes.tools.version_files import Asker
 from allstop.ports import Box, Caps, Network
 from allstop.settings.model import Network as NetworkSetting
 
@@ -19,9 +22,14 @@ def box(project: Project) -> Box:
     """A box without a home and a workspace."""
     settings = project.settings
     limits = settings.limits
+    tools = person_tools(project)
+    read = (os.path.expanduser(path) for path in settings.sandbox.read)  # noqa: PTH111
     return Box(
         home="",
-        read=tuple(os.path.expanduser(path) for path in settings.sandbox.read),  # noqa: PTH111
+        read=tuple(dict.fromkeys((*read, *tools.read))),
+        path=tools.path,
+        tools=tools.programs,
+        env=tools.env,
         network=Network.FULL if settings.sandbox.network is NetworkSetting.FULL else Network.NONE,
         caps=Caps(
             processes=limits.processes or Caps().processes,
@@ -29,6 +37,24 @@ def box(project: Project) -> Box:
             file_mb=limits.file_mb,
         ),
     )
+
+
+def asker(project: Project) -> Asker:
+    """The person, in the repository's folder."""
+    environment = project.environment
+    return Asker(home=environment.home, folder=project.root, variables=environment.variables)
+
+
+def person_tools(project: Project) -> PersonTools:
+    """The person's programs that checks, the setup command and agents may run."""
+    return find_tools(asker(project), programs_in_settings(project))
+
+
+def programs_in_settings(project: Project) -> tuple[str, ...]:
+    """The programs that the checks and the setup command name."""
+    settings = project.settings
+    lines = (*(check.run for check in settings.verification.commands), settings.workspace.setup)
+    return tuple(dict.fromkeys(name for line in lines if line for name in named_programs(line)))
 
 
 def own_box(project: Project, home: Path) -> Box:

@@ -44,8 +44,9 @@ class Agents(Mapping[AgentName, AgentPort]):
 
         Raises AgentSetupError if one of them can't be used.
         """
+        place = box(self._project)
         for name in names:
-            wanted = (settings_of(self._project, name), box(self._project))
+            wanted = (settings_of(self._project, name), place)
             if self._made_from.get(name) == wanted:
                 continue
             new = make_agent(self._project, self._launcher, name)

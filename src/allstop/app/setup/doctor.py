@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +24,8 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git.repository.repository import file_modes
 from allstop.adapters.processes.memory.cgroups import own_cgroups
 from allstop.adapters.processes.memory.memory_limits import POLL_EVERY_S
+from allstop.adapters.processes.sandbox.host_tools import this_host
+from allstop.adapters.processes.sandbox.launch_plan import refuse_unreadable
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.adapters.sockets import bound
 from allstop.app import runtime
@@ -33,6 +35,7 @@ from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.board.cleanup import drop_refs
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
+from allstop.app.setup.tool_comparison import Tool, compare_tools
 from allstop.app.target_gate import checks
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check
@@ -43,8 +46,9 @@ from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.tool_adviser import NullWatch
-from allstop.ports import Box, Isolation, Turn, Workspaces
+from allstop.ports import Box, Isolation, LaunchError, Turn, Workspaces
 from allstop.settings.agent_order import roster
+from allstop.settings.key_path import Document, value_at
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 from allstop.settings.problems import SettingsError
 
@@ -190,6 +194,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         *_uncommitted(project),
         *await _store(project),
         _sandbox(project, isolation),
+        *_reads(project),
         _memory(project),
         disk,
         _port(project),
@@ -263,6 +268,33 @@ def _sandbox(project: Project, isolation: Isolation) -> Finding:
     return Finding(
         name="sandbox", ok=False, found=isolation.how, hint=isolation.hint, needed=not off
     )
+
+
+def _reads(project: Project) -> list[Finding]:
+    """A finding for each path of [sandbox] read that no box can show: nothing would start."""
+    if project.settings.sandbox.mode.value == "off":
+        return []
+    return [
+        Finding(name="sandbox read", ok=False, found=error.message, hint=error.hint)
+        for error in refused_reads(project, project.settings.sandbox.read)
+    ]
+
+
+def refused_reads(project: Project, paths: Iterable[str]) -> Iterator[LaunchError]:
+    """Why a box can't show these paths, for each that it can't."""
+    host = replace(this_host(), home=str(project.environment.home))
+    for path in paths:
+        try:
+            refuse_unreadable(os.path.expanduser(path), host)  # noqa: PTH111
+        except LaunchError as error:
+            hint = error.hint or f"correct {path} in [sandbox] read, or remove it"
+            yield LaunchError(error.message, hint, code=error.code)
+
+
+def reads_in(document: Document) -> list[str]:
+    """The paths of [sandbox] read in a settings file."""
+    found = value_at(document, ("sandbox", "read"))
+    return list(map(str, found)) if isinstance(found, list | tuple) else []
 
 
 def _memory(project: Project) -> Finding:
@@ -339,7 +371,15 @@ def _agents(project: Project) -> list[Finding]:
     ]
 
 
-async def try_checks(project: Project) -> list[CheckResult]:
+class Trial(Struct, frozen=True, kw_only=True):
+    """The results of the verification commands in a box, and the programs that they name."""
+
+    checks: tuple[CheckResult, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    notes: tuple[str, ...] = ()  # about the workspace
+
+
+async def try_checks(project: Project) -> Trial:
     """Run each verification command on the target branch, in a box.
 
     Raises AllstopError if the workspace can't be made, or an Allstop is in force.
@@ -357,10 +397,15 @@ async def try_checks(project: Project) -> list[CheckResult]:
             message = opened if isinstance(opened, str) else opened.message
             raise AllstopError(message, code="workspace_not_opened")
         boxed = BoxedChecks(launcher, trusted=project.is_trusted)
+        tools = await compare_tools(project, launcher, workspaces.box_of(name))
         results = [
             await _try_check(boxed, check, workspaces, name) for check in checks(project.settings)
         ]
-        return [project.secrets.redact_all_in(result) for result in results]
+        return Trial(
+            checks=tuple(project.secrets.redact_all_in(result) for result in results),
+            tools=tuple(tools),
+            notes=opened.notes,
+        )
     finally:
         workspaces.discard(name)
         with anyio.CancelScope(shield=True):
@@ -375,7 +420,8 @@ async def _try_check(
     with anyio.move_on_after(check.timeout_s):
         result = await _within_disk_limit(workspaces, name, running)
         return replace(not_done, output=result) if isinstance(result, str) else result
-    return replace(not_done, timed_out=True)
+    why = f"it did not end within {check.timeout_s:g} s"
+    return replace(not_done, timed_out=True, output=why)
 
 
 async def _within_disk_limit(workspaces: Workspaces, name: str, doing: Awaitable[T]) -> T | str:
@@ -395,8 +441,11 @@ async def _within_disk_limit(workspaces: Workspaces, name: str, doing: Awaitable
 
 
 def missing_line(result: CheckResult) -> str:
-    """The output line of a failed check that most likely names what the box lacks."""
+    """Why the check failed; of its output, the line that most likely names what the box lacks."""
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
+    if result.code is None:  # it did not run to its end, and this is the reason
+        return last_chars(": ".join(lines) or "it could not be run", 400)
     marks = ("not found", "No such file", "No module named", "cannot find", "Permission denied")
     marked = [line for line in lines if any(mark in line for mark in marks)]
-    return last_chars((marked or lines or ["no output"])[-1], 200)
+    without = f"it ended with exit code {result.code} and printed nothing"
+    return last_chars((marked or lines or [without])[-1], 200)

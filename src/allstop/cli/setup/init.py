@@ -98,6 +98,7 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
     These settings of allstop.toml run programs outside the sandbox, widen it, or send keys
     somewhere. After a change they have to be accepted again.
     """
+    from allstop.app.setup.doctor import reads_in, refused_reads
     from allstop.app.setup.init import accept
 
     with context.project() as project:
@@ -114,6 +115,8 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
             echo(f"  {each}")
         if not untrusted:
             echo("  commands of scripted agents and checks may run where there is no sandbox")
+        for refused in refused_reads(project, reads_in(asked)):
+            echo(f"note: {refused.message}; {refused.hint}")
         if not yes and not _agreed():
             echo("Not accepted.")
             return 1

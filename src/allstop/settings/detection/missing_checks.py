@@ -16,7 +16,7 @@ WARNING = (
     "Consider adding verification commands to ensure code quality.",
 )
 
-_EXAMPLE = ("npm test", "npm run typecheck")
+_EXAMPLE = ("your test command",)
 
 
 def warning(found: Iterable[ProposedCheck] = ()) -> str:

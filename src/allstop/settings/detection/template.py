@@ -92,7 +92,7 @@ def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
             "# Suggestion: uncomment these lines and set your test command.",
             "# [[verification.commands]]",
             '# name = "Tests"',
-            '# run = "npm test"',
+            '# run = "your test command"',
         ]
 
 

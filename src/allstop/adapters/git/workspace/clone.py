@@ -158,7 +158,7 @@ class CloneBuilder:
             at=str(self._repository.root),
             objects=(*self._stores, *stores),
             read=(*self._box.read, *links),
-            env={"ALLSTOP_PORT": str(port)} if port else {},
+            env={**self._box.env, **({"ALLSTOP_PORT": str(port)} if port else {})},
         )
 
     def is_redirected(self, folders: WorkspaceFolders) -> bool:

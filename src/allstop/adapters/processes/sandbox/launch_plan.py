@@ -77,10 +77,11 @@ def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
     box = launch.box
     reads = _read_mounts(box, host)
     path = read_path(box)
-    wanted = (*path, *host.path, *STANDARD_PATH)
+    wanted = (*path, *(box.path or host.path), *STANDARD_PATH)
     names = dict.fromkeys((launch.argv[0], *launch.programs))
     program, *others = (program_of(each, box, wanted) for each in names)
-    needs = _combine(_needs(each, box, host) for each in (program, *others))
+    tools = () if launch.sparse else box.tools
+    needs = _combine(_needs(each, box, host) for each in (program, *others, *tools))
     behind = (mount for each in launch.behind for mount in _needs(each, box, host).mounts)
     mounts = _arrange_cached(
         (*_own_mounts(box), *_tools_mount(launch), *reads, *needs.mounts, *behind)
@@ -90,7 +91,7 @@ def plan_launch(launch: Launch, host: Host) -> LaunchPlan:
         argv=(program, *launch.argv[1:]),
         start=box.at if box.workspace else HOME,
         path=(
-            *dict.fromkeys((*path, *_besides_standard(needs.path), *STANDARD_PATH)),
+            *dict.fromkeys((*path, *_in_order(needs.path, box.path), *STANDARD_PATH)),
             *((TURN_TOOLS,) if launch.turn_tools else ()),
         ),
         mounts=mounts,
@@ -112,16 +113,27 @@ def _tools_mount(launch: Launch) -> Iterator[Mount]:
         yield Readable(_existing(launch.turn_tools, "tools folder"), TURN_TOOLS)
 
 
+def refuse_unreadable(read: str, host: Host) -> None:
+    """Raises LaunchError if no box can show this path."""
+    if not _is_normalized(read):
+        raise LaunchError(
+            f"{read!r} isn't a normalized absolute path",
+            'write it from "/" or "~/" on, without ".."',
+            code="bad_launch",
+        )
+    if program_needs.contains_home(Path(_existing(read, "readable path")), host.home):
+        raise LaunchError(
+            f"{read} contains your home, which is never shown to a program",
+            "name the folders in it that the program needs",
+            code="home_not_shown",
+        )
+
+
 def _read_mounts(box: Box, host: Host) -> list[Mount]:
     mounts: list[Mount] = []
     for read in box.read:
-        host_path = Path(_existing(read, "readable path"))
-        if program_needs.contains_home(host_path, host.home):
-            raise LaunchError(
-                f"{read} contains your home, which is never shown to a program",
-                "name the folders in it that the program needs",
-                code="home_not_shown",
-            )
+        refuse_unreadable(read, host)
+        host_path = Path(read)
         if program_needs.is_always_visible(read) or (box.workspace and read == box.at):
             continue
         mounts += _mounts_for(host_path, box)
@@ -195,7 +207,7 @@ def _needs(program: str, box: Box, host: Host) -> program_needs.Needs:
     """
     if not program.startswith("/") or _belongs_to_box(on_host(program, box), box):
         return program_needs.Needs((), ())
-    needs = program_needs.needs_of(program, home=host.home, path=host.path)
+    needs = program_needs.needs_of(program, home=host.home, path=box.path or host.path)
     own = (HOME, box.at) if box.workspace else (HOME,)
     outside = tuple(
         mount
@@ -212,8 +224,16 @@ def _combine(all_needs: Iterable[program_needs.Needs]) -> program_needs.Needs:
     )
 
 
-def _besides_standard(path: tuple[str, ...]) -> Iterator[str]:
-    return (folder for folder in path if folder not in STANDARD_PATH)
+def _in_order(folders: tuple[str, ...], path: tuple[str, ...]) -> Iterator[str]:
+    """Yield the folders of needed programs in the order of the person's PATH.
+
+    So a name leads to the same program as outside. Folders that are not on the PATH come first.
+    """
+    shown = {*folders, *STANDARD_PATH}
+    yield from (folder for folder in folders if folder not in (*path, *STANDARD_PATH))
+    for folder in path:
+        if folder in shown or program_needs.is_always_visible(folder):
+            yield folder
 
 
 def _belongs_to_box(host_path: str, box: Box) -> bool:

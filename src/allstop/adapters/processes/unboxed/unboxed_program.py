@@ -87,7 +87,7 @@ def unboxed(host: Host, isolation: Isolation) -> Callable[[Launch], UnboxedTree]
 def plan_of(launch: Launch, host: Host, temp: str) -> dict[str, object]:
     """Return the plan for the supervisor; all paths are paths of the host."""
     box = launch.box
-    path = (*read_path(box), *host.path, *STANDARD_PATH)
+    path = (*read_path(box), *(box.path or host.path), *STANDARD_PATH)
     program = program_of(launch.argv[0], box, path)
     real = on_host(str(Path(box.at, program)), box)
     turn_tools = (launch.turn_tools,) if launch.turn_tools else ()
