@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.core.event_stream import MAX_EVENT_BYTES, EventDecoder, EventTooLargeError
+from allstop.adapters.agents.api.event_stream import (
+    MAX_EVENT_BYTES,
+    EventDecoder,
+    EventTooLargeError,
+)
 
 ENDS = [b"\n", b"\r\n", b"\r"]
 
