@@ -583,3 +583,56 @@ def test_k5_all_attempts_at_a_task_share_its_budget():
     assert first == Limits(turns=9, tokens=100, at_limit=AtLimit.PAUSE)
     assert flight.spawned[-1].ref == "a.2"
     assert flight.spawned[-1].limits == Limits(turns=9, tokens=70, at_limit=AtLimit.PAUSE)
+
+
+# --- commands that name tasks ---
+
+
+def test_b25_only_named_tasks_start_and_only_named_work_is_merged():
+    board = BoardSteps(review="batch", slots=1, mode="semi")
+    board.add("assigned", "approved", "reviewed", "ready")
+    board.tell(Assign(task="approved"))
+    board.ends("approved.1")
+    board.tell(Assign(task="reviewed"))
+    board.ends("reviewed.1")
+    board.tell(Assign(task="assigned"))  # it takes the one slot, and its process is killed
+    assert board.status("assigned", "approved", "reviewed") == ["active", "review", "review"]
+    spec = msgspec.convert(
+        {"target": "main", "agents": ["cli"], "review": "batch", "slots": 1, "only": []}, BoardSpec
+    )
+
+    assert board.tell(Equip(spec=spec)) == []
+    assert board.next() == Wait(reason="1 held, 2 waiting for you", for_person=True)
+    assert board.tell(Approve(task="reviewed")) == ["reviewed.merge1"]
+    assert board.ends("reviewed.merge1") == []
+    assert board.tell(Assign(task="ready")) == ["ready.1"]
+    assert board.state.pilot.others() == ["assigned.1"]
+    assert board.tell(SetMode(mode=Mode.AUTOPILOT)) == []
+    assert board.state.pilot.others() == []
+    assert board.ends("ready.1") == []
+    assert board.next() == Wait(reason="1 at work, 2 waiting for you")
+
+
+def test_b25_named_work_is_merged_before_earlier_work_in_the_queue():
+    board = BoardSteps(review="batch")
+    board.add("first", "second", "third")
+    board.ends("first.1")
+    board.ends("second.1")
+    board.ends("third.1")
+    board.tell(Approve(task="first"), Approve(task="second"), Approve(task="third"))
+    spec = msgspec.convert({"target": "main", "agents": ["cli"], "only": ["third"]}, BoardSpec)
+    board.tell(Equip(spec=spec))
+
+    assert board.ends("first.merge1") == ["third.merge3"]
+    assert board.ends("third.merge3") == []
+    assert board.status("first", "second", "third") == ["done", "merging", "done"]
+
+
+def test_b25_changed_settings_keep_the_named_tasks():
+    board = BoardSteps()
+    spec = msgspec.convert({"target": "main", "agents": ["cli"], "only": []}, BoardSpec)
+    board.tell(Equip(spec=spec))
+    board.add("a", "b")
+
+    assert board.tell(Equip(spec=spec, anew=False), Assign(task="b")) == ["b.1"]
+    assert board.tell(Equip(spec=spec, anew=False)) == []

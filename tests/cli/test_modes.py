@@ -296,3 +296,42 @@ def test_b13_a_paused_task_is_paused_alone(person):
     assert "T1 is paused: allstop resume T1" in said
     person.allstop("resume", "T1")
     assert set(person.merged()) == {"T1", "T2"}
+
+
+def test_b25_a_command_that_names_a_task_starts_no_other(person):
+    """B25: neither tasks that are ready nor tasks that were assigned."""
+    person.agent(WORKS, settings="")
+    for title in ("one", "two", "three", "four"):
+        person.allstop("add", title)
+    person.allstop("assign", "T3")
+
+    person.allstop("run", "T1", code=3)
+    assert person.json("list")["mode"] == "autopilot"
+    assert person.tasks() == {"T1": "review", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("approve", "T1")
+    assert person.tasks() == {"T1": "done", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("rollback", "T1")
+    assert person.tasks() == {"T1": "pending", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("run", code=3)
+    assert person.tasks() == {"T1": "pending", "T2": "review", "T3": "review", "T4": "review"}
+
+
+def test_b25_interrupted_and_paused_work_stays_as_it_is(person, mark):
+    """B25: approving one task continues neither work whose process died nor paused work."""
+    is_slow = f"test -f again || {{ touch again; sleep {mark}; }}"
+    person.agent(f"case $(cat) in *slow*) {is_slow} ;; esac; {WORKS}", settings="")
+    person.allstop("run", "quick", code=3)
+    process = person.start("run", "slow")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
+    process.kill()
+    process.wait()
+
+    person.allstop("approve", "T1")
+    assert person.tasks() == {"T1": "done", "T2": "active"}
+    person.allstop("pause", "board")
+    person.allstop("rollback", "T1")
+    assert person.tasks() == {"T1": "pending", "T2": "active"}
+    assert person.json("list")["phase"] == "paused"
+    person.allstop("run", code=3)
+    assert person.tasks() == {"T1": "pending", "T2": "review"}
+    assert len(person.task("T2")["attempts"]) == 1

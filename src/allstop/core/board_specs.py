@@ -159,6 +159,8 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     until: datetime | None = None  # start no task after this time
     ask_s: float | None = None  # how long an agent's request waits for a person
     retries_first: bool = True  # retried tasks come before all others; else by their score
+    # the board acts only on these tasks, and on those that later commands name; None: on all
+    only: tuple[str, ...] | None = None
     own: tuple[PersonsSetting, ...] = (
         "mode",
         "slots",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -53,8 +54,11 @@ def board_spec(
     until: datetime | None = None,
     agents: tuple[AgentName, ...] | None = None,
     target: str | None = None,
+    only: Collection[str] | None = None,
 ) -> BoardSpec:
     """The spec by the arguments, and by the settings for all others.
+
+    With `only`, the board acts on these tasks and on those that later commands name.
 
     Raises AllstopError if the settings lack an agent, a branch or a required check.
     """
@@ -89,6 +93,7 @@ def board_spec(
         until=until,
         ask_s=float(settings.auto.approval_timeout_s),
         retries_first=False,
+        only=None if only is None else tuple(only),
         own=_set_by_person(mode=mode, slots=slots, agents=agents),
     )
 
@@ -114,6 +119,7 @@ def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
         until=spec.until,
         agents=spec.agents if "agents" in spec.own else None,
         target=None if project.settings.project.target else spec.target,
+        only=spec.only,
     )
 
 

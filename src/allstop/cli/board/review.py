@@ -101,6 +101,7 @@ async def _drive_board(
 ) -> int:
     """Carry out the commands in this terminal, or let the process that drives the board do it."""
     from allstop.app.board.board_spec import board_spec
+    from allstop.app.board.commands import read
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.cli.board.run_board import run_board
     from allstop.core.ids import BOARD
@@ -113,7 +114,8 @@ async def _drive_board(
         return 0
     await refuse_if_stopped(project)
     only = [command.task for command in commands]
-    spec = board_spec(project, count=0)
+    chosen = (await read(project)).state.chosen
+    spec = board_spec(project, mode=chosen, count=0, only=only)
     return await run_board(project, spec, lambda state: commands, only=only, as_json=as_json)
 
 

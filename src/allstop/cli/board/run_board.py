@@ -32,6 +32,7 @@ from allstop.core.ids import BOARD
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
+from allstop.engine.send import send_command
 from allstop.open_files import raise_limit
 from allstop.views.inbox import suggested_command
 from allstop.views.log import receipt
@@ -54,7 +55,8 @@ async def run_board(
 ) -> int:
     """Drive the board until only a person can continue it; return the exit code.
 
-    With `only`, the exit code is that of these tasks.
+    With `only`, the exit code is that of these tasks. A board that was paused with other tasks at
+    work is paused again at the end.
 
     Raises HeldError if another process drives the board. Nothing was written.
     """
@@ -66,9 +68,14 @@ async def run_board(
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
         limits = Limits(at_limit=AtLimit.PAUSE)
+        was_held = known.run.hold is not Hold.NONE
         known = await driver.equip(project, spec, decide, known, limits, budget_usd=budget_usd)
+        pauses_others = was_held and bool(known.state.others())
         _print_notes(project, budget_usd)
-        return await _drive(project, spec, known, claim, only, as_json=as_json)
+        code = await _drive(project, spec, known, claim, only, as_json=as_json)
+    if pauses_others:
+        await send_command(project.journal, project.clock, BOARD, Pause(), "allstop run")
+    return code
 
 
 async def take_over(
