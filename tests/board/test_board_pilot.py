@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allstop.board.attempt import NO_PROGRESS_WAIT
 from allstop.core.board_specs import EDITION, AgentTerms, BoardSpec, Mode, TaskSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
@@ -636,3 +637,21 @@ def test_b25_changed_settings_keep_the_named_tasks():
 
     assert board.tell(Equip(spec=spec, anew=False), Assign(task="b")) == ["b.1"]
     assert board.tell(Equip(spec=spec, anew=False)) == []
+
+
+def test_b24_a_check_that_fails_on_the_target_holds_the_board_until_a_person_acts():
+    board = BoardSteps(slots=1, no_progress=3)
+    assert board.add("a", "b") == ["a.1"]
+
+    assert board.ends("a.1", Outcome.BLOCKED, "Tests fails", target_fails="Tests") == []
+    reason = "no work can pass: Tests fails on main, too"
+    assert board.next() == Wait(reason=reason, for_person=True)
+    assert board.tell(Resume()) == ["b.1"]
+
+
+def test_b24_a_task_without_progress_keeps_its_slot_and_limits_no_agent():
+    board = BoardSteps(slots=1, no_progress=3)
+    board.add("a", "b")
+
+    assert board.rests("a.1", NO_PROGRESS_WAIT, until=later(5)) == []
+    assert board.next() == Wait(reason="1 at work")

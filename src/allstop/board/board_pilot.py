@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
 from allstop.board import graph, scheduling, task_commands
+from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.graph import Board
 from allstop.core import board_specs
@@ -67,6 +68,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     named: frozenset[str] | None = None  # the only tasks that the board acts on; None: all
     started: int = 0  # since its settings were last replaced
     errors: int = 0  # failed tasks in a row
+    target_failure: str = ""  # a check that fails on the target without any work, too
     merged: int = 0
     resolved: int = 0  # conflicts
 
@@ -96,12 +98,14 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_braked(self) -> bool:
-        """Whether too many tasks failed in a row; a person has to resume the board."""
-        return 0 < self.spec.errors <= self.errors
+        """Whether too many tasks failed in a row, or none can pass; a person has to resume it."""
+        return bool(self.target_failure) or 0 < self.spec.errors <= self.errors
 
     @property
     def brake_reason(self) -> str:
         """Why the board is braked; "" if it isn't."""
+        if self.target_failure:
+            return f"no work can pass: {self.target_failure} fails on {self.spec.target}, too"
         return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
 
 
@@ -123,8 +127,8 @@ class BoardPilot:
                 return _spawned(state, spawn, at)
             case ChildWaited(ref=ref, reason=reason, at=at) if ref in state.refs:
                 return _waited(state, ref, reason, at)
-            case ChildRested(ref=ref, until=until) if ref in state.refs:
-                return _rested(state, ref, until)
+            case ChildRested(ref=ref, until=until, reason=reason) if ref in state.refs:
+                return _rested(state, ref, until, reason)
             case ChildWentOn(ref=ref, at=at) if ref in state.refs:
                 return _went_on(state, ref, at)
             case ChildClosed(ref=ref) if ref in state.refs:
@@ -240,6 +244,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         iterations=task.iterations or spec.iterations,
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
         stuck_after=task.stuck_after or spec.stuck_after,
+        no_progress=spec.no_progress,
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
@@ -332,9 +337,12 @@ def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardStat
     return replace(state, board=board, resting=_without(state.resting, ref))
 
 
-def _rested(state: BoardState, ref: str, until: datetime | None) -> BoardState:
-    """A task that waits for a person has left its slot already, and a merge takes none."""
-    if state.board[state.refs[ref]].status is not Status.ACTIVE:
+def _rested(state: BoardState, ref: str, until: datetime | None, reason: str) -> BoardState:
+    """A task that waits for a person has left its slot already, and a merge takes none.
+
+    A task without progress keeps its slot while it waits for its next turn.
+    """
+    if state.board[state.refs[ref]].status is not Status.ACTIVE or reason == NO_PROGRESS_WAIT:
         return state
     return replace(state, resting={**state.resting, ref: until})
 
@@ -368,7 +376,9 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
     if outcome is Outcome.CRASHED:
         task = replace(task, retries=task.retries + 1)
     task = replace(task, status=_STATUS[outcome], held=outcome is Outcome.ABORTED)
-    return replace(state, board=graph.put(state.board, task), errors=errors)
+    failure = closed.facts.get(TARGET_FAILS, "") or state.target_failure
+    board = graph.put(state.board, task)
+    return replace(state, board=board, errors=errors, target_failure=failure)
 
 
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
@@ -428,13 +438,14 @@ def _commanded(state: BoardState, event: Commanded) -> BoardState:
             if not anew:
                 return replace(state, spec=spec)
             named = None if spec.only is None else frozenset(spec.only)
-            return replace(state, spec=spec, named=named, started=0, errors=0)
+            counts = {"started": 0, "errors": 0, "target_failure": ""}
+            return replace(state, spec=spec, named=named, **counts)
         case SetMode(mode=mode):
             spec = replace(state.spec.in_mode(mode), only=None)
             return replace(state, spec=spec, named=None, chosen=mode)
         case Resume():  # the child runs get it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
-            return replace(state, errors=0, resting=limited)
+            return replace(state, errors=0, target_failure="", resting=limited)
         case command if isinstance(command, TaskCommand):
             merge, assign = state.spec.merge, state.spec.retries_first
             again = {command.task} if isinstance(command, Retry | Give) and not assign else ()

@@ -65,6 +65,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     iterations: int = 50
     attempt_s: float | None = None  # time in moves; waiting for people or limits doesn't count
     stuck_after: int = 5  # iterations without a commit
+    no_progress: int = 0  # turns without progress after which it waits for a person; 0: never
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
@@ -150,6 +151,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     iterations: int = 50
     attempt_s: float = 1800.0
     stuck_after: int = 5
+    no_progress: int = 0
     backoff: Backoff = Backoff()
     limit_retries: int = 3
     limit_s: float | None = None

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.board import remedies
+from allstop.board.attempt import NO_PROGRESS
 from allstop.core import run as runs
 from allstop.core.asks import Ask, Question, describe_ask
 from allstop.core.helm import Helm, Hold
@@ -182,6 +183,8 @@ def suggested_command(task: Task) -> str:
         return "allstop run"  # once the blocking changes are committed
     if task.asks and task.note.startswith(_QUESTION_PREFIX):
         return f'allstop answer {task.id} "…"'
+    if task.asks and task.note.startswith(NO_PROGRESS):
+        return f"allstop resume {task.id}"
     if task.asks:
         return f"allstop log {task.id}"
     return remedies.command(task)

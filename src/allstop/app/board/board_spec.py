@@ -84,6 +84,7 @@ def board_spec(
         iterations=loop.max_iterations,
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
+        no_progress=loop.no_progress_turns,
         backoff=backoff(project),
         limit_retries=limit_patience(project).guesses,
         limit_s=limit_patience(project).most_s,
