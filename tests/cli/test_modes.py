@@ -255,31 +255,22 @@ def test_b13_ctrl_c_pauses_and_run_goes_on(person):
     assert person.merged() == ["T1"]
 
 
-def test_b13_what_a_stop_left_uncommitted_is_stashed_when_the_task_is_taken_up(person, mark):
-    """B13: the workspace is kept as it is; the next turn begins from commits."""
+@pytest.mark.parametrize("by_stop", [True, False])
+def test_b13_uncommitted_work_is_there_when_the_task_continues(person, mark, by_stop):
+    """B13: after Allstop and after a kill of the process alike."""
     person.agent(f"echo half >half.txt; sleep {mark}")
     process = person.start("run", "do it")
     wait_for(lambda: alive(f"sleep {mark}"), "the agent")
 
-    person.allstop("stop")
+    person.allstop("stop") if by_stop else process.kill()
 
     process.wait(60)
-    tree = person.repository / ".allstop" / "workspaces" / "T1" / "tree"
-    assert (tree / "half.txt").exists()
-    assert person.tasks() == {"T1": "pending"}
-    person.agent(
-        """
-        cat >>prompt.txt
-        git stash list >stashes.txt
-        test -f half.txt && exit 1
-        echo '<promise>COMPLETE</promise>'
-        """
-    )
+    person.agent("cat half.txt >whole.txt; echo '<promise>COMPLETE</promise>'")
     person.allstop("resume")
     person.allstop("run")
     assert person.merged() == ["T1"]
-    assert "stash" in (person.repository / "stashes.txt").read_text()
-    assert "stash" in (person.repository / "prompt.txt").read_text()
+    assert person.git("show", "main:half.txt") == "half"
+    assert person.git("show", "main:whole.txt") == "half"
     assert len(person.task("T1")["attempts"]) == 1
 
 

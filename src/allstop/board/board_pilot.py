@@ -256,6 +256,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         news=task.news,
         given=task.given,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
+        stop_stashes=False,
         crash_ends=True,
         before=attempts.earlier_attempts(task),
         ask_s=spec.ask_s,

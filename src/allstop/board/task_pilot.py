@@ -264,7 +264,8 @@ def _gate_failed(state: TaskState, gate: moves.ChecksDone) -> TaskState:
     if is_shared and state.spec.no_progress and state.gate_failures >= SHARED_FAILURES:
         check = gate.failed[0]
         note = f"{check.name} fails on {state.spec.target} without this work, too"
-        return _blocked_by_target(state, check, f"{note}: {last_line(check.output)}")
+        said = last_line(check.output)
+        return _blocked_by_target(state, check, f"{note}: {said}" if said else note)
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
     state = moved_target.reject_completion(state, gate, names)
@@ -366,7 +367,8 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
     if failed.kind in moves.RESUMABLE:
         # a killed process may have left lock files: reopen the workspace
         by_a_stop = failed.kind is not moves.FailureKind.INTERRUPTED
-        return replace(moved_target.without_merge(state), base="", stash=state.stash or by_a_stop)
+        stash = state.stash or (by_a_stop and state.spec.stop_stashes)
+        return replace(moved_target.without_merge(state), base="", stash=stash)
     if failed.kind in moves.BRAKED:
         return replace(state, change=failed.change or state.change)
     if failed.kind is moves.FailureKind.CAPPED:

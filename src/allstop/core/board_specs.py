@@ -78,6 +78,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     news: str = ""  # added to the goal in the first prompt
     given: str = ""  # a person's commit to merge in
     stash: bool = False  # a person ended the previous attempt: stash its uncommitted changes
+    stop_stashes: bool = True  # the same after a stop; else the agent goes on with these changes
     crash_ends: bool = False  # a crash ends the attempt; otherwise it is retried
     before: EarlierAttempts = EarlierAttempts()
     ask_s: float | None = None  # how long a request waits for a person; None: forever

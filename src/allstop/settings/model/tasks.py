@@ -58,8 +58,7 @@ class Loop(Table, frozen=True, kw_only=True):
     no_progress_turns: Annotated[
         int,
         doc(
-            "Turns without progress after which a task waits for a person: nothing changed, or the"
-            " same check failed in the same way. 0: never.",
+            "Turns without progress after which a task waits for a person; 0: never.",
             ge=0,
             le=bounds.COUNT,
         ),
