@@ -187,6 +187,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         attempt_s=100.0,
         stuck_after=2,
         terms={"ben": AgentTerms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
+        stop_stashes=False,
         crash_ends=True,
         edition=EDITION,
     )

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from allstop.board.task_pilot import RETRIED, TaskPilot
 from allstop.core import work_prompts
@@ -43,6 +44,7 @@ NO_WORK = Change(head="c0")
 TESTS = {"name": "Tests", "run": "pytest -q"}
 DONE = Finish(outcome=Outcome.DONE)  # without a repository there are no facts
 VERIFIED = Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
+UNVERIFIED = replace(VERIFIED, facts={**VERIFIED.facts, "unverified": "yes"})
 FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 
@@ -109,7 +111,7 @@ def test_complete_without_checks_or_branch_is_done_once_it_was_looked_at():
     flight = fly_in_a_workspace()
 
     assert flight.back(said(COMPLETE, WORK)) == RunChecks(checks=(), workspace="t")
-    assert flight.back(ChecksDone()) == VERIFIED
+    assert flight.back(ChecksDone()) == UNVERIFIED
 
 
 def test_a_turn_goes_on_in_the_same_conversation():
@@ -174,7 +176,7 @@ def test_work_of_an_earlier_turn_counts_for_a_later_complete():
     flight.back(said("half", WORK))
     flight.back(said(COMPLETE))
 
-    assert flight.back(ChecksDone()) == VERIFIED
+    assert flight.back(ChecksDone()) == UNVERIFIED
 
 
 def test_b7_failed_checks_come_back_with_command_exit_code_and_end_of_output():
@@ -484,7 +486,7 @@ def test_k13_a_limited_agent_is_left_alone_until_it_may_speak_again(kind):
     flight = fly()
     move = flight.back(failed(kind, retry_at=after(3600)))
 
-    assert move == Wait(reason="every agent is at its limit", until=after(3600))
+    assert move == Wait(reason="first is at its limit", until=after(3600))
     assert isinstance(flight.wait(3600).next(), TakeTurn)
 
 

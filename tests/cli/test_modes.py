@@ -37,7 +37,8 @@ def test_b5_autopilot_picks_by_itself_and_semi_waits_for_a_person(person):
         person.allstop("add", title)
 
     said = person.allstop("run", "--mode", "semi", code=3)
-    assert "starts" not in said
+    assert "●" not in said
+    assert "In semi mode only assigned tasks start: allstop assign T1 && allstop run" in said
     assert person.json("list")["phase"] == "idle"
     person.allstop("assign", "T2")
     person.allstop("run", "--mode", "semi", code=3)
@@ -53,7 +54,9 @@ def test_b5_the_mode_that_a_person_has_chosen_holds_for_the_next_run(person):
     person.agent(WORKS)
     person.allstop("add", "one")
 
+    assert person.allstop("mode") == "autopilot\n"
     person.allstop("mode", "semi")
+    assert person.allstop("mode") == "semi\n"
 
     person.allstop("run", code=3)
     assert person.tasks() == {"T1": "pending"}

@@ -385,7 +385,15 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     """The work passed the gate: it waits for review, or is merged."""
     tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
-    task = replace(task, verified=tree, verified_by=mark, onto="", news="")
+    task = replace(
+        task,
+        verified=tree,
+        verified_by=mark,
+        onto="",
+        news="",
+        findings=closed.facts.get("findings", ""),
+        unverified=closed.facts.get("unverified") == "yes",
+    )
     mode = state.spec.review_of(task.tags)
     board = graph.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
+from allstop.board.change_findings import serious_findings
 from allstop.core import events, moves, work_prompts
 from allstop.core import fallback as roster
 from allstop.core.board_specs import AgentTerms, TaskSpec
@@ -174,6 +175,8 @@ def _facts(state: TaskState) -> dict[str, str]:
         "tree": state.tree,
         **({"gate": gate.fingerprint} if (gate := state.target_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
+        **({"findings": found} if (found := serious_findings(state.findings)) else {}),
+        **({} if state.effective_gate.checks else {"unverified": "yes"}),
     }
 
 
@@ -204,7 +207,9 @@ def _turn(state: TaskState, context: PilotContext) -> moves.Move:
     spec = state.spec
     agent = roster.pick(state.roster, context.now)
     if isinstance(agent, datetime):
-        return moves.Wait(reason="every agent is at its limit", until=agent)
+        is_one = len(spec.agents) == 1
+        reason = f"{spec.agents[0]} is at its limit" if is_one else "every agent is at its limit"
+        return moves.Wait(reason=reason, until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
     if left_s <= 0:
         return attempts.out_of_time(state, agent)

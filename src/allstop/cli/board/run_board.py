@@ -17,6 +17,8 @@ from allstop.app.board.cleanup import remove_due
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
+from allstop.board import graph
+from allstop.board.board_pilot import BoardState
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
@@ -24,7 +26,7 @@ from allstop.cli.interrupts import handle_signals
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.board_specs import BoardSpec
+from allstop.core.board_specs import BoardSpec, Mode
 from allstop.core.brakes import AtLimit, BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
@@ -34,7 +36,7 @@ from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
 from allstop.engine.send import send_command
 from allstop.open_files import raise_limit
-from allstop.views.inbox import suggested_command
+from allstop.views.inbox import review_note, suggested_command
 from allstop.views.log import receipt
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ def _print_summary(
         under_way=session.under_way(),
     )
     screen.end(stats)
-    for line in next_steps(tasks, touched):
+    for line in [*next_steps(tasks, touched), *_assignable(state)]:
         screen.note(line)
     everything = session.runtime.engine.helm.hold
     held = stopped or run.hold is not Hold.NONE or everything is not Hold.NONE
@@ -210,6 +212,15 @@ def _print_summary(
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
+
+
+def _assignable(state: BoardState) -> list[str]:
+    """A line about ready tasks that the board doesn't start by itself."""
+    ready = graph.best(state.board) if state.spec.mode is Mode.SEMI else None
+    if ready is None or state.named is not None:
+        return []
+    what = f"In semi mode only assigned tasks start: allstop assign {ready.id} && allstop run"
+    return [f"○ {what}; or let the loop pick: allstop mode autopilot"]
 
 
 def limit_of(run: RunState[Any], now: datetime) -> str:
@@ -250,6 +261,7 @@ def next_steps(tasks: list[Task], touched: list[Task]) -> list[str]:
         match task.status:
             case Status.REVIEW:
                 lines.append(f"◆ {task.id} waits for your review: allstop approve {task.id}")
+                lines += [f"! {task.id} {note}"] if (note := review_note(task)) else []
             case Status.WAITING if task.asks and task.note.startswith("asks: "):
                 lines.append(
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'

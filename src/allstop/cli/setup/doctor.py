@@ -51,13 +51,14 @@ async def _doctor(project: Project, *, quick: bool, as_json: bool) -> int:
         and project.settings.verification.commands
     ):
         checks = await try_checks(project)
+    fails = any(each.required and not each.passed for each in checks)
     if as_json:
-        print_json({"ok": not missing, "findings": findings, "checks": checks})
+        print_json({"ok": not (missing or fails), "findings": findings, "checks": checks})
     else:
         for result in checks:
             _print_check(result, width)
         click.echo(_verdict(findings, checks, missing=missing))
-    return 1 if missing else 0
+    return 1 if missing or fails else 0
 
 
 def _verdict(findings: list[Finding], checks: list[CheckResult], *, missing: bool) -> str:
