@@ -60,8 +60,9 @@ def failed(kind, **more):
     return Failed(kind=kind, **more)
 
 
-def verified(clean="yes"):
-    return Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "tree 1", "clean": clean})
+def verified(clean="yes", **more):
+    facts = {"commit": "c1", "tree": "tree 1", "clean": clean, **more}
+    return Finish(outcome=Outcome.DONE, facts=facts)
 
 
 def asks_for(news):
