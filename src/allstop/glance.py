@@ -163,6 +163,8 @@ def _next(project: Project, found: Status) -> str:
     board = found.board
     if board and board.waits:
         return f"Next: fix the failed tasks, then `{board.start}`."
+    if board and board.phase == "paused" and board.counts.get("active"):
+        return "Next: `allstop run` continues."
     if board and board.needs_you:
         return f"Next: `{board.needs_you[0].do}`."
     if thread := _waiting_thread(found):

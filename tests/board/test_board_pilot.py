@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allstop.board.attempt import NO_PROGRESS_WAIT
 from allstop.core.board_specs import EDITION, AgentTerms, BoardSpec, Mode, TaskSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import (
@@ -186,6 +187,7 @@ def test_b5_a_task_starts_with_all_that_the_board_was_equipped_with():
         attempt_s=100.0,
         stuck_after=2,
         terms={"ben": AgentTerms(done="exit", turn_s=9.0, idle_s=8.0, max_tokens=70)},
+        stop_stashes=False,
         crash_ends=True,
         edition=EDITION,
     )
@@ -583,3 +585,74 @@ def test_k5_all_attempts_at_a_task_share_its_budget():
     assert first == Limits(turns=9, tokens=100, at_limit=AtLimit.PAUSE)
     assert flight.spawned[-1].ref == "a.2"
     assert flight.spawned[-1].limits == Limits(turns=9, tokens=70, at_limit=AtLimit.PAUSE)
+
+
+# --- commands that name tasks ---
+
+
+def test_b25_only_named_tasks_start_and_only_named_work_is_merged():
+    board = BoardSteps(review="batch", slots=1, mode="semi")
+    board.add("assigned", "approved", "reviewed", "ready")
+    board.tell(Assign(task="approved"))
+    board.ends("approved.1")
+    board.tell(Assign(task="reviewed"))
+    board.ends("reviewed.1")
+    board.tell(Assign(task="assigned"))  # it takes the one slot, and its process is killed
+    assert board.status("assigned", "approved", "reviewed") == ["active", "review", "review"]
+    spec = msgspec.convert(
+        {"target": "main", "agents": ["cli"], "review": "batch", "slots": 1, "only": []}, BoardSpec
+    )
+
+    assert board.tell(Equip(spec=spec)) == []
+    assert board.next() == Wait(reason="1 held, 2 waiting for you", for_person=True)
+    assert board.tell(Approve(task="reviewed")) == ["reviewed.merge1"]
+    assert board.ends("reviewed.merge1") == []
+    assert board.tell(Assign(task="ready")) == ["ready.1"]
+    assert board.state.pilot.others() == ["assigned.1"]
+    assert board.tell(SetMode(mode=Mode.AUTOPILOT)) == []
+    assert board.state.pilot.others() == []
+    assert board.ends("ready.1") == []
+    assert board.next() == Wait(reason="1 at work, 2 waiting for you")
+
+
+def test_b25_named_work_is_merged_before_earlier_work_in_the_queue():
+    board = BoardSteps(review="batch")
+    board.add("first", "second", "third")
+    board.ends("first.1")
+    board.ends("second.1")
+    board.ends("third.1")
+    board.tell(Approve(task="first"), Approve(task="second"), Approve(task="third"))
+    spec = msgspec.convert({"target": "main", "agents": ["cli"], "only": ["third"]}, BoardSpec)
+    board.tell(Equip(spec=spec))
+
+    assert board.ends("first.merge1") == ["third.merge3"]
+    assert board.ends("third.merge3") == []
+    assert board.status("first", "second", "third") == ["done", "merging", "done"]
+
+
+def test_b25_changed_settings_keep_the_named_tasks():
+    board = BoardSteps()
+    spec = msgspec.convert({"target": "main", "agents": ["cli"], "only": []}, BoardSpec)
+    board.tell(Equip(spec=spec))
+    board.add("a", "b")
+
+    assert board.tell(Equip(spec=spec, anew=False), Assign(task="b")) == ["b.1"]
+    assert board.tell(Equip(spec=spec, anew=False)) == []
+
+
+def test_b24_a_check_that_fails_on_the_target_holds_the_board_until_a_person_acts():
+    board = BoardSteps(slots=1, no_progress=3)
+    assert board.add("a", "b") == ["a.1"]
+
+    assert board.ends("a.1", Outcome.BLOCKED, "Tests fails", target_fails="Tests") == []
+    reason = "no work can pass: Tests fails on main, too"
+    assert board.next() == Wait(reason=reason, for_person=True)
+    assert board.tell(Resume()) == ["b.1"]
+
+
+def test_b24_a_task_without_progress_keeps_its_slot_and_limits_no_agent():
+    board = BoardSteps(slots=1, no_progress=3)
+    board.add("a", "b")
+
+    assert board.rests("a.1", NO_PROGRESS_WAIT, until=later(5)) == []
+    assert board.next() == Wait(reason="1 at work")

@@ -60,8 +60,9 @@ def failed(kind, **more):
     return Failed(kind=kind, **more)
 
 
-def verified(clean="yes"):
-    return Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "tree 1", "clean": clean})
+def verified(clean="yes", **more):
+    facts = {"commit": "c1", "tree": "tree 1", "clean": clean, **more}
+    return Finish(outcome=Outcome.DONE, facts=facts)
 
 
 def asks_for(news):
@@ -596,13 +597,16 @@ def test_b15_b16_work_is_looked_at_although_nothing_is_configured():
     move = flight.back(said(COMPLETE))
 
     assert move == RunChecks(checks=(), workspace="t")
-    assert flight.back(ChecksDone(tree="tree 1")) == verified()
+    assert flight.back(ChecksDone(tree="tree 1")) == verified(unverified="yes")
 
 
 def test_q20_an_attempt_of_the_first_edition_has_no_gate_where_nothing_is_configured():
     end = fly(checks=[], edition=1).back(said(COMPLETE))
 
-    assert end == Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
+    assert end == Finish(
+        outcome=Outcome.DONE,
+        facts={"commit": "c1", "tree": "", "clean": "yes", "unverified": "yes"},
+    )
 
 
 def test_b15_talk_without_a_branch_has_nothing_to_be_looked_at():
@@ -649,7 +653,7 @@ def test_b21_a_finding_is_not_clean_but_passes():
     finding = Finding(kind="deleted_test", path="tests/test_a.py")
 
     done = flight.back(ChecksDone(results=(GOOD,), findings=(finding,), tree="tree 1"))
-    assert done == verified(clean="")
+    assert done == verified(clean="", findings="deleted test: tests/test_a.py")
 
 
 def test_b21_a_finding_that_was_put_right_is_forgotten():

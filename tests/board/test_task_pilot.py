@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from allstop.board.task_pilot import RETRIED, TaskPilot
 from allstop.core import work_prompts
 from allstop.core.board_specs import EDITION
-from allstop.core.commands import Answer, Retry, Say, Skip
+from allstop.core.commands import Answer, Resume, Retry, Say, Skip
 from allstop.core.gate import Check
 from allstop.core.moves import (
     BRAKED,
@@ -43,6 +44,7 @@ NO_WORK = Change(head="c0")
 TESTS = {"name": "Tests", "run": "pytest -q"}
 DONE = Finish(outcome=Outcome.DONE)  # without a repository there are no facts
 VERIFIED = Finish(outcome=Outcome.DONE, facts={"commit": "c1", "tree": "", "clean": "yes"})
+UNVERIFIED = replace(VERIFIED, facts={**VERIFIED.facts, "unverified": "yes"})
 FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 
@@ -109,7 +111,7 @@ def test_complete_without_checks_or_branch_is_done_once_it_was_looked_at():
     flight = fly_in_a_workspace()
 
     assert flight.back(said(COMPLETE, WORK)) == RunChecks(checks=(), workspace="t")
-    assert flight.back(ChecksDone()) == VERIFIED
+    assert flight.back(ChecksDone()) == UNVERIFIED
 
 
 def test_a_turn_goes_on_in_the_same_conversation():
@@ -174,7 +176,7 @@ def test_work_of_an_earlier_turn_counts_for_a_later_complete():
     flight.back(said("half", WORK))
     flight.back(said(COMPLETE))
 
-    assert flight.back(ChecksDone()) == VERIFIED
+    assert flight.back(ChecksDone()) == UNVERIFIED
 
 
 def test_b7_failed_checks_come_back_with_command_exit_code_and_end_of_output():
@@ -484,7 +486,7 @@ def test_k13_a_limited_agent_is_left_alone_until_it_may_speak_again(kind):
     flight = fly()
     move = flight.back(failed(kind, retry_at=after(3600)))
 
-    assert move == Wait(reason="every agent is at its limit", until=after(3600))
+    assert move == Wait(reason="first is at its limit", until=after(3600))
     assert isinstance(flight.wait(3600).next(), TakeTurn)
 
 
@@ -775,3 +777,95 @@ def test_k5_the_time_of_a_turn_counts_once_however_often_it_is_heard_of():
 
     assert move.timeout_s == 1400.0
     assert flight.state.tally.busy_s == 400.0
+
+
+# --- no progress ---
+
+
+def spinning(text, turns, **spec):
+    flight = fly_in_a_workspace(no_progress=3, iterations=50, **spec)
+    for _ in range(turns):
+        flight.wait(60)
+        move = flight.back(said(text, NO_WORK))
+    return flight, move
+
+
+def test_b24_turns_that_change_nothing_wait_longer_and_then_for_a_person():
+    flight, move = spinning("I go on.", 1)
+    assert isinstance(move, TakeTurn)
+    move = flight.back(said("I go on.", NO_WORK))
+    assert (move.reason, move.for_person) == ("no progress; the next turn starts later", False)
+    assert flight.now < move.until
+
+    flight.wait(60)
+    move = flight.back(said("Other words.", NO_WORK))
+    assert move == Wait(reason="no progress: nothing changed in 3 turns", for_person=True)
+
+
+@pytest.mark.parametrize("command", [Resume(), Retry(), Say(text="try this")])
+def test_b24_a_person_lets_a_task_without_progress_go_on(command):
+    flight, _ = spinning("I go on.", 3)
+
+    assert isinstance(flight.told(command), TakeTurn)
+    assert isinstance(flight.back(said("I go on.", NO_WORK)), TakeTurn)
+
+
+def test_b24_a_change_starts_the_count_again():
+    flight, _ = spinning("I go on.", 2)
+    flight.wait(60)
+
+    flight.back(said("I go on.", WORK))
+    move = flight.back(said("I go on.", WORK))
+
+    assert isinstance(move, TakeTurn)
+    assert flight.state.pilot.unchanged_turns == 1
+
+
+def gate_failed(output, *, before=False, code=1):
+    result = CheckResult(
+        name="Tests", run="pytest -q", passed=False, code=code, output=output, failed_before=before
+    )
+    return ChecksDone(results=(result,))
+
+
+def complete(flight, number, gate):
+    flight.wait(60)
+    flight.back(said(COMPLETE, Change(head=f"c{number}", commits=number, files=1)))
+    return flight.back(gate)
+
+
+def test_b24_the_same_failure_of_a_check_is_no_progress_although_files_change():
+    flight = fly_in_a_workspace(checks=[TESTS], no_progress=3)
+    complete(flight, 1, gate_failed("1 failed in 0.12s"))
+    complete(flight, 2, gate_failed("1 failed in 0.34s"))
+    move = complete(flight, 3, gate_failed("1 failed in 0.56s"))
+
+    reason = "no progress: this fails: Tests, 3 times in the same way"
+    assert move == Wait(reason=reason, for_person=True)
+
+
+def test_b24_another_failure_of_a_check_is_progress():
+    flight = fly_in_a_workspace(checks=[TESTS], no_progress=3)
+    moves = [complete(flight, n, gate_failed(f"{9 - n} failed")) for n in range(1, 6)]
+
+    assert all(isinstance(move, TakeTurn) for move in moves)
+
+
+def test_b24_a_failure_that_the_target_shares_blocks_after_two_equal_results():
+    flight = fly_in_a_workspace(checks=[TESTS], no_progress=3)
+    assert isinstance(complete(flight, 1, gate_failed("boom", before=True)), TakeTurn)
+    move = complete(flight, 2, gate_failed("boom", before=True))
+
+    assert move == Finish(
+        outcome=Outcome.BLOCKED,
+        note="Tests fails on main without this work, too: boom",
+        facts={"target_fails": "Tests"},
+    )
+
+
+def test_b24_attempts_of_old_records_go_on_without_progress():
+    flight = fly_in_a_workspace(checks=[TESTS])
+    for _ in range(6):
+        assert isinstance(flight.back(said("I go on.", NO_WORK)), TakeTurn)
+    for number in range(1, 6):
+        assert isinstance(complete(flight, number, gate_failed("boom", before=True)), TakeTurn)

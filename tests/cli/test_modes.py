@@ -37,7 +37,8 @@ def test_b5_autopilot_picks_by_itself_and_semi_waits_for_a_person(person):
         person.allstop("add", title)
 
     said = person.allstop("run", "--mode", "semi", code=3)
-    assert "starts" not in said
+    assert "●" not in said
+    assert "In semi mode only assigned tasks start: allstop assign T1 && allstop run" in said
     assert person.json("list")["phase"] == "idle"
     person.allstop("assign", "T2")
     person.allstop("run", "--mode", "semi", code=3)
@@ -53,7 +54,9 @@ def test_b5_the_mode_that_a_person_has_chosen_holds_for_the_next_run(person):
     person.agent(WORKS)
     person.allstop("add", "one")
 
+    assert person.allstop("mode") == "autopilot\n"
     person.allstop("mode", "semi")
+    assert person.allstop("mode") == "semi\n"
 
     person.allstop("run", code=3)
     assert person.tasks() == {"T1": "pending"}
@@ -255,31 +258,22 @@ def test_b13_ctrl_c_pauses_and_run_goes_on(person):
     assert person.merged() == ["T1"]
 
 
-def test_b13_what_a_stop_left_uncommitted_is_stashed_when_the_task_is_taken_up(person, mark):
-    """B13: the workspace is kept as it is; the next turn begins from commits."""
+@pytest.mark.parametrize("by_stop", [True, False])
+def test_b13_uncommitted_work_is_there_when_the_task_continues(person, mark, by_stop):
+    """B13: after Allstop and after a kill of the process alike."""
     person.agent(f"echo half >half.txt; sleep {mark}")
     process = person.start("run", "do it")
     wait_for(lambda: alive(f"sleep {mark}"), "the agent")
 
-    person.allstop("stop")
+    person.allstop("stop") if by_stop else process.kill()
 
     process.wait(60)
-    tree = person.repository / ".allstop" / "workspaces" / "T1" / "tree"
-    assert (tree / "half.txt").exists()
-    assert person.tasks() == {"T1": "pending"}
-    person.agent(
-        """
-        cat >>prompt.txt
-        git stash list >stashes.txt
-        test -f half.txt && exit 1
-        echo '<promise>COMPLETE</promise>'
-        """
-    )
+    person.agent("cat half.txt >whole.txt; echo '<promise>COMPLETE</promise>'")
     person.allstop("resume")
     person.allstop("run")
     assert person.merged() == ["T1"]
-    assert "stash" in (person.repository / "stashes.txt").read_text()
-    assert "stash" in (person.repository / "prompt.txt").read_text()
+    assert person.git("show", "main:half.txt") == "half"
+    assert person.git("show", "main:whole.txt") == "half"
     assert len(person.task("T1")["attempts"]) == 1
 
 
@@ -296,3 +290,42 @@ def test_b13_a_paused_task_is_paused_alone(person):
     assert "T1 is paused: allstop resume T1" in said
     person.allstop("resume", "T1")
     assert set(person.merged()) == {"T1", "T2"}
+
+
+def test_b25_a_command_that_names_a_task_starts_no_other(person):
+    """B25: neither tasks that are ready nor tasks that were assigned."""
+    person.agent(WORKS, settings="")
+    for title in ("one", "two", "three", "four"):
+        person.allstop("add", title)
+    person.allstop("assign", "T3")
+
+    person.allstop("run", "T1", code=3)
+    assert person.json("list")["mode"] == "autopilot"
+    assert person.tasks() == {"T1": "review", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("approve", "T1")
+    assert person.tasks() == {"T1": "done", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("rollback", "T1")
+    assert person.tasks() == {"T1": "pending", "T2": "pending", "T3": "pending", "T4": "pending"}
+    person.allstop("run", code=3)
+    assert person.tasks() == {"T1": "pending", "T2": "review", "T3": "review", "T4": "review"}
+
+
+def test_b25_interrupted_and_paused_work_stays_as_it_is(person, mark):
+    """B25: approving one task continues neither work whose process died nor paused work."""
+    is_slow = f"test -f again || {{ touch again; sleep {mark}; }}"
+    person.agent(f"case $(cat) in *slow*) {is_slow} ;; esac; {WORKS}", settings="")
+    person.allstop("run", "quick", code=3)
+    process = person.start("run", "slow")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
+    process.kill()
+    process.wait()
+
+    person.allstop("approve", "T1")
+    assert person.tasks() == {"T1": "done", "T2": "active"}
+    person.allstop("pause", "board")
+    person.allstop("rollback", "T1")
+    assert person.tasks() == {"T1": "pending", "T2": "active"}
+    assert person.json("list")["phase"] == "paused"
+    person.allstop("run", code=3)
+    assert person.tasks() == {"T1": "pending", "T2": "review"}
+    assert len(person.task("T2")["attempts"]) == 1

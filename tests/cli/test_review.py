@@ -70,6 +70,23 @@ def test_b21_several_are_approved_at_once_and_nothing_else_is_started(person):
     assert person.tasks() == {"T1": "done", "T2": "done", "T3": "pending"}
 
 
+def test_b16_work_with_findings_is_approved_only_with_a_confirmation(person):
+    """B16, S8: the findings are shown where a person decides."""
+    person.write("tests/test_a.py", "def test_a(): pass\n")
+    person.commit()
+    person.agent("rm tests/test_a.py; echo x >x; echo '<promise>COMPLETE</promise>'", settings="")
+
+    said = person.allstop("run", "tidy up", code=3)
+
+    line = "protected (deleted): tests/test_a.py; deleted test: tests/test_a.py"
+    assert f"! T1 {line}" in said
+    assert line in person.allstop("status")
+    assert f"T1 has findings: {line}" in person.refuses("approve", "T1")
+    assert person.merged() == []
+    person.allstop("approve", "--yes", "T1")
+    assert person.merged() == ["T1"]
+
+
 def test_b21_one_that_cannot_be_approved_refuses_them_all(reviewed):
     reviewed.allstop("add", "two")
 

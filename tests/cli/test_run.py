@@ -41,6 +41,11 @@ def test_b21_work_that_nothing_has_checked_is_not_called_verified(person):
 
     assert "◆ T1 waits for your review: allstop approve T1" in said
     assert "No verification configured" in said
+    assert "1 done, unverified, 0 failed, 1 remaining" in said
+    assert "! T1 unverified: no checks are configured" in said
+    assert "unverified: no checks are configured   → allstop approve T1" in person.allstop("status")
+    assert "unverified   no checks are configured" in person.allstop("show", "T1")
+    assert "no checks are configured" in person.allstop("doctor", "--quick")
 
 
 def test_b21_by_default_work_waits_for_a_review_and_is_merged_when_approved(person):

@@ -51,7 +51,7 @@ def test_b14_how_a_gate_ended_has_a_code_wherever_it_is_told(person, command, co
     person.agent(
         "grep VERIFICATION_; echo x >x" + DONE,
         settings=MERGE_AT_ONCE
-        + f'[loop]\nmax_iterations = 2\n[[verification.commands]]\nname = "Slow"\n{command}\n',
+        + f'[loop]\nmax_iterations = 2\nno_progress_turns = 0\n[[verification.commands]]\nname = "Slow"\n{command}\n',
     )
     person.commit()
 

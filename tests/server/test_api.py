@@ -99,7 +99,9 @@ steps = [{ hear = true }, { signal = "BLOCKED: no idea" }]
 @pytest.fixture
 def idle_room(tmp_path):
     person = at_home(tmp_path)
-    person.script(IDLES, settings=MERGE_AT_ONCE + "[loop]\nstuck_threshold = 2\n")
+    person.script(
+        IDLES, settings=MERGE_AT_ONCE + "[loop]\nstuck_threshold = 2\nno_progress_turns = 0\n"
+    )
     person.commit()
     yield ControlRoom(person)
     person.close()

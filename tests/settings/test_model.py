@@ -33,6 +33,7 @@ DEFAULTS = {
         "max_iterations": 50,
         "timeout_minutes": 30,
         "stuck_threshold": 5,
+        "no_progress_turns": 3,
         "max_consecutive_errors": 3,
         "agent": None,
         "fallback": None,

@@ -342,7 +342,7 @@ def test_p11_all_agents_at_their_limits_are_told_once_until_one_works_again():
     sent, _ = alerts_for(sent, done(), context)
     _, later = alerts_for(sent, event, context)
 
-    title = "t1: every agent is at its limit"
+    title = "t1: a is at its limit"
     assert [(alert.level, alert.title) for alert in first] == [(Level.INFO, title)]
     assert first[0].text.startswith("It continues by itself at ")
     assert (again, later) == ([], first)

@@ -234,5 +234,5 @@ def test_b11_what_is_stopped_shows_its_question_as_before_and_asks_nothing_at_a_
 
     assert [(each.kind, each.text, each.options, each.do) for each in waiting] == [
         (Kind.PENDING, "which one?", ("answer",), 'allstop answer a "…"'),
-        (Kind.PAUSED, "limit reached: turns: 2 of 2", (), "allstop log b"),
+        (Kind.PAUSED, "limit reached: turns: 2 of 2", (), "allstop limit b --times 2"),
     ]

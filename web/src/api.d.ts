@@ -665,6 +665,8 @@ export interface components {
             note: string;
             warning: string;
             run: string | null;
+            findings: string;
+            unverified: boolean;
             merged: string;
             lacks_merge: boolean;
             tokens: number;
@@ -1708,6 +1710,8 @@ export interface components {
             /** @default 0 */
             completed: number;
             /** @default 0 */
+            unverified: number;
+            /** @default 0 */
             failed: number;
             /** @default 0 */
             timed_out: number;
@@ -2132,10 +2136,15 @@ export interface components {
             /** @enum {unknown} */
             command: "skip";
         };
-        /** Approve */
+        /**
+         * Approve
+         * @description Merges work that waits for review.
+         */
         Approve: {
             /** @enum {unknown} */
             command: "approve";
+            /** @default false */
+            confirmed: boolean;
         };
         /**
          * Redo

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,10 +21,10 @@ from allstop.app.stop import everything
 from allstop.app.stop.agents import create_stop_file
 from allstop.app.stop.in_process import kill_if_stopped
 from allstop.app.stop.receipts import Stopped
-from allstop.core.board_specs import BoardSpec, Mode
+from allstop.core.board_specs import BoardSpec
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.engine.context import Show
 from allstop.ports import HeldError
 
@@ -250,11 +250,11 @@ class Supervisor:
     async def ensure_board_driven(self) -> None:
         """Drive the board if no process does, so that commands on tasks take effect.
 
-        The board starts in semi mode: it picks no task by itself.
+        The board acts only on the tasks that commands name.
         """
         async with self.lock:
             if not self.is_driven(BOARD):
-                await self.drive_board(board_spec.board_spec(self.project, mode=Mode.SEMI))
+                await self.drive_board_for([])
 
     async def allstop(self, by: str) -> Stopped:
         """Stop all runs of the project, also those that other processes drive."""
@@ -275,6 +275,11 @@ class Supervisor:
         else:
             await self.drive_board(spec, budget_usd)
 
+    async def drive_board_for(self, only: Collection[str] | None) -> None:
+        """Drive the board for these tasks and those that commands name; None: for all tasks."""
+        chosen = (await commands.read(self.project)).state.chosen
+        await self.drive_board(board_spec.board_spec(self.project, mode=chosen, only=only))
+
     async def drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
         await self._take_board(
             await driver.prepare(self.project, spec, lambda state: [], budget_usd=budget_usd)
@@ -286,7 +291,8 @@ class Supervisor:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks, known)
         self._resize_slots(known.state.spec.slots)
-        await self.engine.take(BOARD, known.folded)
+        parked = [child_of(BOARD, ref) for ref in known.state.others()]
+        await self.engine.take(BOARD, known.folded, parked)
 
     async def _keep_hooks(self, known: commands.BoardSnapshot) -> None:
         async with run_hooks(self.project, known, self._note):

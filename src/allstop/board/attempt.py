@@ -1,6 +1,7 @@
 """The state of an attempt at a task, its time limit, and its end."""
 
 import math
+import re
 from datetime import datetime
 
 from msgspec import Struct
@@ -13,11 +14,29 @@ from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.fallback import Roster
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
-from allstop.core.moves import Change, Failed, FailureKind, Finding, Finish, Integrated, Outcome
-from allstop.core.retries import NO_STREAK, LimitStreak
+from allstop.core.moves import (
+    Change,
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Finding,
+    Finish,
+    Integrated,
+    Outcome,
+)
+from allstop.core.retries import LIMIT_BACKOFF, NO_STREAK, LimitStreak
 from allstop.core.signals import NO_CLAIM, SignalClaim
 from allstop.core.tasks import Task
 from allstop.core.text import counted, one_line
+
+NO_PROGRESS = "no progress"
+"""The reason of a task's wait begins with this if it makes no progress."""
+
+NO_PROGRESS_WAIT = f"{NO_PROGRESS}; the next turn starts later"
+"""The reason of the wait before another turn of a task that makes no progress."""
+
+TARGET_FAILS = "target_fails"
+"""The fact that a check fails on the target branch without any work, too."""
 
 QUICK_ITERATIONS = 3
 """Work that took at most this many iterations can pass review automatically."""
@@ -48,6 +67,11 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     idle_iterations: int = 0  # iterations since its last commit
     rejection: str = ""  # why its last COMPLETE did not count
     rejections: int = 0  # how often in a row for the same reason
+    said: str = ""  # in the last turn
+    unchanged_turns: int = 0  # turns in a row that changed nothing, since a person last spoke
+    gate_failure: str = ""  # how the last gate failed
+    gate_failures: int = 0  # how often in a row in the same way, since a person last spoke
+    move_ended_at: datetime | None = None  # of the last turn or gate
     progress: str = ""  # as the agent reports it
     move_began_at: datetime | None = None  # of the current move, or its last activity
     busy_s: float = 0.0
@@ -56,6 +80,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     is_behind: bool = False  # the target's tip is not in its history
     target_merge: Integrated | Failed | None = None  # the work merged with that tip, or the failure
     given: str = ""  # a person's commit to merge in
+    target_failure: str = ""  # the check that ended it because it fails on the target, too
     end: Outcome | None = None
     note: str = ""
     failure: FailureKind | None = None  # the cause of its end
@@ -72,6 +97,20 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
         if self.idle_iterations < self.spec.stuck_after:
             return f"it said COMPLETE {self.rejections} times, but {self.rejection}"
         return f"no commit for {counted(self.idle_iterations, 'iteration')}"
+
+    @property
+    def standing(self) -> int:
+        """How many turns in a row made no progress."""
+        return max(self.unchanged_turns, self.gate_failures)
+
+    @property
+    def no_progress_reason(self) -> str:
+        """Why only a person can let it take another turn; "" if it may take one."""
+        if not 0 < self.spec.no_progress <= self.standing:
+            return ""
+        if self.unchanged_turns >= self.spec.no_progress:
+            return f"{NO_PROGRESS}: nothing changed in {counted(self.unchanged_turns, 'turn')}"
+        return f"{NO_PROGRESS}: {self.rejection}, {self.gate_failures} times in the same way"
 
     @property
     def effective_gate(self) -> Gate:
@@ -137,6 +176,33 @@ def is_clean(state: TaskState) -> bool:
     return is_quick and not before.flawed and not is_flawed(state)
 
 
+def wait_without_progress(state: TaskState) -> datetime | None:
+    """When the next turn may start, if the last two or more made no progress: later each time."""
+    if not state.spec.no_progress or state.standing < 2 or state.move_ended_at is None:
+        return None
+    return state.move_ended_at + LIMIT_BACKOFF.delay(state.standing - 1, state.spec.task)
+
+
+def person_spoke(state: TaskState) -> TaskState:
+    return replace(state, unchanged_turns=0, gate_failures=0, gate_failure="")
+
+
+def failure_mark(gate: ChecksDone) -> str:
+    """How a gate failed; equal for equal failures, whatever time the checks took."""
+    checks = [f"{check.run} {check.code} {_timeless(check.output)}" for check in gate.failed]
+    fatal = [f"{finding.kind} {finding.path}" for finding in gate.findings if finding.fatal]
+    return "\n".join([*checks, *fatal])
+
+
+_TIMES = re.compile(
+    r"\d\d:\d\d(:\d\d)?(\.\d+)?|\d+(\.\d+)?\s?(ms|m?s(ec(ond)?s?)?|minutes?)\b|0x[0-9a-f]+"
+)
+
+
+def _timeless(output: str) -> str:
+    return _TIMES.sub("", output).strip()
+
+
 def seconds_left(state: TaskState, agent: AgentName | None = None) -> float:
     """The time left for the attempt with this agent, or with that of the last turn."""
     most_s = state.spec.attempt_s_of(state.agent if agent is None else agent)
@@ -164,6 +230,8 @@ def out_of_time(state: TaskState, agent: AgentName) -> Finish:
 
 def give_up(state: TaskState, outcome: Outcome, note: str) -> Finish:
     facts = {"flawed": "yes"} if is_flawed(state) else {}
+    if state.target_failure:
+        facts[TARGET_FAILS] = state.target_failure
     return Finish(outcome=outcome, note=note, failure=state.failure, facts=facts)
 
 

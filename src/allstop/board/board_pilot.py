@@ -9,10 +9,23 @@ from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
 from allstop.board import graph, scheduling, task_commands
+from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.graph import Board
 from allstop.core import board_specs
-from allstop.core.commands import AddTasks, Equip, Give, Resume, Retry, SetMode, TaskCommand
+from allstop.core.commands import (
+    AddTasks,
+    Approve,
+    Assign,
+    Equip,
+    Give,
+    Redo,
+    Resume,
+    Retry,
+    RollBack,
+    SetMode,
+    TaskCommand,
+)
 from allstop.core.events import (
     ChildClosed,
     ChildRested,
@@ -27,6 +40,9 @@ from allstop.core.moves import Move, Outcome, Spawn, Wait
 from allstop.core.run import PilotContext
 from allstop.core.tasks import Attempt, Status, Task, branch_of
 from allstop.core.text import counted, one_line
+
+NAMING = (Approve, Assign, Give, Redo, Retry, RollBack)
+"""Commands that name a task and let the board act on it."""
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
 
@@ -49,24 +65,47 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     merging: str = ""  # the one of them that merges
     resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
     retried: frozenset[str] = frozenset()  # tasks that people want retried
+    named: frozenset[str] | None = None  # the only tasks that the board acts on; None: all
     started: int = 0  # since its settings were last replaced
     errors: int = 0  # failed tasks in a row
+    target_failure: str = ""  # a check that fails on the target without any work, too
     merged: int = 0
     resolved: int = 0  # conflicts
 
     def at_work(self, now: datetime) -> int:
         """How many tasks occupy a slot."""
-        resting = [until for until in self.resting.values() if until is None or now < until]
-        return self.board.count(Status.ACTIVE) - len(resting)
+        resting = [
+            ref
+            for ref, until in self.resting.items()
+            if (until is None or now < until) and self.acts_on(self.refs[ref])
+        ]
+        return self._active() - len(resting)
+
+    def _active(self) -> int:
+        if self.named is None:
+            return self.board.count(Status.ACTIVE)
+        named = filter(None, map(self.board.get, self.named))
+        return sum(task.status is Status.ACTIVE for task in named)
+
+    def acts_on(self, task: str) -> bool:
+        return self.named is None or task in self.named
+
+    def others(self) -> list[str]:
+        """The open child runs that the board leaves alone. A merge that has begun is finished."""
+        return [
+            ref for ref, task in self.refs.items() if ref != self.merging and not self.acts_on(task)
+        ]
 
     @property
     def is_braked(self) -> bool:
-        """Whether too many tasks failed in a row; a person has to resume the board."""
-        return 0 < self.spec.errors <= self.errors
+        """Whether too many tasks failed in a row, or none can pass; a person has to resume it."""
+        return bool(self.target_failure) or 0 < self.spec.errors <= self.errors
 
     @property
     def brake_reason(self) -> str:
         """Why the board is braked; "" if it isn't."""
+        if self.target_failure:
+            return f"no work can pass: {self.target_failure} fails on {self.spec.target}, too"
         return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
 
 
@@ -88,8 +127,8 @@ class BoardPilot:
                 return _spawned(state, spawn, at)
             case ChildWaited(ref=ref, reason=reason, at=at) if ref in state.refs:
                 return _waited(state, ref, reason, at)
-            case ChildRested(ref=ref, until=until) if ref in state.refs:
-                return _rested(state, ref, until)
+            case ChildRested(ref=ref, until=until, reason=reason) if ref in state.refs:
+                return _rested(state, ref, until, reason)
             case ChildWentOn(ref=ref, at=at) if ref in state.refs:
                 return _went_on(state, ref, at)
             case ChildClosed(ref=ref) if ref in state.refs:
@@ -113,16 +152,17 @@ class BoardPilot:
         return state if adding is None else replace(state, board=adding.board())
 
     def next_move(self, state: BoardState, context: PilotContext) -> Move:
-        spec, board = state.spec, state.board
+        spec = state.spec
         if state.is_braked:
             return Wait(reason=state.brake_reason, for_person=True)
-        if board.merges and not state.merging:
-            return _merge(state)
+        if not state.merging and (queued := _next_merge(state)) is not None:
+            return _merge(state, *queued)
         has_room = state.at_work(context.now) < spec.slots
         if has_room and (task := _best(state, context.now)) is not None:
             return _start(spec, task)
         until = _free_again_at(state, context.now)
-        return Wait(reason=_reason(state, context.now), until=until, for_person=not state.refs)
+        is_at_rest = len(state.refs) == len(state.others())
+        return Wait(reason=_reason(state, context.now), until=until, for_person=is_at_rest)
 
 
 def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
@@ -139,6 +179,10 @@ def _best(state: BoardState, now: datetime) -> Task | None:
         return not limited.issuperset(spec.agents_for(task.agent))
 
     asked = is_free if limited else None
+    if (named := state.named) is not None:
+        return scheduling.best_chosen(
+            board, state.retried & named, lambda task: task.id in named and is_free(task)
+        )
     if spec.mode is board_specs.Mode.SEMI or _starts_no_more(state, now):
         return scheduling.best_chosen(board, state.retried, asked)
     return scheduling.best(board, asked)
@@ -200,6 +244,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         iterations=task.iterations or spec.iterations,
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
         stuck_after=task.stuck_after or spec.stuck_after,
+        no_progress=spec.no_progress,
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
@@ -211,6 +256,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         news=task.news,
         given=task.given,
         stash=bool(task.attempts) and task.attempts[-1].outcome is Outcome.ABORTED,
+        stop_stashes=False,
         crash_ends=True,
         before=attempts.earlier_attempts(task),
         ask_s=spec.ask_s,
@@ -235,10 +281,12 @@ def _plain(made: board_specs.TaskSpec | board_specs.MergeSpec, title: str) -> di
     return {**plain, "title": title}
 
 
-def _merge(state: BoardState) -> Move:
-    first = state.board.merges.first
-    assert first is not None, "a task waits to be merged"
-    number, task_id = first
+def _next_merge(state: BoardState) -> tuple[int, str] | None:
+    """The first merge in the queue that the board may begin."""
+    return next((queued for queued in state.board.merges if state.acts_on(queued[1])), None)
+
+
+def _merge(state: BoardState, number: int, task_id: str) -> Move:
     task = state.board[task_id]
     verb = "Roll back" if task.merged else "Merge"
     made = board_specs.MergeSpec(
@@ -258,10 +306,9 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
     task = state.board[str(spawn.spec["task"])]
     refs = {**state.refs, spawn.ref: task.id}
     if spawn.kind == "merge":
-        first = state.board.merges.first
-        assert first is not None, "the task was first in the queue"
+        queued = next(queued for queued in state.board.merges if queued[1] == task.id)
         board = graph.update(state.board, task, open=spawn.ref)
-        board = replace(board, merges=board.merges.minus(first))
+        board = replace(board, merges=board.merges.minus(queued))
         return replace(state, board=board, refs=refs, merging=spawn.ref)
     attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at)
     board = graph.update(
@@ -291,9 +338,12 @@ def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardStat
     return replace(state, board=board, resting=_without(state.resting, ref))
 
 
-def _rested(state: BoardState, ref: str, until: datetime | None) -> BoardState:
-    """A task that waits for a person has left its slot already, and a merge takes none."""
-    if state.board[state.refs[ref]].status is not Status.ACTIVE:
+def _rested(state: BoardState, ref: str, until: datetime | None, reason: str) -> BoardState:
+    """A task that waits for a person has left its slot already, and a merge takes none.
+
+    A task without progress keeps its slot while it waits for its next turn.
+    """
+    if state.board[state.refs[ref]].status is not Status.ACTIVE or reason == NO_PROGRESS_WAIT:
         return state
     return replace(state, resting={**state.resting, ref: until})
 
@@ -327,13 +377,23 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
     if outcome is Outcome.CRASHED:
         task = replace(task, retries=task.retries + 1)
     task = replace(task, status=_STATUS[outcome], held=outcome is Outcome.ABORTED)
-    return replace(state, board=graph.put(state.board, task), errors=errors)
+    failure = closed.facts.get(TARGET_FAILS, "") or state.target_failure
+    board = graph.put(state.board, task)
+    return replace(state, board=board, errors=errors, target_failure=failure)
 
 
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     """The work passed the gate: it waits for review, or is merged."""
     tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
-    task = replace(task, verified=tree, verified_by=mark, onto="", news="")
+    task = replace(
+        task,
+        verified=tree,
+        verified_by=mark,
+        onto="",
+        news="",
+        findings=closed.facts.get("findings", ""),
+        unverified=closed.facts.get("unverified") == "yes",
+    )
     mode = state.spec.review_of(task.tags)
     board = graph.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
@@ -384,19 +444,26 @@ def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
 def _commanded(state: BoardState, event: Commanded) -> BoardState:
     match event.command:
         case Equip(spec=spec, anew=anew):
-            counts = {"started": 0, "errors": 0} if anew else {}
-            return replace(state, spec=spec, **counts)
+            if not anew:
+                return replace(state, spec=spec)
+            named = None if spec.only is None else frozenset(spec.only)
+            counts = {"started": 0, "errors": 0, "target_failure": ""}
+            return replace(state, spec=spec, named=named, **counts)
         case SetMode(mode=mode):
-            return replace(state, spec=state.spec.in_mode(mode), chosen=mode)
+            spec = replace(state.spec.in_mode(mode), only=None)
+            return replace(state, spec=spec, named=None, chosen=mode)
         case Resume():  # the child runs get it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
-            return replace(state, errors=0, resting=limited)
+            return replace(state, errors=0, target_failure="", resting=limited)
         case command if isinstance(command, TaskCommand):
             merge, assign = state.spec.merge, state.spec.retries_first
             again = {command.task} if isinstance(command, Retry | Give) and not assign else ()
             board = task_commands.carried_out(
                 state.board, command, event.at, merge=merge, assign=assign
             )
-            return replace(state, board=board, retried=state.retried.union(again))
+            named = state.named
+            if named is not None and isinstance(command, NAMING):
+                named |= {command.task}
+            return replace(state, board=board, retried=state.retried.union(again), named=named)
         case _:
             return state

@@ -7,10 +7,14 @@ from typing import Protocol
 
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
+from allstop.core.text import one_line
 
 MAX_FINDINGS = 200
 
 LINE_CHARS = 200
+
+SHOWN_PATHS = 3
+"""Files of one kind that a line about findings names."""
 
 
 class ChangedFile(Protocol):
@@ -213,3 +217,26 @@ def describe_finding(finding: Finding) -> str:
     sign = "✗" if finding.fatal else "!"
     text = f": {finding.text}" if finding.text else ""
     return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"
+
+
+def serious_findings(found: Iterable[Finding]) -> str:
+    """The findings that a person should confirm, in one line; "" if there are none.
+
+    New files at protected paths, such as new tests, need no confirmation.
+    """
+    added = _STATUS_NAMES["A"]
+    return summarize_findings(f for f in found if f.kind != "protected" or f.text != added)
+
+
+def summarize_findings(found: Iterable[Finding]) -> str:
+    """Findings in one line, by kind, each with the first of its files."""
+    by_kind: dict[str, dict[str, None]] = {}
+    for each in found:
+        how = f" ({each.text})" if each.kind == "protected" and each.text else ""
+        by_kind.setdefault(f"{each.kind.replace('_', ' ')}{how}", {})[each.path] = None
+    return "; ".join(f"{kind}: {_names(list(paths))}" for kind, paths in by_kind.items())
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - SHOWN_PATHS} more" if len(paths) > SHOWN_PATHS else ""
+    return one_line(", ".join(paths[:SHOWN_PATHS]), 200) + more

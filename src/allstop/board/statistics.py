@@ -21,6 +21,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
 
     runtime_s: float = 0.0
     completed: int = 0
+    unverified: int = 0  # of these: without any check
     failed: int = 0
     timed_out: int = 0
     blocked: int = 0
@@ -51,6 +52,7 @@ def statistics(
     ended: Counter[Status] = Counter()
     tally = Tally()
     done: list[int] = []  # the iterations of each task that was verified
+    unverified = 0
     for task in tasks:
         remaining += task.status not in OVER
         pending_merges += task.status is Status.MERGING
@@ -63,9 +65,11 @@ def statistics(
         crashed += task.has_crashed
         if task.status in VERIFIED or task.lacks_merge:
             done.append(spent.turns)
+            unverified += task.unverified
     return Statistics(
         runtime_s=round((now - since).total_seconds(), 1),
         completed=len(done),
+        unverified=unverified,
         failed=ended[Status.FAILED],
         timed_out=ended[Status.TIMEOUT],
         blocked=ended[Status.BLOCKED],

@@ -95,6 +95,17 @@ def out_of_bounds(command: commands.TaskCommand) -> Refusal | None:
             return None
 
 
+def unconfirmed(board: Board, command: commands.TaskCommand) -> Refusal | None:
+    """Why a new approval needs a confirmation. Not checked on replay."""
+    if not isinstance(command, commands.Approve) or command.confirmed:
+        return None
+    task = board.get(command.task)
+    if task is None or task.status is not Status.REVIEW or not task.findings:
+        return None
+    hint = f"look at `allstop diff {task.id}`, then confirm: `allstop approve --yes {task.id}`"
+    return Refusal(f"{task.id} has findings: {task.findings}", hint, code="findings_unconfirmed")
+
+
 def _threads_own(name: str) -> Refusal | None:
     return _reserved(name) if THREAD.fullmatch(name) else None
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
+from allstop.board.change_findings import serious_findings
 from allstop.core import events, moves, work_prompts
 from allstop.core import fallback as roster
 from allstop.core.board_specs import AgentTerms, TaskSpec
-from allstop.core.commands import Answer, Give, Retry, Say
+from allstop.core.commands import Answer, Give, Resume, Retry, Say
 from allstop.core.fallback import Roster
 from allstop.core.ids import AgentName
 from allstop.core.retries import NO_STREAK, retry_time
@@ -31,6 +32,9 @@ RETRIED = frozenset(
 
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
 """Signals after which the agent gets another turn."""
+
+SHARED_FAILURES = 2
+"""Equal failures of a check that fails on the target, too, after which a task is blocked."""
 
 CANNOT_RUN = frozenset({126, 127})
 """Exit codes of a shell that can't find a program or may not start it."""
@@ -63,7 +67,8 @@ class TaskPilot:
             case events.MoveStarted(at=at):
                 return replace(state, move_began_at=at)
             case events.MoveEnded(result=result, at=at):
-                return _apply_result(attempts.add_busy_time(state, event), result, at)
+                state = replace(attempts.add_busy_time(state, event), move_ended_at=at)
+                return _apply_result(state, result, at)
             case events.Noted(items=items, at=at):
                 return _noted(attempts.add_activity_time(state, at), items)
             case events.Reached():
@@ -71,16 +76,19 @@ class TaskPilot:
             case events.ThreadOpened(thread=thread):
                 return replace(state, thread=thread)
             case events.Commanded(command=Say() as say):
+                state = attempts.person_spoke(state)
                 return replace(state, messages=(*state.messages, say.words))
             case events.Commanded(command=Answer(text=text)) if (
                 state.claim.signal is Signal.PENDING
             ):
                 news = work_prompts.answered(state.claim.text, text)
-                return replace(state, claim=NO_CLAIM, news=news)
+                return replace(attempts.person_spoke(state), claim=NO_CLAIM, news=news)
             case events.Commanded(command=Give(commit=commit)):
-                return _given(state, commit)
+                return _given(attempts.person_spoke(state), commit)
             case events.Commanded(command=Retry()):
-                return replace(state, wait_until=None, failures=0)
+                return replace(attempts.person_spoke(state), wait_until=None, failures=0)
+            case events.Commanded(command=Resume()):
+                return attempts.person_spoke(state)
             case _:
                 return state
 
@@ -111,6 +119,11 @@ class TaskPilot:
         if state.iteration >= spec.iterations:
             note = attempts.not_done_note(state, counted(spec.iterations, "turn"))
             return attempts.give_up(state, moves.Outcome.TIMED_OUT, note)
+        if reason := state.no_progress_reason:
+            return moves.Wait(reason=reason, for_person=True)
+        until = attempts.wait_without_progress(state)
+        if until is not None and context.now < until:
+            return moves.Wait(reason=attempts.NO_PROGRESS_WAIT, until=until)
         return _turn(state, context)
 
 
@@ -162,6 +175,8 @@ def _facts(state: TaskState) -> dict[str, str]:
         "tree": state.tree,
         **({"gate": gate.fingerprint} if (gate := state.target_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
+        **({"findings": found} if (found := serious_findings(state.findings)) else {}),
+        **({} if state.effective_gate.checks else {"unverified": "yes"}),
     }
 
 
@@ -192,7 +207,9 @@ def _turn(state: TaskState, context: PilotContext) -> moves.Move:
     spec = state.spec
     agent = roster.pick(state.roster, context.now)
     if isinstance(agent, datetime):
-        return moves.Wait(reason="every agent is at its limit", until=agent)
+        is_one = len(spec.agents) == 1
+        reason = f"{spec.agents[0]} is at its limit" if is_one else "every agent is at its limit"
+        return moves.Wait(reason=reason, until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
     if left_s <= 0:
         return attempts.out_of_time(state, agent)
@@ -242,15 +259,34 @@ def _gate_failed(state: TaskState, gate: moves.ChecksDone) -> TaskState:
     If a check can't be started on the target either, the task may be to create its program. So the
     agent is told once, and after that a person has to fix it.
     """
+    state = _with_gate_failure(state, gate)
     missing = [check for check in gate.failed if check.failed_before and check.code in CANNOT_RUN]
     if missing and state.check_missing:
         check = missing[0]
         note = f"{check.name} can't be run, on the target branch neither: {last_line(check.output)}"
-        return replace(state, end=moves.Outcome.BLOCKED, note=f"{note}; `allstop doctor` tries it")
+        return _blocked_by_target(state, check, f"{note}; `allstop doctor` tries it")
+    is_shared = bool(gate.failed) and all(check.failed_before for check in gate.failed)
+    if is_shared and state.spec.no_progress and state.gate_failures >= SHARED_FAILURES:
+        check = gate.failed[0]
+        note = f"{check.name} fails on {state.spec.target} without this work, too"
+        said = last_line(check.output)
+        return _blocked_by_target(state, check, f"{note}: {said}" if said else note)
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
     state = moved_target.reject_completion(state, gate, names)
     return replace(state, findings=gate.findings, check_missing=bool(missing))
+
+
+def _with_gate_failure(state: TaskState, gate: moves.ChecksDone) -> TaskState:
+    mark = attempts.failure_mark(gate)
+    times = state.gate_failures + 1 if mark == state.gate_failure else 1
+    return replace(state, gate_failure=mark, gate_failures=times)
+
+
+def _blocked_by_target(state: TaskState, check: moves.CheckResult, note: str) -> TaskState:
+    """No work can pass this check, so the board starts no other task until a person has acted."""
+    holds_board = check.name if state.spec.no_progress else ""
+    return replace(state, end=moves.Outcome.BLOCKED, note=note, target_failure=holds_board)
 
 
 def _workspace_opened(state: TaskState, opened: moves.WorkspaceOpen) -> TaskState:
@@ -277,6 +313,8 @@ def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
         failures=0,
         standstill=NO_STREAK,
         idle_iterations=_idle_iterations(state, turn.change),
+        unchanged_turns=_unchanged_turns(state, turn.change, turn.text),
+        said=turn.text,
     )
     match claim.signal:
         case Signal.NONE:
@@ -297,6 +335,13 @@ def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
             return state
 
 
+def _unchanged_turns(state: TaskState, change: moves.Change | None, said: str) -> int:
+    """Turns in a row that changed nothing, including the one that has just ended."""
+    if state.spec.target is None:  # without a workspace only the replies can be compared
+        return state.unchanged_turns + 1 if said == state.said else 1
+    return state.unchanged_turns + 1 if _idle_iterations(state, change) else 0
+
+
 def _turn_capped(state: TaskState, failed: moves.Failed) -> TaskState:
     """A turn that reached its token limit counts; the next one gets its messages again."""
     return replace(
@@ -305,6 +350,7 @@ def _turn_capped(state: TaskState, failed: moves.Failed) -> TaskState:
         iteration=state.iteration + 1,
         news=work_prompts.CAPPED,
         idle_iterations=_idle_iterations(state, failed.change),
+        unchanged_turns=_unchanged_turns(state, failed.change, failed.message),
     )
 
 
@@ -326,7 +372,8 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
     if failed.kind in moves.RESUMABLE:
         # a killed process may have left lock files: reopen the workspace
         by_a_stop = failed.kind is not moves.FailureKind.INTERRUPTED
-        return replace(moved_target.without_merge(state), base="", stash=state.stash or by_a_stop)
+        stash = state.stash or (by_a_stop and state.spec.stop_stashes)
+        return replace(moved_target.without_merge(state), base="", stash=stash)
     if failed.kind in moves.BRAKED:
         return replace(state, change=failed.change or state.change)
     if failed.kind is moves.FailureKind.CAPPED:

@@ -50,6 +50,8 @@ class Context(NamedTuple):
         pure = self.kinds.pure if self.kinds is not None else None
         project = Project(self.folder.resolve(), this_environment(), flags, pure)
         try:
+            if self.flags:
+                _ = project.settings  # refuses unknown keys, also for commands that read none
             yield project
         finally:
             project.close()

@@ -90,11 +90,12 @@ async def _run(
     only = list(named)
     spec = board_spec(
         project,
-        mode=Mode.SEMI if options.what else mode,
+        mode=mode,
         slots=options.parallel,
         count=options.most,
         until=until(project.clock.now(), options.for_, options.until),
         agents=task_agents(project, options.agent) if options.agent else None,
+        only=named if options.what else None,
     )
 
     def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:

@@ -65,6 +65,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     iterations: int = 50
     attempt_s: float | None = None  # time in moves; waiting for people or limits doesn't count
     stuck_after: int = 5  # iterations without a commit
+    no_progress: int = 0  # turns without progress after which it waits for a person; 0: never
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
@@ -77,6 +78,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     news: str = ""  # added to the goal in the first prompt
     given: str = ""  # a person's commit to merge in
     stash: bool = False  # a person ended the previous attempt: stash its uncommitted changes
+    stop_stashes: bool = True  # the same after a stop; else the agent goes on with these changes
     crash_ends: bool = False  # a crash ends the attempt; otherwise it is retried
     before: EarlierAttempts = EarlierAttempts()
     ask_s: float | None = None  # how long a request waits for a person; None: forever
@@ -150,6 +152,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     iterations: int = 50
     attempt_s: float = 1800.0
     stuck_after: int = 5
+    no_progress: int = 0
     backoff: Backoff = Backoff()
     limit_retries: int = 3
     limit_s: float | None = None
@@ -159,6 +162,8 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     until: datetime | None = None  # start no task after this time
     ask_s: float | None = None  # how long an agent's request waits for a person
     retries_first: bool = True  # retried tasks come before all others; else by their score
+    # the board acts only on these tasks, and on those that later commands name; None: on all
+    only: tuple[str, ...] | None = None
     own: tuple[PersonsSetting, ...] = (
         "mode",
         "slots",

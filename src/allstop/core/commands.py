@@ -114,7 +114,10 @@ class Assign(_Command, frozen=True, tag="assign"):
 
 
 class Approve(_Command, frozen=True, tag="approve"):
+    """Merges work that waits for review."""
+
     task: str
+    confirmed: bool = False  # the person has seen the findings
 
 
 class Redo(_Command, frozen=True, tag="redo"):

@@ -17,8 +17,12 @@ from allstop.core.run import DecidingPilot, Pilot, RunState
 
 S = TypeVar("S")
 
-ADDED_SPEC_FIELDS = frozenset({"stash", "terms", "before", "edition"})
+ADDED_SPEC_FIELDS = frozenset({"stash", "terms", "before", "edition", "stop_stashes"})
 """Spec fields that older versions did not write into `Spawn`."""
+
+
+ADDED_FACTS = frozenset({"findings", "unverified"})
+"""Facts that older versions did not write into `Finish`."""
 
 
 class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -134,7 +138,8 @@ def _without_added_fields(again: moves.Move, recorded: moves.Work | moves.Finish
     """Drop fields that older versions did not write, so that their journals compare equal."""
     match again, recorded:
         case moves.Finish(), moves.Finish():
-            facts = again.facts if recorded.facts else {}
+            known = again.facts.items() if recorded.facts else ()
+            facts = {k: v for k, v in known if k not in ADDED_FACTS or k in recorded.facts}
             return replace(again, facts=facts, failure=recorded.failure and again.failure)
         case moves.OpenWorkspace(), moves.OpenWorkspace(stash=False):
             return replace(again, stash=False)

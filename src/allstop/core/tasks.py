@@ -111,6 +111,8 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     onto: str = ""  # a commit of the target that its work must be merged with
     verified: str = ""  # the tree that passed the gate
     verified_by: str = ""  # the fingerprint of that gate
+    findings: str = ""  # in its verified work, in one line; a person confirms them
+    unverified: bool = False  # no check was configured when its work was accepted
     merged: str = ""  # the merge commit on the target
     changed_at: datetime | None = None  # when its status changed
     note: str = ""  # the reason for its status

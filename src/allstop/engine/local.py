@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from typing import Any
 
@@ -188,8 +188,12 @@ class LocalEngine:
     def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
         self._claims.adopt(root, claim)
 
-    async def take(self, run: RunId, known: FoldedRun[Any] | None = None) -> None:
+    async def take(
+        self, run: RunId, known: FoldedRun[Any] | None = None, parked: Collection[RunId] = ()
+    ) -> None:
         """Drive an existing run that no process drives, with all runs below it.
+
+        Runs in `parked` make no move before a command is written for them.
 
         Raises HeldError if another process drives it.
         """
@@ -201,7 +205,8 @@ class LocalEngine:
             for driven_run in [
                 await self._prepare(each, known if each == run else None) for each in mine
             ]:
-                await self._start(driven_run)  # after the past usage of all is counted
+                # after the past usage of all is counted
+                await self._start(driven_run, parked=parked)
         finally:
             self._claims.release_unless_driven(root)
 
@@ -354,11 +359,13 @@ class LocalEngine:
         self._claims.drive(run)
         return driven_run
 
-    async def _start(self, driven_run: DrivenRun | None) -> None:
+    async def _start(self, driven_run: DrivenRun | None, parked: Collection[RunId] = ()) -> None:
         if driven_run is None:
             return
         assert self._group is not None
-        self._group.start_soon(self._keep_driving, driven_run)
+        is_parked = driven_run.drive.run in parked
+        drive = self._drive_when_told if is_parked else self._keep_driving
+        self._group.start_soon(drive, driven_run)
         parent = driven_run.drive.state.opened.parent
         if parent is not None and parent not in self._driven_runs:
             await self._abort_orphan(driven_run.drive.run, parent)
@@ -366,6 +373,13 @@ class LocalEngine:
     async def _abort_orphan(self, run: RunId, parent: RunId) -> None:
         by = f"the end of {parent}"
         await retry_write(lambda: self.command(run, Abort(), by=by), self._viewers.show)
+
+    async def _drive_when_told(self, driven_run: DrivenRun) -> None:
+        driven_run.rest(Waiting("not asked for", for_person=True))
+        while not driven_run.drive.behind:
+            await driven_run.wake_event.wait()
+            driven_run.wake_event = anyio.Event()
+        await self._keep_driving(driven_run)
 
     async def _keep_driving(self, driven_run: DrivenRun) -> None:
         drive = driven_run.drive

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.board import remedies
+from allstop.board.attempt import NO_PROGRESS
 from allstop.core import run as runs
 from allstop.core.asks import Ask, Question, describe_ask
 from allstop.core.helm import Helm, Hold
@@ -124,7 +125,9 @@ def _limit_commands(open_run: OpenRun, name: str, now: datetime) -> tuple[str, .
         return "allstop today", "abort"  # raises the budget of all runs
     if open_run.state.limit_failure in OVER_MACHINE_LIMIT:  # raising a budget doesn't help
         return open_run.resume_command, "resume", "abort"
-    if root_of(open_run.run) == BOARD:
+    if root_of(open_run.run) == BOARD and not open_run.state.limit_reached:
+        return f"allstop limit {name} --times 2", "limit", "abort"
+    if root_of(open_run.run) == BOARD:  # the limit of the board
         return f"allstop log {name}", "limit", "abort"
     if open_run.state.limit_reached:  # the limit of a parent run
         return open_run.resume_command, "limit", "resume", "abort"
@@ -182,9 +185,20 @@ def suggested_command(task: Task) -> str:
         return "allstop run"  # once the blocking changes are committed
     if task.asks and task.note.startswith(_QUESTION_PREFIX):
         return f'allstop answer {task.id} "…"'
+    if task.asks and task.note.startswith(NO_PROGRESS):
+        return f"allstop resume {task.id}"
+    if task.asks and task.note.startswith("limit reached"):
+        return f"allstop limit {task.id} --times 2"
     if task.asks:
         return f"allstop log {task.id}"
     return remedies.command(task)
+
+
+def review_note(task: Task) -> str:
+    """What a person should know before approving its work; "" if nothing."""
+    if task.status is not Status.REVIEW:
+        return ""
+    return task.findings or ("unverified: no checks are configured" if task.unverified else "")
 
 
 _QUESTION_PREFIX = "asks: "
@@ -225,7 +239,9 @@ def _task_item(task: Task) -> Waiting:
         id=task.id,
         run=run,
         kind=kind,
-        text=task.note.removeprefix(_QUESTION_PREFIX)[:TEXT_CHARS] or one_line(task.title),
+        text=task.note.removeprefix(_QUESTION_PREFIX)[:TEXT_CHARS]
+        or review_note(task)
+        or one_line(task.title),
         since=task.changed_at,
         do=suggested_command(task),
         options=_options(task, kind),

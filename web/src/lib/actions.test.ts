@@ -91,3 +91,14 @@ test('the label for sending comments depends on what the task accepts', () => {
   expect(commentLabel(task(['retry', 'comment']))).toBe('Retry with comments')
   expect(commentLabel(task(['rollback']))).toBe('')
 })
+
+test('work with findings is approved in a dialog that names them', () => {
+  const approve = (findings: string) => taskActions(task(['approve'], { findings }))[0]!
+
+  expect(approve('deleted test: a.py').warning).toBe('Findings: deleted test: a.py')
+  expect(commandFor(approve('deleted test: a.py'), '')).toEqual({
+    command: 'approve',
+    confirmed: true,
+  })
+  expect(commandFor(approve(''), '')).toEqual({ command: 'approve' })
+})

@@ -3,6 +3,7 @@
 // The server lists the commands that a task or a run accepts now, the best first.
 
 import type { RunView, TaskView } from './api-types'
+import { oneLine } from './one-line'
 
 export interface Action {
   /** The name of the command. */
@@ -128,7 +129,8 @@ export function taskActions(task: TaskView, run?: RunView): Action[] {
       case 'pin':
         return task.pinned ? UNPIN : action
       case 'approve':
-        return task.lacks_merge ? { ...action, label: 'Merge again' } : action
+        if (task.lacks_merge) return { ...action, label: 'Merge again' }
+        return task.findings ? { ...action, warning: `Findings: ${oneLine(task.findings)}` } : action
       case 'rollback':
         return task.status === 'skipped' ? { ...action, ...RESTORE, isFirst: true } : action
       case 'limit':
@@ -171,6 +173,8 @@ export function commandFor(action: Action, text: string): Command {
       return { command: 'pin', on: false }
     case 'answer':
       return { command: 'answer', texts: [text] }
+    case 'approve':
+      return { command: 'approve', ...(action.warning ? { confirmed: true } : {}) }
     case 'limit':
       return { command: 'limit', times: RAISE_BY }
     case 'split':

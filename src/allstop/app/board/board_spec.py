@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -53,8 +54,11 @@ def board_spec(
     until: datetime | None = None,
     agents: tuple[AgentName, ...] | None = None,
     target: str | None = None,
+    only: Collection[str] | None = None,
 ) -> BoardSpec:
     """The spec by the arguments, and by the settings for all others.
+
+    With `only`, the board acts on these tasks and on those that later commands name.
 
     Raises AllstopError if the settings lack an agent, a branch or a required check.
     """
@@ -80,6 +84,7 @@ def board_spec(
         iterations=loop.max_iterations,
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
+        no_progress=loop.no_progress_turns,
         backoff=backoff(project),
         limit_retries=limit_patience(project).guesses,
         limit_s=limit_patience(project).most_s,
@@ -89,6 +94,7 @@ def board_spec(
         until=until,
         ask_s=float(settings.auto.approval_timeout_s),
         retries_first=False,
+        only=None if only is None else tuple(only),
         own=_set_by_person(mode=mode, slots=slots, agents=agents),
     )
 
@@ -114,6 +120,7 @@ def with_current_settings(project: Project, spec: BoardSpec) -> BoardSpec:
         until=spec.until,
         agents=spec.agents if "agents" in spec.own else None,
         target=None if project.settings.project.target else spec.target,
+        only=spec.only,
     )
 
 

@@ -113,8 +113,10 @@ def _as_recorded(project: Project, event: Commanded) -> Event:
 
 def _refuse(state: BoardState, command: Command) -> None:
     if isinstance(command, TaskCommand):
-        refusal = task_commands.refusal(state.board, command) or task_commands.out_of_bounds(
-            command
+        refusal = (
+            task_commands.refusal(state.board, command)
+            or task_commands.out_of_bounds(command)
+            or task_commands.unconfirmed(state.board, command)
         )
         if refusal is not None:
             raise AllstopError(refusal.message, refusal.hint, code=refusal.code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,13 +18,14 @@ from allstop.core.board_specs import BoardSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
 from allstop.core.commands import Command, Equip, Raise, Resume, Retry
 from allstop.core.errors import AllstopError
+from allstop.core.events import Commanded
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, AgentName, RunId, child_of
 from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER
 from allstop.engine.send import send_command
-from allstop.ports import Clock, HeldError, Live
+from allstop.ports import Clock, Entry, HeldError, Live
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -95,7 +96,7 @@ async def equip(
 ) -> commands.BoardSnapshot:
     """The same, also if a process drives the board.
 
-    `budget_usd` is added to the cost so far and replaces `limits`.
+    If the spec names tasks, the other tasks stay as they are. `budget_usd` is added to the cost so far and replaces `limits`.
 
     Raises AllstopError if the board is stopped, or refuses a command.
     """
@@ -109,13 +110,19 @@ async def equip(
     sent = await commands.send_commands(
         project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
+    others = {child_of(BOARD, ref) for ref in sent.state.others()}
     if read.run.hold is not Hold.NONE:
-        await send_command(project.journal, project.clock, BOARD, Resume(), "allstop run")
+        await _resume(project, children, others)
+    waking = [
+        child_of(BOARD, ref) for ref in read.state.others() if child_of(BOARD, ref) not in others
+    ]
+    for run in waking:  # the process that drives the board may have parked them
+        await send_command(project.journal, project.clock, run, Retry(), "allstop run")
     if sent.state.merging:  # a merge that waits for the person's own changes tries again
         merging = child_of(BOARD, sent.state.merging)
         await send_command(project.journal, project.clock, merging, Retry(), "allstop run")
     for run, child in children.items():  # attempts that wait at a limit get the current limits
-        if child.opened.kind != "task" or spec.count == 0:  # a merge allows no further spending
+        if child.opened.kind != "task" or run in others:
             continue
         task = sent.state.board[sent.state.refs[child.opened.ref]]
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
@@ -123,6 +130,16 @@ async def equip(
             raised = Raise(limits=limits)
             await send_command(project.journal, project.clock, run, raised, "allstop run")
     return sent
+
+
+async def _resume(project: Project, children: Collection[RunId], others: Collection[RunId]) -> None:
+    """Lift the hold of the board and of its open runs, except `others`."""
+    if not others:
+        await send_command(project.journal, project.clock, BOARD, Resume(), "allstop run")
+        return
+    resumed = Commanded(at=project.clock.now(), command=Resume(), by="allstop run")
+    told = [BOARD, *(run for run in children if run not in others)]
+    await project.journal.append(*(Entry(run, resumed) for run in told))
 
 
 async def apply_settings(project: Project, read: commands.BoardSnapshot) -> commands.BoardSnapshot:
@@ -208,7 +225,8 @@ async def drive_board(
         runtime.engine.view(lambda run, live: _show_trouble(live, show))
         runtime.engine.adopt(BOARD, claim.pop_all())
         try:
-            await runtime.engine.take(BOARD, known.folded)
+            parked = [child_of(BOARD, ref) for ref in known.state.others()]
+            await runtime.engine.take(BOARD, known.folded, parked)
         except HeldError as error:  # unlike a HeldError of `prepare`: commands are recorded
             raise AllstopError(error.message, error.hint, code="board_taken_over") from error
         yield BoardSession(runtime, since, known.state, seqs, project.clock)

@@ -52,6 +52,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     note: str
     warning: str  # about its running attempt
     run: str | None  # the latest attempt, for `allstop log`
+    findings: str  # in its verified work; `approve` needs a confirmation
+    unverified: bool  # no check was configured when its work was accepted
     merged: str
     lacks_merge: bool  # verified and approved, but not merged: `approve` tries again
     tokens: int
@@ -160,6 +162,8 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         note=STOPPED if stopped else task.note,
         warning=warning,
         run=task.attempts[-1].run if task.attempts else None,
+        findings=task.findings,
+        unverified=task.unverified,
         merged=task.merged,
         lacks_merge=task.lacks_merge,
         tokens=tally.tokens,

@@ -11,7 +11,7 @@ from allstop.app.supervisor import RunKind, Supervisor
 from allstop.board.board_pilot import BoardState
 from allstop.core.board_specs import Mode
 from allstop.core.commands import AddTasks, Assign, Command
-from allstop.core.ids import BOARD, RunId
+from allstop.core.ids import BOARD, RunId, label_of
 
 if TYPE_CHECKING:
     from allstop.app.runs.status import RunRecord
@@ -32,9 +32,8 @@ class BoardRunKind(RunKind):
 
     async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
         """Drive the board, also to drive a run below it; then no other task starts."""
-        chosen = (await commands.read(supervisor.project)).state.chosen
-        mode = chosen if recorded.run == BOARD else Mode.SEMI
-        await supervisor.drive_board(board_spec.board_spec(supervisor.project, mode=mode))
+        is_all = recorded.run == BOARD
+        await supervisor.drive_board_for(None if is_all else [label_of(recorded.run)])
 
 
 class TaskRunKind(RunKind):
@@ -51,6 +50,6 @@ class TaskRunKind(RunKind):
             return [AddTasks(tasks=(new,)), Assign(task=new.id)]
 
         if not supervisor.is_driven(BOARD):
-            await supervisor.drive_board(board_spec.board_spec(project, mode=Mode.SEMI))
+            await supervisor.drive_board_for([])
         await commands.send_commands(project, decide)
         return RunId(made[0])

@@ -25,7 +25,7 @@ from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
 from allstop.ports import Head, Holder
 from allstop.views.board_phase import below, counts, phase, stopped
-from allstop.views.inbox import needs_person, suggested_command
+from allstop.views.inbox import needs_person, review_note, suggested_command
 from allstop.views.kind import Kind
 from allstop.views.runs import RunView, view
 
@@ -156,7 +156,12 @@ async def _board(
                 for task, ask in asking
             ),
             *(
-                _attention(task, task.note, suggested_command(task), remedies.hint(task))
+                _attention(
+                    task,
+                    task.note or review_note(task),
+                    suggested_command(task),
+                    remedies.hint(task),
+                )
                 for task in stalled
             ),
         ],

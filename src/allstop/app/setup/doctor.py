@@ -200,6 +200,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         _port(project),
         *_traces(project),
         *_agents(project),
+        *_verification(project),
         *(
             Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
             for each in project.loaded.untrusted
@@ -352,6 +353,14 @@ def _traces(project: Project) -> list[Finding]:
         return [Finding(name="traces", ok=False, found="no OpenTelemetry", hint=hint, needed=False)]
     found = "sent as OTEL_… says" if traces.endpoint is None else "sent to [traces] endpoint"
     return [Finding(name="traces", ok=True, found=found, needed=False)]
+
+
+def _verification(project: Project) -> list[Finding]:
+    if project.root is None or project.settings.verification.commands:
+        return []
+    found = "no checks are configured: work is accepted unverified"
+    hint = "add commands to [verification] in allstop.toml"
+    return [Finding(name="checks", ok=False, found=found, hint=hint, needed=False)]
 
 
 def _agents(project: Project) -> list[Finding]:

@@ -20,13 +20,12 @@ class BoardTerminal(TerminalKind):
         from allstop.app.board.board_spec import board_spec
         from allstop.app.board.commands import read
         from allstop.cli.board.run_board import run_board
-        from allstop.core.board_specs import Mode
         from allstop.core.ids import BOARD, label_of
 
         known = await read(project)
         is_all = recorded.run == BOARD
         only = [] if is_all else [label_of(recorded.run)]
-        spec = board_spec(project, mode=known.state.chosen if is_all else Mode.SEMI)
+        spec = board_spec(project, mode=known.state.chosen, only=None if is_all else only)
         return await run_board(
             project, spec, lambda state: [], only=only, known=known, as_json=as_json
         )

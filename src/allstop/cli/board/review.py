@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -63,10 +65,14 @@ async def _send(project: Project, *commands: Command) -> Delivery:
 
 @click.command()
 @click.argument("task_ids", nargs=-1, metavar="ID...", type=TASK)
+@click.option("--yes", is_flag=True, help="Approve work with findings without a question.")
 @json_option
 @click.pass_obj
-def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
+def approve(context: Context, task_ids: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Merge work that waits for review.
+
+    If the checks of the gate found something in the work, such as a deleted test, the findings are
+    shown and you are asked.
 
     This terminal merges it at once, unless another process drives the board. A merge that failed
     before is tried again with the same work; `allstop retry` lets the agent change it.
@@ -77,12 +83,29 @@ def approve(context: Context, task_ids: tuple[str, ...], as_json: bool) -> int:
     """
     from allstop.core.commands import Approve
 
-    commands = [Approve(task=task) for task in task_ids]
     with context.project() as project:
-        if not commands:
+        if not task_ids:
             raise look(lambda: _missing_id_error(project))
+        confirmed = yes or _confirm_findings(project, task_ids, as_json=as_json)
+        commands = [Approve(task=task, confirmed=confirmed) for task in task_ids]
         done = "the process that drives the board merges the work"
         return run(lambda: _drive_board(project, commands, done, as_json=as_json))
+
+
+def _confirm_findings(project: Project, task_ids: Sequence[str], *, as_json: bool) -> bool:
+    """Show the findings of these tasks and ask; False if there are none or nobody can answer."""
+    from allstop.app.board.commands import find_task
+    from allstop.core.tasks import Status
+
+    if as_json or not sys.stdin.isatty():
+        return False
+    tasks = [look(partial(find_task, project, task_id)) for task_id in task_ids]
+    found = [task for task in tasks if task.status is Status.REVIEW and task.findings]
+    for task in found:
+        echo(f"! {task.id} {task.findings}", err=True)
+    return bool(found) and click.confirm(
+        "Approve it?" if len(found) == 1 else "Approve them?", err=True
+    )
 
 
 async def _missing_id_error(project: Project) -> AllstopError:
@@ -101,6 +124,7 @@ async def _drive_board(
 ) -> int:
     """Carry out the commands in this terminal, or let the process that drives the board do it."""
     from allstop.app.board.board_spec import board_spec
+    from allstop.app.board.commands import read
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.cli.board.run_board import run_board
     from allstop.core.ids import BOARD
@@ -113,7 +137,8 @@ async def _drive_board(
         return 0
     await refuse_if_stopped(project)
     only = [command.task for command in commands]
-    spec = board_spec(project, count=0)
+    chosen = (await read(project)).state.chosen
+    spec = board_spec(project, mode=chosen, count=0, only=only)
     return await run_board(project, spec, lambda state: commands, only=only, as_json=as_json)
 
 
@@ -283,11 +308,11 @@ async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> i
 
 
 @click.command()
-@click.argument("mode", type=click.Choice(["autopilot", "semi"]))
+@click.argument("mode", type=click.Choice(["autopilot", "semi"]), required=False)
 @json_option
 @click.pass_obj
-def mode(context: Context, mode: str, as_json: bool) -> None:
-    """Choose who picks tasks: the loop or you.
+def mode(context: Context, mode: str | None, as_json: bool) -> None:
+    """Choose who picks tasks: the loop or you. Without MODE, print the mode.
 
     With autopilot the loop starts every ready task, with semi only tasks that you assign. The mode
     applies at once and to later runs; `allstop run --mode` sets it for one call.
@@ -296,11 +321,22 @@ def mode(context: Context, mode: str, as_json: bool) -> None:
     from allstop.core.commands import SetMode
 
     with context.project() as project:
+        if mode is None:
+            chosen = look(lambda: _mode(project))
+            print_json({"mode": chosen}) if as_json else echo(chosen)
+            return
         driven = run(lambda: _send(project, SetMode(mode=Mode(mode)))).driven
     if as_json:
         print_json({"mode": mode, "driven": driven})
     else:
         echo(f"The mode of the board is {mode}.")
+
+
+async def _mode(project: Project) -> str:
+    from allstop.app.board.commands import read
+
+    known = await read(project)
+    return (known.state.spec.mode if known.exists else project.settings.loop.mode).value
 
 
 @click.command()

@@ -16,6 +16,8 @@ from allstop.app.board.cleanup import remove_due
 from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
+from allstop.board import graph
+from allstop.board.board_pilot import BoardState
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
@@ -23,7 +25,7 @@ from allstop.cli.interrupts import handle_signals
 from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
 from allstop.core import brakes
 from allstop.core import run as runs
-from allstop.core.board_specs import BoardSpec
+from allstop.core.board_specs import BoardSpec, Mode
 from allstop.core.brakes import AtLimit, BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
@@ -31,8 +33,9 @@ from allstop.core.ids import BOARD
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
 from allstop.core.text import one_line
+from allstop.engine.send import send_command
 from allstop.open_files import raise_limit
-from allstop.views.inbox import suggested_command
+from allstop.views.inbox import review_note, suggested_command
 from allstop.views.log import receipt
 
 if TYPE_CHECKING:
@@ -53,7 +56,8 @@ async def run_board(
 ) -> int:
     """Drive the board until only a person can continue it; return the exit code.
 
-    With `only`, the exit code is that of these tasks.
+    With `only`, the exit code is that of these tasks. A board that was paused with other tasks at
+    work is paused again at the end.
 
     Raises HeldError if another process drives the board. Nothing was written.
     """
@@ -65,9 +69,14 @@ async def run_board(
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
         limits = Limits(at_limit=AtLimit.PAUSE)
+        was_held = known.run.hold is not Hold.NONE
         known = await driver.equip(project, spec, decide, known, limits, budget_usd=budget_usd)
+        pauses_others = was_held and bool(known.state.others())
         _print_notes(project, budget_usd)
-        return await _drive(project, spec, known, claim, only, as_json=as_json)
+        code = await _drive(project, spec, known, claim, only, as_json=as_json)
+    if pauses_others:
+        await send_command(project.journal, project.clock, BOARD, Pause(), "allstop run")
+    return code
 
 
 async def take_over(
@@ -179,7 +188,7 @@ def _print_summary(
         under_way=session.under_way(),
     )
     screen.end(stats)
-    for line in next_steps(tasks, touched):
+    for line in [*next_steps(tasks, touched), *_assignable(state)]:
         screen.note(line)
     everything = session.runtime.engine.helm.hold
     held = stopped or left or run.hold is not Hold.NONE or everything is not Hold.NONE
@@ -206,6 +215,15 @@ def _print_summary(
     asked = [task for task in tasks if not only or task.id in only]
     touched = [task for task in touched if not only or task.id in only]
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
+
+
+def _assignable(state: BoardState) -> list[str]:
+    """A line about ready tasks that the board doesn't start by itself."""
+    ready = graph.best(state.board) if state.spec.mode is Mode.SEMI else None
+    if ready is None or state.named is not None:
+        return []
+    what = f"In semi mode only assigned tasks start: allstop assign {ready.id} && allstop run"
+    return [f"○ {what}; or let the loop pick: allstop mode autopilot"]
 
 
 def limit_of(run: RunState[Any], now: datetime) -> str:
@@ -246,6 +264,7 @@ def next_steps(tasks: list[Task], touched: list[Task]) -> list[str]:
         match task.status:
             case Status.REVIEW:
                 lines.append(f"◆ {task.id} waits for your review: allstop approve {task.id}")
+                lines += [f"! {task.id} {note}"] if (note := review_note(task)) else []
             case Status.WAITING if task.asks and task.note.startswith("asks: "):
                 lines.append(
                     f'? {task.id} {task.note}: allstop answer {task.id} "…" && allstop run'

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from allstop.board.attempt import TaskState
+from allstop.board.change_findings import summarize_findings
 from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
 from allstop.board.task_pilot import TaskPilot
@@ -22,6 +23,7 @@ from allstop.core.brakes import Tally
 from allstop.core.commands import Equip, Raise
 from allstop.core.events import Asked, Closed, Commanded, MoveEnded, Opened, Waited
 from allstop.core.gate import Check
+from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.run import RunState
 from allstop.core.signals import Signal
@@ -95,8 +97,9 @@ def news_lines(record: Record) -> list[Line]:
             return []
         case MoveEnded(at=at, result=result):
             return [Line(at, *line) for line in _result_lines(result)]
-        case Closed(at=at, outcome=moves.Outcome.DONE):
-            return [] if is_merge else [Line(at, "✓", "verified")]
+        case Closed(at=at, outcome=moves.Outcome.DONE, facts=facts):
+            text = "done, unverified" if facts.get("unverified") else "verified"
+            return [] if is_merge else [Line(at, "✓", text)]
         case Closed(outcome=moves.Outcome.CONFLICT):
             return []  # the conflict was shown, and its resolution will be
         case Opened() | Closed() | Commanded() | Waited() | Asked():
@@ -114,7 +117,7 @@ def _result_lines(result: moves.Result) -> list[tuple[str, str]]:
         case moves.Failed():
             return [("✗", describe_result(result))]
         case moves.ChecksDone(failed=failed, warned=warned, findings=findings, notes=notes):
-            found = [("!", f"{f.kind.replace('_', ' ')}: {one_line(f.path)}") for f in findings]
+            found = [("!", line)] if (line := summarize_findings(findings)) else []
             found += [("!", one_line(note, 300)) for note in notes]
             back = [
                 ("✗", f"failed, back to the agent: {describe_failure(check)}") for check in failed
@@ -216,13 +219,16 @@ def width_of(ids: Iterable[str]) -> int:
 def summary_lines(stats: Statistics) -> list[str]:
     other = {"timed out": stats.timed_out, "blocked": stats.blocked, "crashed": stats.crashed}
     ended = [f"{stats.failed} failed", *(f"{n} {how}" for how, n in other.items() if n)]
-    done = f"{stats.completed} verified, {', '.join(ended)}, {stats.remaining} remaining"
+    verified = stats.completed - stats.unverified
+    counts = [f"{stats.unverified} done, unverified"] if stats.unverified else []
+    counts += [f"{verified} verified"] if verified or not counts else []
+    done = f"{', '.join([*counts, *ended])}, {stats.remaining} remaining"
     resolved = counted(stats.conflicts_resolved, "conflict")
     merges = f"{stats.merged} merged, {resolved} resolved"
     if stats.pending_merges:
         merges += f", {stats.pending_merges} pending"
     turns = counted(stats.iterations, "iteration")
-    if stats.completed:
+    if stats.completed > 1:
         turns += (
             f" (per verified task: average {stats.average:g},"
             f" fastest {stats.fastest}, slowest {stats.slowest})"
@@ -397,6 +403,8 @@ def _progress(child: RunState[Any]) -> str:
 
 
 def _activity(child: RunState[Any], now: datetime, queued: str) -> tuple[str, float]:
+    if child.hold is Hold.PAUSED and child.open_move is not None:
+        return "pausing after this turn", (now - child.open_move.started_at).total_seconds()
     if child.open_move is None:
         return one_line(child.waits) or queued or "waits", (now - child.opened.at).total_seconds()
     asked = "; ".join(

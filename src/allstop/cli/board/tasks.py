@@ -223,8 +223,12 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         how = attempt.outcome.value if attempt.outcome else "at work"
         turns = counted(attempt.tally.turns, "turn")
         echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
-    if task.warning:
-        echo(f"warning      ⚠ {task.warning}")
+    marks = {
+        "unverified   no checks are configured": task.unverified,
+        f"warning      ⚠ {task.warning}": task.warning,
+    }
+    for line in filter(marks.get, marks):
+        echo(line)
     if workspace is not None:
         kept = "" if task.status in AT_WORK else ", unchanged since"
         echo(f"workspace    {workspace}{kept}")

@@ -55,6 +55,14 @@ class Loop(Table, frozen=True, kw_only=True):
     stuck_threshold: Annotated[
         Count, doc("Turns without a commit after which a warning is shown.")
     ] = 5
+    no_progress_turns: Annotated[
+        int,
+        doc(
+            "Turns without progress after which a task waits for a person; 0: never.",
+            ge=0,
+            le=bounds.COUNT,
+        ),
+    ] = 3
     max_consecutive_errors: Annotated[Count, doc("Failed tasks in a row that pause the loop.")] = 3
     agent: Annotated[Text | None, doc("The agent for tasks that name no agent.")] = None
     fallback: Annotated[Text | None, doc("The agent used while the first one is rate limited.")] = (

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from allstop.adapters.git.repository.repository import GitError
+from allstop.adapters.git.workspace.box_scripts import DAMAGED
 from allstop.core.moves import CheckResult
 from allstop.ports import Box, Chunk, Launch, Launcher, LaunchError, Stream, UnsafeError
 from allstop.programs import Tail, run_to_end
@@ -52,7 +53,7 @@ class BoxGit:
         launch = _launch(box, label, script, *arguments)
         code = await run_to_end(self._launcher, launch, stdin, out, lambda live: None, err)
         if code != 0:
-            raise BoxFailedError(err.text().strip() or f"exit code {code}", code)
+            raise BoxFailedError(err.text().strip() or _reason(code), code)
         return out.text()
 
     async def receive(
@@ -75,7 +76,7 @@ class BoxGit:
                     raise BoxFailedError(f"the work has more than {most_bytes:,} bytes")
             exit_ = await child.wait()
         if exit_.code != 0:
-            raise BoxFailedError(errors.text().strip() or f"exit code {exit_.code}", exit_.code)
+            raise BoxFailedError(errors.text().strip() or _reason(exit_.code), exit_.code)
 
     async def set_up(self, box: Box, label: str, command: str) -> None:
         """Run the user's setup command.
@@ -90,6 +91,12 @@ class BoxGit:
             message = f"setup ended with exit code {code}: {command}\n{text}"
             result = CheckResult(name=SETUP, run=command, passed=False, code=code, output=text)
             raise SetUpFailedError(message, result)
+
+
+def _reason(code: int) -> str:
+    if code == DAMAGED:
+        return "the workspace's .git folder is missing or damaged"
+    return f"exit code {code}"
 
 
 def _launch(box: Box, label: str, script: str, *arguments: str) -> Launch:
