@@ -45,6 +45,7 @@ class Project:
         self.root = find_root(start)
         self._flags = flags or {}
         self._kinds = kinds
+        self._copied: dict[str, None] = {}  # secrets in copied files; workspaces may hold old ones
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -175,10 +176,17 @@ class Project:
 
     @cached_property
     def secrets(self) -> Secrets:
-        """The secrets that are never recorded or shown: keys of the environment and settings."""
-        from allstop.app.secrets import known_secrets
+        """The secrets that are never recorded or shown."""
+        from allstop.app.secrets import copied_secrets, known_secrets
 
-        return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
+        if self.root is not None:
+            self._copied.update(dict.fromkeys(copied_secrets(self.root, lambda: self.settings)))
+        token = self.folder / "token"
+        return known_secrets(self.environment, lambda: self.settings, token, self._copied)
+
+    def reload_secrets(self) -> None:
+        """Read them again at the next use; values of copied files that are known stay known."""
+        self.__dict__.pop("secrets", None)
 
     def as_recorded(self, event: Event) -> Event:
         """The event without known secrets; a person's commands also lose unmistakable keys."""

@@ -93,6 +93,7 @@ class TargetFile:
         return (await self._current(target)).gate
 
     async def clone_setup(self, target: str) -> CloneSetup | None:
+        self._project.reload_secrets()  # the files that the clone gets may have changed
         return (await self._current(target)).clone_setup
 
     async def _current(self, target: str) -> _Cached:
