@@ -43,7 +43,14 @@ submodules. Prints submodules that can't be checked out, and `lfs` if Git LFS st
 Arguments: the commit; 1 to look for Git LFS; then for each submodule its path and its commit.
 """
 
-_TREE = """
+MAX_MEMORY_KB = 2 * 1024**2
+"""The most memory of one git process: a hostile tree can stand for any number of paths."""
+
+_TREE = (
+    f"""
+ulimit -d {MAX_MEMORY_KB} 2>/dev/null || true
+"""
+    + """
 [ -d .git ] || exit 66
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 
@@ -74,6 +81,7 @@ commit_leftovers() {
   fi
 }
 """
+)
 """Git doesn't enter a nested repository without a commit unless the index has a file in it. So
 `inner` adds an entry for a file that doesn't exist, which git drops while it adds the others.
 """
@@ -213,7 +221,8 @@ INSPECT = (
     + _TREE
     + """
 git rev-parse --verify 'HEAD^{commit}'
-if [ -n "$(git status --porcelain | head -c 1)" ]; then echo dirty; else echo clean; fi
+changes=$({ git status --porcelain || echo failed; } | head -c 1)
+if [ -n "$changes" ]; then echo dirty; else echo clean; fi
 git for-each-ref refs/stash | wc -l
 git rev-list --no-walk --exclude=refs/stash --all
 """
