@@ -43,14 +43,8 @@ submodules. Prints submodules that can't be checked out, and `lfs` if Git LFS st
 Arguments: the commit; 1 to look for Git LFS; then for each submodule its path and its commit.
 """
 
-MAX_MEMORY_KB = 2 * 1024**2
-"""The most memory of one git process: a hostile tree can stand for any number of paths."""
-
-_TREE = (
-    f"""
-ulimit -d {MAX_MEMORY_KB} 2>/dev/null || true
-"""
-    + """
+_TREE = """
+ulimit -d 2097152 2>/dev/null || true
 [ -d .git ] || exit 66
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 
@@ -81,8 +75,9 @@ commit_leftovers() {
   fi
 }
 """
-)
-"""Git doesn't enter a nested repository without a commit unless the index has a file in it. So
+"""Git may use 2 GB of memory: a hostile tree can stand for any number of paths.
+
+Git doesn't enter a nested repository without a commit unless the index has a file in it. So
 `inner` adds an entry for a file that doesn't exist, which git drops while it adds the others.
 """
 
