@@ -39,12 +39,17 @@ class Project:
         environment: Environment,
         flags: Mapping[str, object] | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        *,
+        repairs: bool = False,
     ) -> None:
+        """With `repairs`, an invalid allstop.toml is replaced by its last valid version."""
         self.environment = environment
         self.clock = SystemClock()
         self.root = find_root(start)
         self._flags = flags or {}
         self._kinds = kinds
+        self._repairs = repairs
+        self.repair_note = ""
         self._copied: dict[str, None] = {}  # secrets in copied files; workspaces may hold old ones
 
     @cached_property
@@ -87,16 +92,28 @@ class Project:
         """The settings in force: by the target branch's allstop.toml, once it has one."""
         from allstop.app.branch_settings import Branches
         from allstop.settings.loader import load
-        from allstop.settings.target_branch import load_for_work
+        from allstop.settings.problems import SettingsError
+        from allstop.settings.target_branch import load_for_work, load_last_valid
 
         if self.root is None:
             return load(self.environment, flags=self._flags)
-        return load_for_work(
-            self.environment,
-            repository=self.root,
-            branches=Branches(self.root, self.environment.variables),
-            flags=self._flags,
-        )
+        branches = Branches(self.root, self.environment.variables)
+        try:
+            return load_for_work(
+                self.environment, repository=self.root, branches=branches, flags=self._flags
+            )
+        except SettingsError as broken:
+            if not self._repairs:
+                raise
+            loaded = load_last_valid(
+                broken,
+                self.environment,
+                repository=self.root,
+                earlier=branches.earlier(),
+                flags=self._flags,
+            )
+            self.repair_note = loaded.notes[-1]
+            return loaded
 
     @cached_property
     def checkout(self) -> Loaded:

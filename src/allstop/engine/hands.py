@@ -29,7 +29,7 @@ from allstop.core.moves import (
     WorkspaceOpen,
 )
 from allstop.engine.cancel_scope import CancelHandle
-from allstop.engine.checks import CheckRunner
+from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
 from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
@@ -57,6 +57,7 @@ class Hands:
         clean: Cleaner = lambda value: value,
         unverified: Callable[[], str] = str,  # the warning if there are no checks
         words: Callable[[], TextStream] | None = None,  # removes secrets from streamed text
+        settings_problem: SettingsProblem = no_problem,
     ) -> None:
         self.clean = clean
         self.words = words
@@ -64,7 +65,9 @@ class Hands:
         self._optional_workspaces = workspaces
         self._disk_watch = DiskWatch(workspaces) if workspaces else None
         self._gate = (
-            CheckRunner(checks, workspaces, launcher, unverified, self._disk_watch)
+            CheckRunner(
+                checks, workspaces, launcher, unverified, self._disk_watch, settings_problem
+            )
             if checks and workspaces and self._disk_watch
             else None
         )
