@@ -15,6 +15,7 @@ from allstop.core.moves import (
     FailureKind,
     Integrate,
     Integrated,
+    Item,
     Land,
     OpenWorkspace,
     Result,
@@ -27,6 +28,7 @@ from allstop.core.moves import (
     Usage,
     Work,
     WorkspaceOpen,
+    checked_usage,
 )
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
@@ -273,6 +275,10 @@ class Hands:
             self._advice[run] = tool_adviser
         with self._disk_watched(run, move.workspace, watch):
             result = await agent.take_turn(turn, tool_adviser or watch)
+        usage = checked_usage(result.usage)
+        if usage is not result.usage:
+            await watch.saw(Item(kind="warning", text=nonsense(move.agent, result.usage, usage)))
+            result = with_(result, usage=usage)
         if tool_adviser is not None:
             result = tool_adviser.charged(result)
             del self._advice[run]
@@ -291,6 +297,21 @@ class Hands:
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
+
+
+def nonsense(agent: str, reported: Usage, counted: Usage) -> str:
+    """Say that an agent reported usage that can't be."""
+    return (
+        f"{agent} reported impossible usage ({_figures(reported)}); "
+        f"it counts as {_figures(counted)}"
+    )
+
+
+def _figures(usage: Usage) -> str:
+    cost = usage.cost_microusd / 1_000_000
+    return (
+        f"{usage.input:,} input, {usage.cached:,} cached, {usage.output:,} output, {cost:,.2f} USD"
+    )
 
 
 def _limits_of(move: Work, within_s: float) -> tuple[float, float]:
