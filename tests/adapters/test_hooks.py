@@ -38,7 +38,9 @@ class HookFixture:
 
     def runner(self, command, **more):
         options = {"clock": Noon(), "show": self.shown.append, **more}
-        return HookRunner(lambda: {"post_complete": command}, self.root, self.log, **options)
+        return HookRunner(
+            lambda: {"post_complete": command}, lambda: self.root, self.log, **options
+        )
 
     async def run(self, command, facts=None, **more):
         """One hook, to its end."""

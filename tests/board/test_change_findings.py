@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.board.change_findings import MAX_FINDINGS, findings, is_skip, is_test, matches
+from allstop.board.runner_settings import differ
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
+from allstop.settings.model.tasks import PROTECTED as DEFAULT
 from support.cases import for_each
 
 PROTECTED = ("tests/**", "**/__tests__/**", ".github/**", "allstop.toml", "src/*/ci-?.yml")
@@ -19,6 +21,7 @@ class Changed(NamedTuple):
     path: str
     status: str = "M"
     added: tuple[str, ...] = ()
+    tests_differently: bool = False
 
 
 @for_each(
@@ -155,7 +158,6 @@ def test_everything_is_told_and_nothing_fails_where_it_is_only_reported():
     assert findings(changes, PROTECTED, Protection.REPORT) == (
         Finding(kind="protected", path="allstop.toml", text="changed"),
         Finding(kind="protected", path="tests/test_a.py", text="deleted"),
-        Finding(kind="protected", path="tests/test_b.py", text="added"),
         Finding(kind="deleted_test", path="tests/test_a.py"),
         Finding(kind="skipped_test", path="tests/test_b.py", text="@pytest.mark.skip"),
     )
@@ -234,4 +236,72 @@ def test_no_change_of_a_protected_path_goes_unseen(changes):
         f.path for f in findings(changes, PROTECTED, Protection.REPORT) if f.kind == "protected"
     }
 
-    assert found == {c.path for c in changes if matches(c.path, PROTECTED)}
+    assert found == {
+        c.path
+        for c in changes
+        if matches(c.path, PROTECTED) and not (c.status == "A" and "tests" in c.path)
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["tests/test_new.py", "tests/data/new.json", "web/__tests__/new.ts", "tests/__init__.py"],
+)
+def test_b16_an_added_test_or_fixture_is_no_finding(path):
+    assert findings([Changed(path, "A")], PROTECTED, Protection.FAIL) == ()
+    assert findings([Changed(path, "M")], PROTECTED, Protection.FAIL) != ()
+
+
+@pytest.mark.parametrize("status", ["A", "M", "D"])
+@pytest.mark.parametrize(
+    "path",
+    ["conftest.py", "tests/conftest.py", "pytest.ini", "tests/pytest.ini", "tox.ini", "pytest.py",
+     "web/jest.config.ts", "vitest.config.mts", ".mocharc.json", ".coveragerc"],
+)  # fmt: skip
+def test_b16_files_of_test_runners_are_protected(path, status):
+    (found, *_) = findings([Changed(path, status)], DEFAULT, Protection.FAIL)
+
+    assert (found.kind, found.fatal) == ("protected", True)
+
+
+@pytest.mark.parametrize("path", ["pyproject.toml", "a/setup.cfg", "web/package.json", "Makefile"])
+def test_b16_only_the_test_settings_of_shared_files_are_protected(path):
+    assert findings([Changed(path)], DEFAULT, Protection.FAIL) == ()
+    (found,) = findings([Changed(path, tests_differently=True)], DEFAULT, Protection.FAIL)
+    assert found.fatal
+
+
+SHARED = {
+    "pyproject.toml": (
+        '[project]\nname = "a"\n[tool.pytest.ini_options]\naddopts = "-q"\n',
+        ('"-q"', '"--co"'),
+        ('"a"', '"b"'),
+    ),
+    "setup.cfg": (
+        "[metadata]\nname = a\n[tool:pytest]\naddopts = -q\n",
+        ("-q", "--ignore=tests"),
+        ("= a", "= b"),
+    ),
+    "package.json": (
+        '{"name": "a", "scripts": {"test": "jest", "build": "tsc"}}',
+        ("jest", "true"),
+        ("tsc", "vite"),
+    ),
+    "Makefile": (
+        "build:\n\tcc x.c\ntest: build\n\tpytest\n\nclean:\n\trm x\n",
+        ("pytest", "true"),
+        ("rm x", "rm y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("path", SHARED)
+def test_b16_test_settings_are_told_from_others(path):
+    text, tests, other = SHARED[path]
+    old = text.encode()
+
+    assert differ(path, old, text.replace(*tests).encode())
+    assert not differ(path, old, text.replace(*other).encode())
+    assert differ(path, old, b"")
+    assert differ(path, old, b"\xff")
+    assert not differ("other.toml", old, b"")

@@ -501,3 +501,37 @@ def test_b8_a_complete_with_work_that_would_not_come_along_says_so(person):
     said = person.allstop("--set", "loop.max_iterations=1", "run", "add a line", code=4)
 
     assert "COMPLETE · but lib would not come along" in said
+
+
+def test_k23_copied_settings_and_private_keys_never_reach_the_store(person):
+    """K23: values in .env, also those of a changed .env, and key blocks; trivial values stay."""
+    body = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\\n" * 4
+    person.agent(
+        f"""
+        cat .env; . ./.env; echo "it is $SERVICE" >&2; echo "$SERVICE" >"$SERVICE".txt
+        printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\\n{body}-----END OPENSSH PRIVATE KEY-----\\n'
+        git add -f -- *.txt; git commit -qm "uses $SERVICE"
+        echo in us-east-1
+        echo '<promise>COMPLETE</promise>'
+        """
+    )
+    person.write(".gitignore", ".env\n")
+    person.commit()
+    person.write(".env", "SERVICE=canary1one2three\nREGION=us-east-1\n")
+    person.allstop("run", "one")
+    person.write(".env", "SERVICE=canary4four5six\nREGION=us-east-1\n")
+    person.allstop("run", "two")
+
+    seen = [
+        person.allstop(*each)
+        for each in (("log", "T2", "--json"), ("log", "T1"), ("list", "--json"), ("status",))
+    ]
+    kept = [
+        path.read_bytes().decode(errors="replace")
+        for path in (person.repository / ".allstop").rglob("*")
+        if path.is_file() and "workspaces" not in path.parts
+    ]
+
+    for secret in ("canary1one2three", "canary4four5six", "b3BlbnNz"):
+        assert not [text for text in (*seen, *kept) if secret in text]
+    assert "us-east-1" in seen[0]

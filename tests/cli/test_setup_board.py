@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app import target_gate
 from allstop.app.agents.agent_programs import AgentSetupError
-from allstop.app.board import board_spec
+from allstop.app.board import board_spec, hook_files
 from allstop.app.branch_settings import Branches
 from allstop.app.project import Project
 from allstop.core.board_specs import AgentTerms, BoardSpec, Mode, ReviewMode, ReviewRule
@@ -367,8 +367,8 @@ def test_b22_only_hooks_in_force_are_run(project, person):
     own.parent.mkdir(parents=True)
     own.write_text('[hooks]\non_error = "mine"\n')
 
-    before = board_spec.hooks(project(asked))
+    before = hook_files.hooks(project(asked))
     person.allstop("trust", "--yes")
 
     assert before == {"on_error": "mine"}
-    assert board_spec.hooks(project(asked)) == {"on_error": "mine", "post_merge": "theirs"}
+    assert hook_files.hooks(project(asked)) == {"on_error": "mine", "post_merge": "theirs"}

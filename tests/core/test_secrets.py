@@ -13,6 +13,7 @@ from allstop.core.secrets import (
     MIN_PREFIX_CHARS,
     RedactedStream,
     Secrets,
+    assigned_secrets,
     is_secret_name,
     redact_patterns,
 )
@@ -162,3 +163,88 @@ def test_k23_a_flood_is_looked_through_once(word):
         flow.feed(word * (65_536 // len(word)), Secrets(["abcdefgh12345"]))
 
     assert flow.feed("\nand then\n", Secrets()).endswith("and then\n")
+
+
+KEY_BODY = (
+    "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n" * 5 + "QyNTUx\n"
+)
+KEY_BLOCK = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{KEY_BODY}-----END OPENSSH PRIVATE KEY-----"
+
+SETTINGS_FILE = """\
+# a comment = with-an-equals-1a2b3c4d5e
+DEBUG=true
+PORT=3000
+HOST=localhost:3000
+REGION=us-east-1
+MODEL=gpt-4o-mini
+RUNTIME=python3.11
+SITE=https://app.example.com/path
+STARTED=2024-01-01
+export API_TOKEN="canary four-12"
+PLAIN=canary9f8e7d6c5b4a  # comment
+DB_URL=postgres://app:canary-pw-55@db.example.com/app
+MIXED=p@ssW0rd!x
+PASSWORD=canary-words-only
+"nested_secret": "canary-json-77",
+"""
+
+
+class TestFilesOfSettings:
+    def test_k23_opaque_values_and_values_of_secret_names_are_secrets(self):
+        secrets = Secrets(assigned_secrets(SETTINGS_FILE))
+
+        assert secrets.redact_known(SETTINGS_FILE) == (
+            SETTINGS_FILE.replace("canary four-12", HIDDEN)
+            .replace("canary9f8e7d6c5b4a", HIDDEN)
+            .replace("canary-pw-55", HIDDEN)
+            .replace("p@ssW0rd!x", HIDDEN)
+            .replace("canary-words-only", HIDDEN)
+            .replace("canary-json-77", HIDDEN)
+        )
+
+    def test_k23_a_file_of_one_word_is_a_secret(self):
+        assert list(assigned_secrets("5ecret-canary\n")) == ["5ecret-canary"]
+
+    @pytest.mark.parametrize("text", ["", "\n", "=", "a=", "A='", '"', "x: {", "\0=\0" * 50])
+    def test_broken_files_hold_nothing(self, text):
+        assert Secrets(assigned_secrets(text)).redact_known(text) == text
+
+
+class TestKeyBlocks:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            KEY_BLOCK,
+            KEY_BLOCK.replace("OPENSSH", "RSA"),
+            KEY_BLOCK.replace("OPENSSH ", ""),
+            KEY_BLOCK.replace("\n", "\\n"),
+            KEY_BLOCK.replace("\n", "\n+"),
+            KEY_BLOCK[:200],
+            KEY_BLOCK.replace("\n", "\\n")[:200],
+        ],
+    )
+    def test_k23_a_private_key_is_hidden(self, text):
+        found = redact_patterns(f"It says:\n{text}\nand that is all.")
+
+        assert "b3BlbnNz" not in found
+        assert "tzc2gtZW" not in found
+        assert found.endswith("and that is all.")
+        assert found == Secrets().redact_certain(f"It says:\n{text}\nand that is all.")
+
+    def test_k23_a_private_key_in_pieces_is_hidden(self):
+        stream = RedactedStream()
+        shown = "".join(stream.feed(line, Secrets()) for line in KEY_BLOCK.splitlines(True))
+        shown += stream.feed("\nThe rest.", Secrets()) + stream.end()
+
+        assert "b3BlbnNz" not in shown
+        assert shown.endswith("The rest.")
+
+    def test_words_about_private_keys_stay(self):
+        text = "A file that begins with -----BEGIN PRIVATE KEY----- is a key. So look for it."
+
+        assert redact_patterns(text) == text
+
+    def test_many_beginnings_take_no_time(self):
+        text = "-----BEGIN PRIVATE KEY-----" * 20_000
+
+        assert redact_patterns(text) == text

@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Spawn,
     TakeTurn,
     TurnDone,
+    Usage,
     Wait,
 )
 from allstop.core.prompt import prompt
@@ -490,3 +491,19 @@ async def test_k5_a_turn_that_nobody_saw_the_end_of_counts_as_all_it_might_have_
 
     (ended,) = [e.result for e in await world.events("t") if isinstance(e, MoveEnded)]
     assert (ended.kind, ended.usage.tokens) == (kind, 70)
+
+
+async def test_k5_impossible_usage_counts_as_nothing_and_is_on_record():
+    world = InMemoryWorld()
+    world.agent("cli", TurnDone(text=DONE, usage=Usage(output=-2_999_700)))
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        assert await engine.rested("t") is Outcome.DONE
+
+    (ended,) = [
+        event.result
+        for event in await world.events("t")
+        if isinstance(event, MoveEnded) and isinstance(event.result, TurnDone)
+    ]
+    assert ended.usage == Usage()
+    assert "cli reported impossible usage" in str(await world.events("t"))

@@ -265,25 +265,24 @@ esac
 
 
 def test_k19_a_broken_file_on_the_target_leaves_the_last_gate(person):
+    """A person has committed it while an agent works."""
     person.agent(
-        """
-case "$(cat)" in
-*break*) echo 'not toml' >>allstop.toml ;;
-*) echo x >x ;;
-esac
-"""
-        + DONE,
-        settings=ONCE + 'max_parallel = 1\n[verification]\ncommands = ["test ! -f x"]\n',
+        "touch ~/began; while [ ! -e ~/may-end ]; do sleep 0.05; done; echo x >x" + DONE,
+        settings=ONCE + '[verification]\ncommands = ["test ! -f x"]\n',
     )
     person.commit()
-    person.allstop("add", "break it")
-    person.allstop("add", "then this", "--needs", "T1")
+    running = person.start("run", "do it")
+    home = person.repository / ".allstop" / "workspaces" / "T1" / "home"
+    wait_for((home / "began").exists, "the agent")
+    person.write("allstop.toml", "not toml")
+    person.commit("broken")
+    (home / "may-end").touch()
 
-    done = person.try_allstop("run")
+    said = running.communicate(timeout=120)[0]
 
-    assert "allstop.toml on main is invalid; the last gate stays" in done.stdout + done.stderr
-    assert person.merged() == ["T1"]
-    assert person.tasks()["T2"] == "timeout"
+    assert "allstop.toml on main is invalid; the last gate stays" in said
+    assert person.merged() == []
+    assert "✗ test ! -f x" in said
 
 
 def test_k19_what_the_gates_clone_lacks_is_on_record_and_shown(person):
@@ -302,3 +301,43 @@ def test_k19_what_the_gates_clone_lacks_is_on_record_and_shown(person):
     assert person.json("show", "T1")["notes"] == [note]
     for told in (said, person.allstop("log", "T1")):
         assert f"warning: {note}" in told.partition("1 of 1 passed")[2]
+
+
+@pytest.mark.parametrize("protection", ["report", "restore"])
+@pytest.mark.parametrize("text", ["[loop", "[loop]\\nmax_paralel = 2"])
+def test_k19_settings_that_cannot_be_read_are_never_merged(person, text, protection):
+    """K19: they would stop all later work, so no kind of protection lets them pass."""
+    said = checked(
+        person,
+        f"[verification]\nprotection = '{protection}'\n",
+        f"printf '{text}\\n' >allstop.toml",
+        code=4,
+    )
+
+    assert "✗ invalid settings allstop.toml: " in said
+    assert person.merged() == []
+
+
+def test_k19_changed_settings_that_can_be_read_are_only_pointed_out(person):
+    said = checked(person, "", "echo >>allstop.toml")
+
+    assert "! protected allstop.toml: changed" in said
+    assert person.merged() != []
+
+
+def test_k19_work_is_rolled_back_although_the_settings_cannot_be_read(person):
+    """The last valid settings apply, and that is said."""
+    checked(person, "")
+    valid = person.git("rev-parse", "--short=10", "HEAD~1")
+    person.write("allstop.toml", "[loop")
+    person.commit()
+
+    told = person.try_allstop("rollback", "T1")
+
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert not (person.repository / "x").exists()
+    assert "not valid TOML" in told.stderr
+    assert "The allstop.toml of commit " in told.stderr, valid
+    assert "Nothing to clean" in person.allstop("clean")
+    for command in (("status",), ("log", "T1"), ("stop",)):
+        person.allstop(*command)

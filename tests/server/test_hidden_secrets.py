@@ -262,7 +262,7 @@ def _kept(person):
     """Every file that is ours: the store with what is not yet in it, logs, locks, lists."""
     folder = person.repository / ".allstop"
     for file in folder.rglob("*"):
-        if file.is_file() and "workspaces" not in file.parts:
+        if file.is_file() and not {"workspaces", "hooks"} & {*file.parts}:
             yield str(file.relative_to(folder)), file.read_bytes().decode("latin-1")
 
 

@@ -59,7 +59,7 @@ class HookRunner:
     def __init__(
         self,
         commands: Callable[[], Mapping[str, str]],
-        cwd: Path,
+        folder: Callable[[], Path],
         log: Path,
         *,
         clock: Clock,
@@ -67,12 +67,14 @@ class HookRunner:
         show: Callable[[str], None] = lambda line: None,
         timeout_s: float = TIMEOUT_S,
         clean: Callable[[str], str] = lambda text: text,
+        refusal: Callable[[str], str] = lambda command: "",
     ) -> None:
-        """`commands` returns the current commands by hook name; `host` is the environment to take
-        variables from.
+        """`commands` returns the current commands by hook name, `folder` the folder to run them in,
+        `refusal` why a command must not run. `host` is the environment to take variables from.
         """
         self._commands = commands
-        self._cwd = cwd
+        self._folder = folder
+        self._refusal = refusal
         self._log = log
         self._clock = clock
         self._host = os.environ if host is None else host
@@ -124,6 +126,9 @@ class HookRunner:
             return
         if self._scope.cancel_called:
             self._report(facts, HookResult("not run: everything is stopped"))
+            return
+        if refusal := self._refusal(command):
+            self._report(facts, HookResult(refusal))
             return
         try:
             self._queue.send_nowait(_DueHook(command, facts))
@@ -182,7 +187,7 @@ class HookRunner:
                     stdout=theirs,
                     stderr=theirs,
                     env={**kept, **variables(facts)},
-                    cwd=self._cwd,
+                    cwd=self._folder(),
                     start_new_session=True,
                 )
             finally:

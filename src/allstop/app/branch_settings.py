@@ -1,7 +1,7 @@
 """Settings on branches: reads the allstop.toml of a branch with git."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +9,8 @@ from allstop.core.errors import AllstopError
 from allstop.open_files import restore_limit
 from allstop.settings.files.settings_file import LARGEST_BYTES
 from allstop.settings.loader import FILE_NAME
+
+MAX_EARLIER = 50
 
 
 class Branches:
@@ -36,6 +38,16 @@ class Branches:
             message = f"git can't read {FILE_NAME} on {branch}: the object {name} is missing"
             raise AllstopError(message, code="settings_object_missing")
         return content
+
+    def earlier(self) -> Iterator[tuple[str, bytes]]:
+        """The versions of allstop.toml in the history of HEAD with their commits, newest first."""
+        words = ("log", f"--max-count={MAX_EARLIER}", "--format=%H", "--", FILE_NAME)
+        with self._git(*words) as git:
+            commits = git.communicate()[0].decode(errors="replace").split()
+        for commit in commits:
+            content = self._content(f"{commit}:{FILE_NAME}", commit)
+            if content is not None:
+                yield commit, content
 
     def _content(self, revision: str, branch: str) -> bytes | None:
         """At most one byte more than the settings accept; None if there is no such file.

@@ -39,13 +39,19 @@ class Project:
         environment: Environment,
         flags: Mapping[str, object] | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        *,
+        repairs: bool = False,
     ) -> None:
+        """With `repairs`, an invalid allstop.toml is replaced by its last valid version."""
         self.environment = environment
         self.clock = SystemClock()
         self.root = find_root(start)
         self.settings_folder = self.root or start.absolute()  # its allstop.toml applies
         self._flags = flags or {}
         self._kinds = kinds
+        self._repairs = repairs
+        self.repair_note = ""
+        self._copied: dict[str, None] = {}  # secrets in copied files; workspaces may hold old ones
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -87,16 +93,28 @@ class Project:
         """The settings in force: by the target branch's allstop.toml, once it has one."""
         from allstop.app.branch_settings import Branches
         from allstop.settings.loader import load
-        from allstop.settings.target_branch import load_for_work
+        from allstop.settings.problems import SettingsError
+        from allstop.settings.target_branch import load_for_work, load_last_valid
 
         if self.root is None:
             return load(self.environment, repository=self.settings_folder, flags=self._flags)
-        return load_for_work(
-            self.environment,
-            repository=self.root,
-            branches=Branches(self.root, self.environment.variables),
-            flags=self._flags,
-        )
+        branches = Branches(self.root, self.environment.variables)
+        try:
+            return load_for_work(
+                self.environment, repository=self.root, branches=branches, flags=self._flags
+            )
+        except SettingsError as broken:
+            if not self._repairs:
+                raise
+            loaded = load_last_valid(
+                broken,
+                self.environment,
+                repository=self.root,
+                earlier=branches.earlier(),
+                flags=self._flags,
+            )
+            self.repair_note = loaded.notes[-1]
+            return loaded
 
     @cached_property
     def checkout(self) -> Loaded:
@@ -179,10 +197,17 @@ class Project:
 
     @cached_property
     def secrets(self) -> Secrets:
-        """The secrets that are never recorded or shown: keys of the environment and settings."""
-        from allstop.app.secrets import known_secrets
+        """The secrets that are never recorded or shown."""
+        from allstop.app.secrets import copied_secrets, known_secrets
 
-        return known_secrets(self.environment, lambda: self.settings, self.folder / "token")
+        if self.root is not None:
+            self._copied.update(dict.fromkeys(copied_secrets(self.root, lambda: self.settings)))
+        token = self.folder / "token"
+        return known_secrets(self.environment, lambda: self.settings, token, self._copied)
+
+    def reload_secrets(self) -> None:
+        """Read them again at the next use; values of copied files that are known stay known."""
+        self.__dict__.pop("secrets", None)
 
     def as_recorded(self, event: Event) -> Event:
         """The event without known secrets; a person's commands also lose unmistakable keys."""

@@ -37,6 +37,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import TakeTurn
 from allstop.core.run import OpenMove
+from allstop.engine.checks import no_problem
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
@@ -94,6 +95,7 @@ async def start_runtime(
         clean=SecretFilter(lambda: project.secrets),
         unverified=lambda: unverified(project),
         words=lambda: SecretStream(lambda: project.secrets),
+        settings_problem=file.problem if file else no_problem,
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(

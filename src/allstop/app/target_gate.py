@@ -93,7 +93,22 @@ class TargetFile:
         return (await self._current(target)).gate
 
     async def clone_setup(self, target: str) -> CloneSetup | None:
+        self._project.reload_secrets()  # the files that the clone gets may have changed
         return (await self._current(target)).clone_setup
+
+    async def problem(self, commit: str) -> str:
+        """Why the commit's allstop.toml can't be used; "" if it can, or there is none."""
+        (found,) = await self._repository.look_up(f"{commit}:{FILE_NAME}")
+        if found is None:
+            return ""
+        if found.kind != "blob":
+            return f"{FILE_NAME} isn't a file"
+        try:
+            content = await to_thread.run_sync(self._branches.blob, found.name, commit)
+            gate(self._project.with_file(content).settings)
+        except (AllstopError, SettingsError) as error:
+            return str(error)
+        return ""
 
     async def _current(self, target: str) -> _Cached:
         try:

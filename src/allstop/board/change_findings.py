@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
+from allstop.board.runner_settings import MARK
 from allstop.core.gate import Protection
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
@@ -29,6 +30,9 @@ class ChangedFile(Protocol):
     @property
     def added(self) -> Sequence[str]: ...
 
+    @property
+    def tests_differently(self) -> bool: ...
+
 
 def findings(
     changes: Iterable[ChangedFile], protected: Sequence[str], protection: Protection
@@ -49,14 +53,24 @@ def findings(
 def _protected(
     changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
 ) -> Iterator[Finding]:
+    """An added test or fixture isn't one; an added file that configures the runner is."""
     for change in changes:
-        if matches(change.path, protected):
+        if change.status == "A" and _is_test_material(change.path):
+            continue
+        differently = change.tests_differently
+        if matches_change(change.path, protected, tests_differently=differently):
             yield Finding(
                 kind="protected",
                 path=change.path,
                 text=_STATUS_NAMES.get(change.status, "changed"),
                 fatal=protection is Protection.FAIL,
             )
+
+
+def _is_test_material(path: str) -> bool:
+    if _RUNNER_FILE.fullmatch(path.rpartition("/")[2]):
+        return False
+    return is_test(path) or _TEST_FOLDER.search(path) is not None
 
 
 def _deleted_tests(
@@ -116,6 +130,14 @@ def matches(path: str, patterns: Sequence[str]) -> bool:
     return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
 
 
+def matches_change(path: str, patterns: Sequence[str], *, tests_differently: bool) -> bool:
+    """Like `matches`, also for patterns that protect only the test settings of a file."""
+    if matches(path, patterns):
+        return True
+    marked = [each.removesuffix(MARK) for each in patterns if each.endswith(MARK)]
+    return tests_differently and matches(path, marked)
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
     body = pattern.removeprefix("./").strip("/")
@@ -161,6 +183,11 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _NO_TESTS = frozenset({"__init__.py", "conftest.py"})
+_RUNNER_FILE = re.compile(
+    r"conftest\.py|\.?pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|package\.json|noxfile\.py"
+    r"|\.coveragerc|(site|user)customize\.py|pytest\.py|\.mocharc.*|\.rspec|phpunit\.xml.*|.*\.pth"
+    r"|(jest|vitest|playwright|cypress|karma|babel)\.(config|conf|setup|workspace)\..*"
+)
 
 
 def is_test(path: str) -> bool:

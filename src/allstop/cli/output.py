@@ -42,13 +42,15 @@ class Context(NamedTuple):
         return RUN_KINDS
 
     @contextmanager
-    def project(self, more: Mapping[str, object] | None = None) -> Iterator[Project]:
+    def project(
+        self, more: Mapping[str, object] | None = None, *, repairs: bool = False
+    ) -> Iterator[Project]:
         from allstop.app.project import Project
         from allstop.settings.sources.environment import this_environment
 
         flags = {**dict(_pair(flag) for flag in self.flags), **(more or {})}
         pure = self.kinds.pure if self.kinds is not None else None
-        project = Project(self.folder.resolve(), this_environment(), flags, pure)
+        project = Project(self.folder.resolve(), this_environment(), flags, pure, repairs=repairs)
         try:
             if self.flags:
                 _ = project.settings  # refuses unknown keys, also for commands that read none

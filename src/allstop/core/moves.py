@@ -233,6 +233,38 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.input + self.output
 
 
+MAX_TURN_TOKENS = 10**9
+MAX_TURN_MICROUSD = 10**10
+"""The most that one turn can plausibly use; agents may report anything."""
+
+
+def checked_usage(usage: Usage) -> Usage:
+    """The usage within plausible bounds: the same object if it is plausible."""
+    most = MAX_TURN_TOKENS
+    total, output = _within(usage.input, most), _within(usage.output, most)
+    cached = _within(usage.cached, total)
+    cost = _within(usage.cost_microusd, MAX_TURN_MICROUSD)
+    if (total, cached, output, cost) == (
+        usage.input,
+        usage.cached,
+        usage.output,
+        usage.cost_microusd,
+    ):
+        return usage
+    return Usage(input=total, cached=cached, output=output, cost_microusd=cost, model=usage.model)
+
+
+def _within(value: int, most: int) -> int:
+    return max(0, min(value, most))
+
+
+def reported_microusd(dollars: float) -> int:
+    """A cost that an agent reports; a number that is none is negative, so that it is noticed."""
+    if dollars != dollars:  # only NaN
+        return -1
+    return round(max(-1.0, min(dollars * 1_000_000, 2.0 * MAX_TURN_MICROUSD)))
+
+
 class Change(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The state of a workspace after a turn."""
 

@@ -8,6 +8,8 @@ import msgspec
 
 HIDDEN = "***"
 MIN_SECRET_CHARS = 8
+MIN_LETTERS = 16
+"""A secret of letters only is at least this long, and mixes upper and lower case."""
 MIN_PREFIX_CHARS = 4
 CONTEXT_CHARS = 64
 MAX_HELD_CHARS = 4096
@@ -21,6 +23,11 @@ _CERTAIN_PATTERNS = (
         r"|xox[abprs]-[\w-]{8,}|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,300}\.[\w.-]{8,})"
     ),
     re.compile(r"(://[^/@\s\\:]*:)[^/@\s\\]+(?=@)"),
+    re.compile(
+        r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
+        r"(?:(?:(?!-----BEGIN)[\s\S]){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"|(?:(?:\s|\\+[nrt]|[^\w/-]){0,40}[A-Za-z0-9+/]{16,}={0,2})+)"
+    ),
 )
 _PATTERNS = (
     *_CERTAIN_PATTERNS,
@@ -38,12 +45,20 @@ _UNFINISHED = re.compile(
     r"(?i)(?:bearer\s+|authorization[\"'\\]*\s*[:=][\s\"'\\]*(?:basic|token|digest)?\s*"
     r"|(?:key|token|secret|passw|cookie)[\w-]{0,64}[\"'\\]*\s*[:=][\s\"'\\]*|://"
     r"|\b(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|A[KS]IA|AIza|eyJ))\S*$"
+    r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:(?!-----(?:BEGIN|END))[\s\S])*$"
 )
 _PREFIXES = (b"sk-", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"pat_", b"glpat-", b"xox",
-           b"akia", b"asia", b"aiza", b"eyj", b"bearer", b"authorization")  # fmt: skip
+           b"akia", b"asia", b"aiza", b"eyj", b"bearer", b"authorization", b"-----begin ")  # fmt: skip
 _NAMES = (b"key", b"token", b"secret", b"passw", b"cookie")
 _HINTS = (*_PREFIXES, *_NAMES, b"://")
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth")
+_ASSIGNMENT = re.compile(
+    r"""^[ \t{,-]*(?:export[ \t]+)?["']?([\w.-]{1,200})["']?[ \t]*[:=][ \t]*(.+?)[ \t,}]*$""",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"[ \t]+#.*$")
+_OPAQUE_RUN = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{8,}")
+_URL_PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
 _URL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -51,6 +66,41 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 def is_secret_name(variable: str) -> bool:
     """Whether an environment variable of this name is likely to hold a secret."""
     return _SECRET_NAME.search(variable) is not None
+
+
+def assigned_secrets(text: str) -> Iterator[str]:
+    """The secrets in a file of settings such as .env: values of secret names, and opaque values.
+
+    A file of one word, such as a key file, is a secret as a whole.
+    """
+    stripped = text.strip()
+    if len(stripped.split()) == 1 and "=" not in stripped.rstrip("="):
+        yield stripped
+    for name, raw in _ASSIGNMENT.findall(text):
+        value = _unquoted(raw)
+        if is_secret_name(name) or is_opaque(value):
+            yield value
+        yield from _URL_PASSWORD.findall(value)
+
+
+def _unquoted(raw: str) -> str:
+    quote = raw[0]
+    if quote in "\"'" and (end := raw.find(quote, 1)) > 0:
+        return raw[1:end]
+    return _COMMENT.sub("", raw)
+
+
+def is_opaque(value: str) -> bool:
+    """Whether a value looks random, so that it may be a secret whatever its name is.
+
+    Addresses, paths, versions, names of models and regions don't.
+    """
+    if any(letter.isspace() for letter in value):
+        return False
+    if _OPAQUE_RUN.search(value):
+        return True
+    classes = (str.isupper, str.islower, str.isdigit)
+    return "/" not in value and all(any(map(each, value)) for each in classes)
 
 
 def redact_patterns(text: str) -> str:
@@ -197,7 +247,9 @@ def _percent(letter: str) -> str:
 
 def _is_distinctive(value: str) -> bool:
     """A short word, or one of letters or digits only, would match unrelated text."""
-    return len(value) >= MIN_SECRET_CHARS and not value.isalpha() and not value.isdigit()
+    if value.isalpha():
+        return len(value) >= MIN_LETTERS and not value[1:].islower() and not value.isupper()
+    return len(value) >= MIN_SECRET_CHARS and not value.isdigit()
 
 
 def _rewrite(value: T, clean: Callable[[str], str]) -> T:

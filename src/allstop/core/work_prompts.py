@@ -74,7 +74,10 @@ def _coded(gate: ChecksDone, parts: Sequence[str]) -> str:
     return f"{gate.error}: {text}" if gate.error else text
 
 
-_FATAL = {"conflict_markers": "There are conflict markers in these files; resolve them:"}
+_FATAL = {
+    "conflict_markers": "There are conflict markers in these files; resolve them:",
+    "invalid_settings": "Allstop can't read these settings; put them back as they were:",
+}
 
 
 def _fatal(findings: Sequence[Finding]) -> list[str]:

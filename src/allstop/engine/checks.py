@@ -2,7 +2,7 @@
 
 import math
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 import anyio
@@ -12,7 +12,7 @@ from allstop.board.change_findings import describe_finding, findings
 from allstop.core import moves
 from allstop.core.gate import Check, Protection
 from allstop.core.ids import RunId
-from allstop.core.text import last_line
+from allstop.core.text import last_line, one_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
 from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
@@ -22,12 +22,23 @@ REMEMBERED = 1000
 
 ENDED = "Command was ended"
 
+SETTINGS_FILE = "allstop.toml"
+LONGEST_PROBLEM = 300
+
 CLONING = Check(name="setup", run="clone the work and set it up")
 
 
 class _RunResult(NamedTuple):
     result: moves.CheckResult
     filled_its_clone: bool = False  # the clone was removed
+
+
+SettingsProblem = Callable[[str], Awaitable[str]]
+"""Why a commit's settings file can't be used; "" if it can."""
+
+
+async def no_problem(commit: str) -> str:
+    return ""
 
 
 class CheckRunner:
@@ -38,7 +49,9 @@ class CheckRunner:
         launcher: Launcher,
         unverified: Callable[[], str],
         disk_watch: DiskWatch,
+        settings_problem: SettingsProblem,
     ) -> None:
+        self._settings_problem = settings_problem
         self._launcher = launcher
         self._unverified = unverified
         self._checks = checks
@@ -86,9 +99,19 @@ class CheckRunner:
     ) -> tuple[moves.Finding, ...]:
         changes = await self._workspaces.changes(work)
         found = findings(changes, move.protected, move.protection)
+        if any(change.path == SETTINGS_FILE for change in changes):
+            found = (*await self._settings_finding(work.commit), *found)
         for finding in found:
             await watch.saw(moves.Item(kind="finding", text=describe_finding(finding)))
         return found
+
+    async def _settings_finding(self, commit: str) -> tuple[moves.Finding, ...]:
+        """Settings that can't be used would stop all later work, so they always fail the gate."""
+        problem = one_line(await self._settings_problem(commit), LONGEST_PROBLEM)
+        if not problem:
+            return ()
+        kind = "invalid_settings"
+        return (moves.Finding(kind=kind, path=SETTINGS_FILE, text=problem, fatal=True),)
 
     async def _cloned(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch

@@ -15,6 +15,7 @@ from allstop.core.moves import (
     FailureKind,
     Integrate,
     Integrated,
+    Item,
     Land,
     OpenWorkspace,
     Result,
@@ -27,9 +28,10 @@ from allstop.core.moves import (
     Usage,
     Work,
     WorkspaceOpen,
+    checked_usage,
 )
 from allstop.engine.cancel_scope import CancelHandle
-from allstop.engine.checks import CheckRunner
+from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
 from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
@@ -57,6 +59,7 @@ class Hands:
         clean: Cleaner = lambda value: value,
         unverified: Callable[[], str] = str,  # the warning if there are no checks
         words: Callable[[], TextStream] | None = None,  # removes secrets from streamed text
+        settings_problem: SettingsProblem = no_problem,
     ) -> None:
         self.clean = clean
         self.words = words
@@ -64,7 +67,9 @@ class Hands:
         self._optional_workspaces = workspaces
         self._disk_watch = DiskWatch(workspaces) if workspaces else None
         self._gate = (
-            CheckRunner(checks, workspaces, launcher, unverified, self._disk_watch)
+            CheckRunner(
+                checks, workspaces, launcher, unverified, self._disk_watch, settings_problem
+            )
             if checks and workspaces and self._disk_watch
             else None
         )
@@ -270,6 +275,10 @@ class Hands:
             self._advice[run] = tool_adviser
         with self._disk_watched(run, move.workspace, watch):
             result = await agent.take_turn(turn, tool_adviser or watch)
+        usage = checked_usage(result.usage)
+        if usage is not result.usage:
+            await watch.saw(Item(kind="warning", text=nonsense(move.agent, result.usage, usage)))
+            result = with_(result, usage=usage)
         if tool_adviser is not None:
             result = tool_adviser.charged(result)
             del self._advice[run]
@@ -288,6 +297,21 @@ class Hands:
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
+
+
+def nonsense(agent: str, reported: Usage, counted: Usage) -> str:
+    """Say that an agent reported usage that can't be."""
+    return (
+        f"{agent} reported impossible usage ({_figures(reported)}); "
+        f"it counts as {_figures(counted)}"
+    )
+
+
+def _figures(usage: Usage) -> str:
+    cost = usage.cost_microusd / 1_000_000
+    return (
+        f"{usage.input:,} input, {usage.cached:,} cached, {usage.output:,} output, {cost:,.2f} USD"
+    )
 
 
 def _limits_of(move: Work, within_s: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.auto.tool_advice import Advice, question_talk, read_advice
 from allstop.core.asks import NOBODY, Answer, Ask, Permission, describe_ask
 from allstop.core.ids import RunId
-from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage
+from allstop.core.moves import Failed, Item, TakeTurn, TurnDone, Usage, checked_usage
 from allstop.core.prompt import prompt_from
 from allstop.core.text import one_line
 from allstop.ports import Agent, Live, Turn
@@ -112,7 +112,7 @@ class ToolAdviser:
         if result is None:
             self.used = _plus(self.used, Usage(input=self._left or 0))  # unknown: the maximum
             return f"no answer within {ADVICE_S:g} s"
-        self.used = self.charged(result).usage
+        self.used = _plus(checked_usage(result.usage), self.used)
         if isinstance(result, Failed):
             return one_line(result.message or result.kind.value, 200)
         return read_advice(result.text, ask)

@@ -23,6 +23,7 @@ class FileChange(NamedTuple):
     path: str
     status: str  # A, M, D, R
     added: tuple[str, ...] = ()  # lines
+    tests_differently: bool = False  # it changes the test settings of a shared file
 
 
 class Subject(NamedTuple):

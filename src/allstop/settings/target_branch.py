@@ -1,6 +1,6 @@
 """Settings of the target branch: its allstop.toml applies to runs as soon as it has one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -50,6 +50,29 @@ def load_for_work(
     return _with_ignored_note(
         _on_target_of(checkout, target), _difference(repository, branch, checkout, target)
     )
+
+
+def load_last_valid(
+    broken: SettingsError,
+    environment: Environment,
+    *,
+    repository: Path,
+    earlier: Iterable[tuple[str, bytes]],
+    flags: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Load the newest valid version of the repository's file, or else no file; a note says so.
+
+    For commands that repair a repository: the file may be what has to be repaired.
+    """
+    problem = f"{broken.problems[0]}."
+    for commit, content in earlier:
+        try:
+            loaded = load(environment, repository=repository, committed=content, flags=flags)
+        except SettingsError:
+            continue
+        return _with_note(loaded, f"{problem} The {FILE_NAME} of commit {commit[:10]} applies.")
+    loaded = load(environment, flags=flags)
+    return _with_note(loaded, f"{problem} Your own settings and the defaults apply.")
 
 
 def _load_with_broken_checkout(

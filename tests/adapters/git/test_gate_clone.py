@@ -198,3 +198,21 @@ async def test_k15_attributes_and_configured_programs_are_not_run_by_looking(rep
     await repo.workspaces.changes(await repo.candidate(restore=("a*",)))
 
     assert not canary.exists()
+
+
+async def test_b16_changed_test_settings_are_found_and_restored(repo):
+    settings = '[project]\nname = "a"\n[tool.pytest.ini_options]\n'
+    (repo.root / "pyproject.toml").write_text(settings)
+    git(repo.root, "add", "-A")
+    git(repo.root, "commit", "-qm", "settings")
+    await repo.opened()
+    await repo.worked("echo 'addopts = \"--co\"' >>pyproject.toml; echo x >conftest.py")
+    restore = ("**/conftest.py", "**/pyproject.toml#tests")
+
+    candidate = await repo.workspaces.candidate("w", "run", restore=restore)
+
+    found = {each.path: each.tests_differently for each in await repo.workspaces.changes(candidate)}
+    assert found == {"conftest.py": False, "pyproject.toml": True}
+    tree = repo.folder / "w" / "check" / "tree"
+    assert "--co" not in (tree / "pyproject.toml").read_text()
+    assert not (tree / "conftest.py").exists()

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.token_caps import describe_budgets
+from allstop.app.board import hook_files
 from allstop.app.notify import channels
 from allstop.app.runs import budget_limits
 from allstop.app.target_gate import gate
@@ -158,12 +158,6 @@ def thread_limits(project: Project) -> Limits:
     return tighter(budget_limits.run_limits(project), budget_limits.task_limits(project))
 
 
-def hooks(project: Project) -> dict[str, str]:
-    """The commands of [hooks], by the hook's name."""
-    found = asdict(project.settings.hooks)
-    return {name: command for name, command in found.items() if command is not None}
-
-
 def start_notes(project: Project) -> list[Note]:
     """The notes, most important first."""
     found = [Note(text=each) for each in project.loaded.notes]
@@ -179,6 +173,7 @@ def start_notes(project: Project) -> list[Note]:
     budgets = (budget_limits.run_limits, budget_limits.task_limits, budget_limits.day_limits)
     if any(limits_spending(limits(project)) for limits in budgets):
         found.append(Note(text=f"Budgets of tokens and cost {describe_budgets(project)}."))
+    found += [Note(text=each) for each in hook_files.notes(project)]
     found += [Note(text=each) for each in channels.notes(project)]
     return found
 

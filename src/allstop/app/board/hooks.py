@@ -10,7 +10,7 @@ import anyio
 
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.hooks import HookRunner
-from allstop.app.board import board_spec, commands
+from allstop.app.board import commands, hook_files
 from allstop.app.runs.follow import follow_some
 from allstop.app.runs.status import runs_below
 from allstop.board import hook_events
@@ -33,20 +33,22 @@ async def run_hooks(
     """
     log = project.folder / "logs" / "hooks.log"
     log.parent.mkdir(mode=0o700, exist_ok=True)
-    async with (
-        HookRunner(
-            lambda: board_spec.hooks(project),
-            project.repository,
-            log,
-            clock=project.clock,
-            show=show,
-            clean=lambda text: project.secrets.redact_all(text),
-        ) as runner,
-        anyio.create_task_group() as group,
-    ):
-        group.start_soon(_follow, project, known, runner.fire)
-        yield runner.hurry
-        group.cancel_scope.cancel()
+    with hook_files.no_files(project) as empty:
+        async with (
+            HookRunner(
+                lambda: hook_files.hooks(project),
+                lambda: hook_files.hook_folder(project, empty),
+                log,
+                clock=project.clock,
+                show=show,
+                clean=lambda text: project.secrets.redact_all(text),
+                refusal=lambda command: hook_files.refusal(project, command),
+            ) as runner,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(_follow, project, known, runner.fire)
+            yield runner.hurry
+            group.cancel_scope.cancel()
 
 
 async def _follow(

@@ -274,8 +274,15 @@ def rollback(context: Context, task_id: str, as_json: bool) -> int:
     Merged work is reverted by a new commit. Unmerged work is kept under refs/allstop/backup. The
     task is pending afterwards, and starts only after `allstop retry ID`.
     """
-    with context.project() as project:
+    with context.project(repairs=True) as project:
         return run(lambda: _roll_back_task(project, task_id, as_json=as_json))
+
+
+def _print_repair_note(project: Project) -> None:
+    """Say which settings apply if those of the repository can't be read."""
+    project.loaded  # noqa: B018 - reads the files
+    if project.repair_note:
+        echo(f"note: {project.repair_note}", err=True)
 
 
 async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> int:
@@ -298,6 +305,7 @@ async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> i
             echo(f"hint: see `allstop log {task_id}`; by hand: {by_hand}", err=True)
             return FAILED
         return 0 if task.status is Status.PENDING and code == WAITS else code
+    _print_repair_note(project)
     driven = (await _send(project, command)).driven
     kept = await discard_work_and_branch(project, task_id)
     if as_json:
@@ -386,7 +394,8 @@ def clean(context: Context, names: tuple[str, ...], yes: bool, force: bool, as_j
         raise AllstopError(
             "--force needs the ids of tasks", "allstop clean --force ID", code="task_not_named"
         )
-    with context.project() as project:
+    with context.project(repairs=True) as project:
+        _print_repair_note(project)
         return run(
             lambda: _clean(project, list(names), yes=yes or force, force=force, as_json=as_json)
         )

@@ -97,7 +97,11 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
 
     These settings of allstop.toml run programs outside the sandbox, widen it, or send keys
     somewhere. After a change they have to be accepted again.
+
+    Hooks run in a copy of the target branch's files, which this command makes. After agents or you
+    have changed a file that a hook uses, it asks again; until then the copy stays as it is.
     """
+    from allstop.app.board.hook_files import accept_files, proposed
     from allstop.app.setup.doctor import reads_in, refused_reads
     from allstop.app.setup.init import accept
 
@@ -105,15 +109,23 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         asked, untrusted = project.checkout.sensitive, list(project.checkout.untrusted)
         counts = project.loaded
         untrusted += [each for each in counts.untrusted if each not in untrusted]
+        files = proposed(project)
         if as_json and not yes:
-            print_json({"asked": asked, "untrusted": [str(each) for each in untrusted]})
+            print_json(
+                {
+                    "asked": asked,
+                    "untrusted": [str(each) for each in untrusted],
+                    "hook_files": str(files) if files else None,
+                }
+            )
             return 0
-        if not untrusted and project.is_trusted:
+        is_trusted = project.is_trusted
+        if not untrusted and not files and is_trusted:
             echo("There is nothing to accept.")
             return 0
-        for each in untrusted:
+        for each in (*untrusted, *([files] if files else [])):
             echo(f"  {each}")
-        if not untrusted:
+        if not untrusted and not is_trusted:
             echo("  commands of scripted agents and checks may run where there is no sandbox")
         for refused in refused_reads(project, reads_in(asked)):
             echo(f"note: {refused.message}; {refused.hint}")
@@ -123,6 +135,8 @@ def trust(context: Context, yes: bool, as_json: bool) -> int:
         accept(
             project, asked, counts.sensitive
         )  # the shown values, even if the file has changed since
+        if files:
+            accept_files(project, files)
     echo("Accepted, as shown.")
     return 0
 

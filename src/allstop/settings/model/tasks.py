@@ -90,7 +90,12 @@ class Check(Entry, frozen=True, kw_only=True):
 
 PROTECTED = (
     "tests/**", "test/**", "spec/**", "**/__tests__/**", ".github/**", ".gitlab-ci.yml",
-    ".circleci/**", "allstop.toml",
+    ".circleci/**", "allstop.toml", "**/conftest.py", "**/pytest.ini", "**/.pytest.ini",
+    "**/tox.ini", "**/noxfile.py", "**/.coveragerc", "pytest.py", "sitecustomize.py",
+    "**/jest.config.*", "**/vitest.config.*", "**/vitest.workspace.*", "**/.mocharc*",
+    "**/karma.conf.*", "**/playwright.config.*", "**/cypress.config.*", "**/.rspec",
+    "**/phpunit.xml*", "**/pyproject.toml#tests", "**/setup.cfg#tests", "**/package.json#tests",
+    "**/Makefile#tests",
 )  # fmt: skip
 
 
@@ -107,7 +112,10 @@ class Verification(Table, frozen=True, kw_only=True):
     keep_going: Annotated[
         bool, doc("Run the remaining commands after a required one has failed.")
     ] = False
-    protected: Annotated[tuple[Text, ...], doc("Paths that agents shouldn't change.")] = PROTECTED
+    protected: Annotated[
+        tuple[Text, ...],
+        doc("Paths that agents shouldn't change; FILE#tests means only the test settings in it."),
+    ] = PROTECTED
     protection: Annotated[
         Protection,
         doc("Reaction to a changed protected path; restore uses the target's version for checks."),

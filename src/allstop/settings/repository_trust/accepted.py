@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 
 from allstop.settings.key_path import Document
 from allstop.settings.repository_trust.sensitive import sensitive_part
@@ -15,6 +16,8 @@ from allstop.settings.repository_trust.sensitive import sensitive_part
 class _Trusted(Struct, frozen=True, kw_only=True):
     repositories: dict[str, str | tuple[str, ...]] = {}
     """Digests of the sensitive parts, by the repository's real path."""
+    hook_trees: dict[str, str] = {}
+    """The git trees whose files hooks use, by the repository's real path."""
 
 
 def digest(document: Document) -> str:
@@ -43,14 +46,26 @@ def distrust(trust_file: Path, repository: Path) -> None:
     _change(trust_file, repository, ())
 
 
-def _change(trust_file: Path, repository: Path, digests: tuple[str, ...]) -> None:
-    trust_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+def trusted_hook_tree(trust_file: Path, repository: Path) -> str:
+    """The git tree whose files hooks of this repository use; "" if none was accepted."""
+    return _read(trust_file).hook_trees.get(_name(repository), "")
+
+
+def trust_hook_tree(trust_file: Path, repository: Path, tree: str) -> None:
     with _locked(trust_file):
-        repositories = {**_read(trust_file).repositories}
+        before = _read(trust_file)
+        trees = {**before.hook_trees, _name(repository): tree}
+        _write(trust_file, replace(before, hook_trees=trees))
+
+
+def _change(trust_file: Path, repository: Path, digests: tuple[str, ...]) -> None:
+    with _locked(trust_file):
+        before = _read(trust_file)
+        repositories = {**before.repositories}
         repositories.pop(_name(repository), None)
         if digests:
             repositories[_name(repository)] = digests[0] if len(digests) == 1 else digests
-        _write(trust_file, _Trusted(repositories=repositories))
+        _write(trust_file, replace(before, repositories=repositories))
 
 
 def _name(repository: Path) -> str:
@@ -79,6 +94,7 @@ def _write(trust_file: Path, trusted: _Trusted) -> None:
 @contextmanager
 def _locked(trust_file: Path) -> Iterator[None]:
     """Hold the file lock: two processes may change the file at the same time."""
+    trust_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with trust_file.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -21,7 +21,7 @@ from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.rpc_peer import NoAnswerError, PeerGoneError, RequestFailedError
 from allstop.adapters.agents.turn_socket import SocketAccess, TurnSockets, open_turn_socket
 from allstop.core.mcp import Message
-from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage, reported_microusd
 from allstop.ports import Abilities, Clock, Launcher, LaunchError, Turn, UnsafeError, Watch
 
 _ENDS: Mapping[str, tuple[FailureKind, str]] = {
@@ -124,7 +124,7 @@ class AcpAgent:
             input=used.input,
             cached=used.cached,
             output=used.output,
-            cost_microusd=round(cost * 1_000_000),
+            cost_microusd=reported_microusd(cost),
         )
 
     def _cost(self, process: TurnProcess, turn: Turn) -> float:

@@ -14,7 +14,7 @@ from allstop.adapters.agents.claude_code.messages import (
     Session,
 )
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.core.moves import Failed, FailureKind, Usage
+from allstop.core.moves import Failed, FailureKind, Usage, reported_microusd
 from allstop.core.text import one_line
 from allstop.programs import Tail
 
@@ -51,7 +51,7 @@ def usage(result: Result, before: Session) -> Usage:
         input=total_input,
         cached=cached,
         output=output,
-        cost_microusd=round(cost * 1_000_000),
+        cost_microusd=reported_microusd(cost),
         model=_most_used(result.model_usage, before.model_usage),
     )
 

@@ -3,12 +3,12 @@
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from allstop.adapters.git.repository.repository import Repository
-from allstop.board import change_findings
+from allstop.board import change_findings, runner_settings
 from allstop.ports import FileChange
 
 MAX_FILE_BYTES = 1024**2
@@ -67,7 +67,21 @@ async def file_changes(repository: Repository, base: str, commit: str) -> list[F
     """
     changes = await raw_changes(repository, base, commit, renames="--find-renames")
     texts = await _texts(repository, changes)
-    return [FileChange(printable(raw.path), raw.status, _added(raw, texts)) for raw in changes]
+    return [
+        FileChange(
+            printable(raw.path), raw.status, _added(raw, texts), _tests_differently(raw, texts)
+        )
+        for raw in changes
+    ]
+
+
+def _tests_differently(raw: RawChange, texts: Mapping[str, bytes]) -> bool:
+    """A version that is missing counts as empty, one that is too large as changed."""
+    sides = (raw.old if _has_old(raw) else "", raw.new if raw.status != "D" else "")
+    if any(blob and blob.strip("0") and blob not in texts for blob in sides):
+        return runner_settings.differ(raw.path, b"", b"\xff")
+    old, new = (texts.get(blob, b"") for blob in sides)
+    return runner_settings.differ(raw.path, old, new)
 
 
 def printable(path: str) -> str:
@@ -102,7 +116,7 @@ async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[s
     wanted = [
         blob
         for raw in ordered
-        if raw.status != "D"
+        if raw.status != "D" or runner_settings.is_shared(raw.path)
         for blob in (raw.new, raw.old)
         if blob.strip("0")
     ]
@@ -146,10 +160,15 @@ async def with_restored(
 
     Raises GitError if git can't make it.
     """
+    changes = await raw_changes(repository, base, commit)
+    shared = [raw for raw in changes if runner_settings.is_shared(raw.path)]
+    texts = await _texts(repository, shared) if shared else {}
     touched = [
         raw
-        for raw in await raw_changes(repository, base, commit)
-        if change_findings.matches(printable(raw.path), patterns)
+        for raw in changes
+        if change_findings.matches_change(
+            printable(raw.path), patterns, tests_differently=_tests_differently(raw, texts)
+        )
     ]
     if not touched:
         return commit

@@ -44,6 +44,7 @@ Arguments: the commit; 1 to look for Git LFS; then for each submodule its path a
 """
 
 _TREE = """
+ulimit -d 2097152 2>/dev/null || true
 [ -d .git ] || exit 66
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 
@@ -74,7 +75,9 @@ commit_leftovers() {
   fi
 }
 """
-"""Git doesn't enter a nested repository without a commit unless the index has a file in it. So
+"""Git may use 2 GB of memory: a hostile tree can stand for any number of paths.
+
+Git doesn't enter a nested repository without a commit unless the index has a file in it. So
 `inner` adds an entry for a file that doesn't exist, which git drops while it adds the others.
 """
 
@@ -213,7 +216,8 @@ INSPECT = (
     + _TREE
     + """
 git rev-parse --verify 'HEAD^{commit}'
-if [ -n "$(git status --porcelain | head -c 1)" ]; then echo dirty; else echo clean; fi
+changes=$({ git status --porcelain || echo failed; } | head -c 1)
+if [ -n "$changes" ]; then echo dirty; else echo clean; fi
 git for-each-ref refs/stash | wc -l
 git rev-list --no-walk --exclude=refs/stash --all
 """

@@ -12,10 +12,10 @@ from typing import IO, NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository.change_report import RawChange, parse_raw
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import folder_name, is_commit_name
+from allstop.adapters.git.repository.tree_limits import TreeLimits
 from allstop.adapters.git.workspace.box_git import BoxGit
 from allstop.adapters.git.workspace.box_scripts import KEEP, exclude_paths
 from allstop.adapters.git.workspace.change_detection import Snapshot, is_unchanged, take_snapshot
@@ -78,6 +78,7 @@ class WorkFetcher:
         self._builder = builder
         self._folder = folder
         self._disk_mb = disk_mb
+        self._limits = TreeLimits(repository)
         self._last: dict[str, _LastFetch] = {}  # the latest fetched last
 
     async def fetch(self, folders: WorkspaceFolders, workspace: str, label: str) -> Change | Failed:
@@ -174,7 +175,7 @@ class WorkFetcher:
         A file in `.allstop`, such as a key, would be trusted after a merge.
         """
         try:
-            change, files = await describe_work(self._repository, base, head)
+            change, files = await describe_work(self._repository, base, head, self._limits)
             refuse_reserved_folder(files)
         except GitError:
             self._remember_refusal(folders)
@@ -242,16 +243,18 @@ def refuse_reserved_folder(files: Iterable[str]) -> None:
             )
 
 
-async def describe_work(repository: Repository, base: str, head: str) -> tuple[Change, list[str]]:
+async def describe_work(
+    repository: Repository, base: str, head: str, limits: TreeLimits
+) -> tuple[Change, list[str]]:
     """Return the difference to the base, and the changed files. Checks that all new objects exist.
 
-    Raises GitError if an object is missing, or `head` isn't a commit.
+    Raises GitError if an object is missing, a tree is too large, or `head` isn't a commit.
     """
-    listed, changed = await both(
-        repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--"),
-        changed_files(repository, base, head),
-    )
-    commits = sum(1 for line in listed.splitlines() if b" " not in line)
+    out = await repository.output("rev-list", "--objects", f"{head}^{{commit}}", f"^{base}", "--")
+    listed = out.splitlines()
+    await limits.check(base, listed)
+    changed = await changed_files(repository, base, head)
+    commits = sum(1 for line in listed if b" " not in line)
     links = {raw.path: raw.new for raw in changed if raw.new_mode == LINK}
     loose = await loose_links(repository, head, links) if links else []
     (tree,) = await repository.resolve(f"{head}^{{tree}}")

@@ -9,6 +9,7 @@ import anyio
 
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import is_commit_name
+from allstop.adapters.git.repository.tree_limits import TreeLimits
 from allstop.adapters.git.workspace import fetch_work
 from allstop.adapters.git.workspace.box_git import BoxGit
 from allstop.adapters.git.workspace.box_scripts import GATHER, exclude_paths
@@ -46,7 +47,7 @@ async def salvage(
         )  # fmt: skip
         header = _parse_header(spool)
         await fetch_work.unpack(repository, spool, header.pack_at)
-    await _refuse_missing_objects(repository, header.commits, meta.base)
+    await _refuse_missing_or_oversized(repository, header.commits, meta.base)
     await _refuse_nested_repositories(repository, meta.base, header.commits[0])
     return header.commits
 
@@ -80,11 +81,12 @@ def _parse_header(spool: IO[bytes]) -> _Header:
     return _Header(commits, len(lines) + len(gap))
 
 
-async def _refuse_missing_objects(
+async def _refuse_missing_or_oversized(
     repository: Repository, commits: Sequence[str], base: str
 ) -> None:
     wanted = "".join(f"{line}\n" for line in (*commits, f"^{base}")).encode()
-    await repository.output("rev-list", "--quiet", "--objects", "--stdin", stdin=wanted)
+    out = await repository.output("rev-list", "--objects", "--stdin", stdin=wanted)
+    await TreeLimits(repository).check(base, out.splitlines())
 
 
 async def _refuse_nested_repositories(repository: Repository, base: str, commit: str) -> None:

@@ -1,7 +1,8 @@
 """A seccomp filter for bwrap: refuses system calls that get around the box's namespaces.
 
 Namespaces don't isolate everything. A keyring is inherited with its keys, a vsock to the host of a
-virtual machine needs no network, and io_uring creates sockets without the `socket` call.
+virtual machine needs no network, and io_uring creates sockets without the `socket` call. `bpf` and
+`perf_event_open` reach large parts of the kernel that no agent needs.
 """
 
 import errno
@@ -23,11 +24,12 @@ class Machine(NamedTuple):
     audit: int
     socket: int
     keys: tuple[int, int, int]  # add_key, request_key, keyctl
+    kernel: tuple[int, int]  # bpf, perf_event_open
 
 
-_GENERIC = (198, (217, 218, 219))
+_GENERIC = (198, (217, 218, 219), (280, 241))
 MACHINES: Mapping[str, Machine] = {
-    "x86_64": Machine(0xC000003E, 41, (248, 249, 250)),
+    "x86_64": Machine(0xC000003E, 41, (248, 249, 250), (321, 298)),
     "aarch64": Machine(0xC00000B7, *_GENERIC),
     "riscv64": Machine(0xC00000F3, *_GENERIC),
 }
@@ -51,7 +53,7 @@ def filter_for(machine: str) -> bytes | None:
         return None
     absent, unknown_family = _refuse(errno.ENOSYS), _refuse(errno.EAFNOSUPPORT)
     allow = _Step(RETURN, ALLOW)
-    refused = (*known.keys, *IO_URING_CALLS)
+    refused = (*known.keys, *known.kernel, *IO_URING_CALLS)
     return _encode(
         (
             _Step(LOAD, ARCHITECTURE),
