@@ -32,6 +32,7 @@ class FailureKind(StrEnum):
 
     RATE_LIMITED = "rate_limited"
     USAGE_LIMITED = "usage_limited"
+    BILLING = "billing"  # credits, a plan or a spending limit: waiting doesn't help
     OVERLOADED = "overloaded"
     AUTH = "auth"
     CONTEXT = "context"  # the conversation no longer fits the model

@@ -10,7 +10,8 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
-from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, read_fault
+from allstop.adapters.agents.api.error_kinds import CallError, invalid_reply
+from allstop.adapters.agents.provider_errors import Fault, read_fault
 from allstop.core.moves import FailureKind
 
 EVENT_BYTES = 8 * 1024 * 1024
