@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from allstop.app.agents.account_holds import FILE_NAME as FILE_NAME_OF_HOLDS
+from allstop.app.agents.account_holds import AccountHolds, HeldAgent
 from allstop.app.agents.acp import describe_acp, make_acp_agent
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
@@ -39,6 +41,8 @@ class Agents(Mapping[AgentName, AgentPort]):
         self._made: dict[AgentName, AgentPort] = {}
         self._made_from: dict[AgentName, tuple[Agent, Box]] = {}
         self._replaced: list[AgentPort] = []
+        folder = project.environment.trust_file.parent
+        self._holds = AccountHolds(folder / FILE_NAME_OF_HOLDS, project.clock)
 
     def ensure_agents(self, names: Iterable[AgentName]) -> None:
         """Create the agents, or replace them if their settings changed.
@@ -49,7 +53,8 @@ class Agents(Mapping[AgentName, AgentPort]):
             wanted = (settings_of(self._project, name), box(self._project))
             if self._made_from.get(name) == wanted:
                 continue
-            new = make_agent(self._project, self._launcher, name)
+            made = make_agent(self._project, self._launcher, name)
+            new = HeldAgent(made, self._holds, account_key(self._project, name, wanted[0]))
             if name in self._made:  # closed later: it may be in the middle of a turn
                 self._replaced.append(self._made[name])
             self._made[name] = new
@@ -91,6 +96,13 @@ class UnusableAgent:
 
     async def close(self) -> None:
         pass
+
+
+def account_key(project: Project, name: str, settings: Agent) -> str:
+    """What agents with the same limits have in common: the account, its key and its address."""
+    place = str(project.folder) if settings.driver in (Driver.SCRIPTED, Driver.COMMAND) else ""
+    parts = (settings.account or name, settings.api_key_env, settings.base_url, place)
+    return "|".join(part or "" for part in parts)
 
 
 def require_agent(project: Project, name: str) -> AgentName:

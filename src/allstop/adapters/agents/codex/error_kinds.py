@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from allstop.adapters.agents.codex.messages import RateLimits, TurnError
-from allstop.adapters.agents.provider_errors import Fault, failure_of, fault_of_text
+from allstop.adapters.agents.provider_errors import Fault, failure_of, fault_of_text, kind_of
 from allstop.adapters.agents.reset_times import MAX_DELAY, LocalTime
 from allstop.core.moves import Failed, FailureKind
 
@@ -27,6 +27,8 @@ _KINDS = {
 _LIMITS = {"usageLimitExceeded": "usage_limit_reached", "rateLimitExceeded": "rate_limit_exceeded"}
 """Limits, of which the words may say more: credits can be used up as well."""
 
+_OF_ACCOUNT = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING})
+
 
 def failure_of_turn(error: TurnError | None, limits: RateLimits | None, now: datetime) -> Failed:
     """codex prints times in its own zone, which is set to UTC."""
@@ -36,6 +38,12 @@ def failure_of_turn(error: TurnError | None, limits: RateLimits | None, now: dat
     if failure.kind is not FailureKind.USAGE_LIMITED:
         return failure
     return replace(failure, retry_at=_used_up_until(limits, now) or failure.retry_at)
+
+
+def is_account_limit(error: TurnError) -> bool:
+    """Whether waiting within the turn makes no sense: the whole account is limited."""
+    fault = _fault(error)
+    return (fault.kind or kind_of(fault, is_timed=False)) in _OF_ACCOUNT
 
 
 def _fault(error: TurnError) -> Fault:
