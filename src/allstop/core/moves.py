@@ -224,6 +224,7 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     output: int = 0
     cost_microusd: int = 0
     model: str = ""  # the one used most, if reported
+    partial: bool = False  # more was used, or spent, than the agent reports
 
     @property
     def tokens(self) -> int:

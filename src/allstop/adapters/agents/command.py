@@ -19,7 +19,7 @@ from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.provider_errors import failure_of
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
-from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone
+from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.signals import Signal, read_signal
 from allstop.programs import Tail, run_to_end
 
@@ -131,7 +131,7 @@ class CommandAgent:
         except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         if code == 0:
-            return TurnDone(text=out.text(), signals=tools.signals)
+            return TurnDone(text=out.text(), signals=tools.signals, usage=Usage(partial=True))
         return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:

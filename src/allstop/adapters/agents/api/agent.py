@@ -130,6 +130,7 @@ class ModelAgent:
             output=used.output,
             cost_microusd=self._price.microusd(used, self._clock.now()),
             model=self._endpoint.model,
+            partial=not self._price.is_known(self._clock.now()),
         )
 
     def _explained(self, failed: Failed) -> str:

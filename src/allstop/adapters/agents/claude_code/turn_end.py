@@ -106,8 +106,8 @@ def failure(
     codes = (error_message.api_error_type or "",) if error_message else ()
     status = result.api_error_status or 0
     is_billing = error_message is not None and error_message.error == "billing_error"
-    kind = FailureKind.BILLING if is_billing else None
-    fault = fault_of_text(text, kind, status, tuple(filter(None, codes)), _kind(error_message))
+    known = FailureKind.BILLING if is_billing else None
+    fault = fault_of_text(text, known, status, tuple(filter(None, codes)), _kind(error_message))
     failed = failure_of(fault, at)
     if limit is None or limit.resets_at is None or is_billing:
         return failed
