@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from allstop.app.agents.account_holds import FILE_NAME as FILE_NAME_OF_HOLDS
 from allstop.app.agents.account_holds import AccountHolds, HeldAgent
-from allstop.app.agents.acp import describe_acp, make_acp_agent
+from allstop.app.agents.acp import describe_acp, find_acp, make_acp_agent
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
     command_line,
@@ -280,6 +280,11 @@ def _command_line(project: Project, name: str, settings: Agent) -> tuple[str, ..
 
 
 def vendor_program(project: Project, name: str, settings: Agent) -> str:
-    """The path of codex or Claude Code."""
-    find = find_codex if settings.driver is Driver.CODEX else find_claude
-    return find(project, name, settings)
+    """The path of the program that logs in."""
+    match settings.driver:
+        case Driver.CODEX:
+            return find_codex(project, name, settings)
+        case Driver.ACP:
+            return find_acp(project, name, settings)
+        case _:
+            return find_claude(project, name, settings)
