@@ -1,6 +1,6 @@
 # Everything is installed into .venv from the lock files in requirements/.
 .DEFAULT_GOAL := help
-.PHONY: help demo web test quick check bench soak docs lock clean
+.PHONY: newest help demo web test quick check bench soak docs lock clean
 
 PYTHON ?= python3
 export PYTHON
@@ -27,6 +27,13 @@ test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
+
+newest: ## a report: the tests of codex and claude on their newest versions; never fails
+	@tools/environment dev
+	@tools/system-packages git bwrap setpriv
+	@ALLSTOP_NEWEST=1 tools/agent-programs codex claude
+	@-ALLSTOP_NEWEST=1 $(BIN)/python -m pytest -q --no-header --tb=line \
+	  tests/adapters/agents/codex tests/adapters/agents/claude_code $(ARGS) </dev/null
 
 quick: ## the tests for daily work: all that start no programs, and a few that do
 	@tools/environment dev

@@ -10,6 +10,7 @@ from allstop.adapters.agents.scripted import ScriptedAgent
 from allstop.app.agents.token_caps import describe_agent_budgets, token_cap
 from allstop.settings.model import Agent, Driver
 
+ONE_CALL = "may be passed by one call of the model for each turn under way"
 DRIVERS = {
     Driver.OPENAI: ModelAgent,
     Driver.ANTHROPIC: ModelAgent,
@@ -31,7 +32,12 @@ def test_k5_what_is_told_of_a_driver_is_what_it_says(driver):
     [
         (Driver.OPENAI, 1000, "hold exactly"),
         (Driver.OPENAI, None, "may be passed by the turns under way"),
-        (Driver.CODEX, 1000, "may be passed by one call of the model for each turn under way"),
+        (
+            Driver.CODEX,
+            None,
+            f"{ONE_CALL}; cost budgets are checked between turns",
+        ),
+        (Driver.ACP, 1000, "can't hold: it reports only a part of what it uses"),
         (Driver.COMMAND, 1000, "never bind: it doesn't say what it uses"),
     ],
 )

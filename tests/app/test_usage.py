@@ -5,12 +5,13 @@ from datetime import timedelta
 import anyio
 
 from allstop.adapters.journals.in_memory import MemoryJournal
-from allstop.app.usage import READ_AT_ONCE, TurnReader
+from allstop.app.usage import READ_AT_ONCE, TurnReader, UsageLine, UsageReport, usage_lines
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, without_prompt_text
 from allstop.core.prompt import prompt
 from allstop.ports import Entry
+from allstop.views.usage import By
 from support.auto_runs import NOON
 
 RUN = RunId("a")
@@ -88,3 +89,29 @@ async def test_k7_a_turn_that_was_refused_is_none():
     await journal.append(Entry(RUN, started), Entry(RUN, refused))
 
     assert await TurnReader(journal).since(NOON) == []
+
+
+def line(name, usd, *, partial):
+    return UsageLine(
+        name=name, turns=1, input=10, cached=0, output=5, cost_usd=usd, partial=partial
+    )
+
+
+def test_k7_a_cost_that_is_not_known_is_not_shown_as_nothing():
+    report = UsageReport(
+        by=By.AGENT,
+        since=NOON,
+        lines=[line("acp", 0.0, partial=True), line("codex", 0.0, partial=False)],
+        total=line("total", 1.5, partial=True),
+        merged=2,
+        merged_usd=0.0,
+        merged_partial=True,
+    )
+
+    _, acp, codex, total, merged, note = usage_lines(report)
+
+    assert acp.endswith("unknown")
+    assert codex.endswith("$0.00")
+    assert total.endswith("≥ $1.50")
+    assert merged == "2 merged: unknown a task, all attempts included."
+    assert "Budgets can't hold" in note

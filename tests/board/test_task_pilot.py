@@ -407,6 +407,7 @@ def test_a_turn_that_did_not_come_about_is_no_iteration(kind):
 ENDS = {
     FailureKind.AUTH: Outcome.FAILED,
     FailureKind.BAD_REQUEST: Outcome.FAILED,
+    FailureKind.BILLING: Outcome.FAILED,
     FailureKind.BUSY: Outcome.FAILED,
     FailureKind.CONFLICT: Outcome.FAILED,
     FailureKind.CONTEXT: Outcome.FAILED,
@@ -590,6 +591,18 @@ def test_k13_the_fallback_speaks_while_the_first_is_limited_and_then_the_first_a
     assert flight.back(limit).agent == "second"
     assert flight.back(said("hm"), after_s=30).agent == "second"
     assert flight.back(said("hm"), after_s=31).agent == "first"
+
+
+def test_p5_an_account_without_credit_is_not_tried_again():
+    """P5: another account continues; with none left, the attempt ends."""
+    flight = fly(agents=["first", "second"])
+    unpaid = failed(FailureKind.BILLING, message="no credit")
+
+    assert flight.back(unpaid).agent == "second"
+    assert flight.back(said("hm"), after_s=10**5).agent == "second"
+    assert flight.back(unpaid) == Finish(
+        outcome=Outcome.FAILED, note="billing: no credit", failure=FailureKind.BILLING
+    )
 
 
 def test_another_agent_starts_a_conversation_of_its_own():

@@ -1,8 +1,10 @@
 """K11, K24: logins of agents, each in a home of its own."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -140,3 +142,41 @@ def test_k24_the_real_codex_logs_in(person):
     assert kept["OPENAI_API_KEY"] == "sk-dummy-key"
     assert "codex, logged in; the agent can read that token" in person.allstop("agents")
     assert not (person.home / ".codex").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_k24_an_interrupted_login_leaves_no_folder(claude, number):
+    person = claude
+    command = [sys.executable, "-m", "allstop", "agents", "login", "it"]
+    folder = home_of(person).parent
+    with subprocess.Popen(
+        command, cwd=person.repository, env=person.environment, stdin=subprocess.PIPE
+    ) as login:
+        ends_at = time.monotonic() + 60
+        while not (folder.is_dir() and any(folder.glob(".new-*/home/found"))):
+            assert time.monotonic() < ends_at, "the login did not start"
+            time.sleep(0.05)
+        login.send_signal(number)
+        login.wait(60)
+
+    assert list(folder.iterdir()) == []
+
+
+def test_k24_an_acp_agent_with_a_known_login_logs_in(person):
+    """K24: its login is kept in a home of its own, as for codex."""
+    person.program("opencode", '#!/bin/sh\necho "$@" >"$HOME/token"\n')
+    sets_up(person, SETTINGS.format(driver="acp") + 'command = ["opencode", "acp"]\n')
+
+    logs_in(person)
+
+    assert (home_of(person) / "token").read_text() == "auth login\n"
+    assert "logged in" in person.allstop("agents")
+
+
+def test_k24_presets_say_which_agents_are_installed(person):
+    person.program("qwen", "#!/bin/sh\n")
+
+    said = person.allstop("agents", "presets")
+
+    assert "✓ qwen       acp          qwen --acp" in said
+    assert "- goose" in said

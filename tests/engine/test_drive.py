@@ -10,7 +10,7 @@ from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted, Noted, O
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
 from allstop.engine.steps import Waiting
-from allstop.ports import Entry
+from allstop.ports import Abilities, Entry, TokenCap
 from allstop.testing.virtual_clock import EPOCH
 from support.in_memory_world import DONE, InMemoryWorld, moves, task, turns
 
@@ -167,6 +167,18 @@ async def test_k5_tokens_are_reserved_before_a_turn(world):
         assert await engine.rested("t") is Outcome.BRAKED
 
     assert (await world.state("t")).tally.tokens == 80
+
+
+async def test_k5_a_budget_caps_the_turn_of_an_agent_that_reports_each_call(world):
+    """K5: without a cap of its own, the turn ends after the call that uses up the budget."""
+    world.agent("cli", then=lambda turn: "more", tokens=70)
+    agent = world.agents["cli"]
+    agent.abilities = Abilities(token_cap=TokenCap.AFTER)
+    async with world.running() as engine:
+        await engine.open("t", "task", task(), limits=Limits(tokens=100))
+        assert await engine.rested("t") is Outcome.BRAKED
+
+    assert [turn.max_tokens for turn in agent.heard] == [100, 30]
 
 
 async def test_k1_pause_lets_the_turn_end_and_resume_goes_on(world):

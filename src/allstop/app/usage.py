@@ -10,7 +10,7 @@ import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app.board import commands
-from allstop.core.text import one_line
+from allstop.core.text import money, one_line
 from allstop.engine.journal_search import position_before
 from allstop.ports import Journal
 from allstop.views.usage import By, Ledger, Sum, Turn, name_by
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 READ_AT_ONCE = 1000
+PARTIAL = (
+    "≥ and unknown: an agent doesn't report all of its usage, or its model has no known price."
+    " Budgets can't hold for it."
+)
 
 
 class UsageLine(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,7 @@ class UsageLine(Struct, frozen=True, kw_only=True):
     cached: int
     output: int
     cost_usd: float
+    partial: bool = False  # more was used, or spent, than agents reported
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
@@ -40,6 +45,7 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     total: UsageLine
     merged: int  # merged tasks among those with turns since then
     merged_usd: float  # the cost of these tasks
+    merged_partial: bool = False  # more was spent on them than agents reported
 
 
 class TurnReader:
@@ -99,6 +105,7 @@ async def usage_since(
         total=_line("total", total),
         merged=len(merged),
         merged_usd=sum(used.cost_microusd for used in merged) / 1e6,
+        merged_partial=any(used.partial for used in merged),
     )
 
 
@@ -111,6 +118,7 @@ def _line(name: str, used: Sum, title: str = "") -> UsageLine:
         cached=used.cached,
         output=used.output,
         cost_usd=used.cost_microusd / 1e6,
+        partial=used.partial,
     )
 
 
@@ -127,10 +135,13 @@ def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
     for name, line in zip(names, shown, strict=True):
         share = f"{line.cached / line.input:.0%}" if line.input else "-"
         counts = f"{line.turns:>7,}  {line.input:>13,}  {share:>6}  {line.output:>11,}"
-        rows.append(f"{name:<{width}}  {counts}  {_money(line.cost_usd):>10}")
+        cost = money(line.cost_usd, partial=line.partial)
+        rows.append(f"{name:<{width}}  {counts}  {cost:>10}")
     if report.merged:
-        each = _money(report.merged_usd / report.merged)
+        each = money(report.merged_usd / report.merged, partial=report.merged_partial)
         rows.append(f"{report.merged:,} merged: {each} a task, all attempts included.")
+    if report.total.partial:
+        rows.append(PARTIAL)
     return rows
 
 
@@ -138,7 +149,3 @@ def _name(line: UsageLine, most: int) -> str:
     name = one_line(line.name or "unknown", most)
     room = most - len(name) - 2
     return f"{name}  {one_line(line.title, room)}".rstrip() if room > 0 else name
-
-
-def _money(usd: float) -> str:
-    return f"${usd:,.2f}" if usd == 0 or usd >= 0.01 else "<$0.01"

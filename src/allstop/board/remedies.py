@@ -82,6 +82,11 @@ def hint_on(kind: FailureKind, agent: str | None = None) -> str:
             return f"Its agent can't be started: `{_test(agent)}` says why; then retry, or name another."
         case FailureKind.RATE_LIMITED | FailureKind.USAGE_LIMITED | FailureKind.OVERLOADED:
             return "Its provider limits it for now: retry later, or name another agent."
+        case FailureKind.BILLING:
+            return (
+                "Its account has no credit, or reached its spending limit: pay or raise it with the"
+                " provider, or name another agent; then retry."
+            )
         case FailureKind.BAD_REQUEST:
             return "A retry would fail in the same way: edit the task, or name another agent."
         case FailureKind.CONTEXT:

@@ -33,6 +33,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     slowest: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
+    partial: bool = False  # more was used, or spent, than agents reported
     merged: int = 0
     conflicts_resolved: int = 0
     pending_merges: int = 0
@@ -81,6 +82,7 @@ def statistics(
         slowest=max(done, default=0),
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
+        partial=tally.partial,
         merged=merged,
         conflicts_resolved=resolved,
         pending_merges=pending_merges,

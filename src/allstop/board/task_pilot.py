@@ -30,6 +30,9 @@ RETRIED = frozenset(
 )
 """Failures that are retried after a while."""
 
+UNPAID = timedelta(days=365)
+"""How long an attempt does without an account that has no credit: until a person has acted."""
+
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
 """Signals after which the agent gets another turn."""
 
@@ -379,6 +382,8 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
     if failed.kind is moves.FailureKind.CAPPED:
         return _turn_capped(state, failed)
     note = remedies.note_of(failed)
+    if failed.kind is moves.FailureKind.BILLING:
+        return _unpaid(state, failed, at, note)
     if failed.kind in moves.LIMITED and not state.spec.endurance.is_out_of_guesses(
         failed, state.standstill
     ):
@@ -395,6 +400,18 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
         else moves.Outcome.FAILED
     )
     return replace(state, end=outcome, note=note, failure=failed.kind)
+
+
+def _unpaid(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:
+    """Leave the account to a person: another account continues, or the attempt ends."""
+    sharing = state.spec.agents_sharing_account(state.agent)
+    held = state.roster
+    for agent in sharing:
+        held = roster.hold(held, agent, failed.retry_at or at + UNPAID)
+    next_agent = roster.pick(held, at)
+    if isinstance(next_agent, datetime):
+        return replace(state, end=moves.Outcome.FAILED, note=note, failure=failed.kind)
+    return replace(state, roster=held)
 
 
 def _limited(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:

@@ -37,6 +37,7 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     output: int = 0
     cost_microusd: int = 0
     busy_s: float = 0.0
+    partial: bool = False  # more was used, or spent, than agents reported
 
     @property
     def tokens(self) -> int:
@@ -50,6 +51,7 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             output=self.output + other.output,
             cost_microusd=self.cost_microusd + other.cost_microusd,
             busy_s=self.busy_s + other.busy_s,
+            partial=self.partial or other.partial,
         )
 
 

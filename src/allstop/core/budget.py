@@ -11,12 +11,14 @@ class Amount(Struct, frozen=True, gc=False, kw_only=True):
     turns: int = 0
     tokens: int = 0
     cost_microusd: int = 0
+    partial: bool = False  # more was used than agents reported
 
     def plus(self, other: Amount) -> Amount:
         return Amount(
             turns=self.turns + other.turns,
             tokens=self.tokens + other.tokens,
             cost_microusd=self.cost_microusd + other.cost_microusd,
+            partial=self.partial or other.partial,
         )
 
     def minus(self, other: Amount) -> Amount:

@@ -32,6 +32,7 @@ class FailureKind(StrEnum):
 
     RATE_LIMITED = "rate_limited"
     USAGE_LIMITED = "usage_limited"
+    BILLING = "billing"  # credits, a plan or a spending limit: waiting doesn't help
     OVERLOADED = "overloaded"
     AUTH = "auth"
     CONTEXT = "context"  # the conversation no longer fits the model
@@ -227,6 +228,7 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     output: int = 0
     cost_microusd: int = 0
     model: str = ""  # the one used most, if reported
+    partial: bool = False  # more was used, or spent, than the agent reports
 
     @property
     def tokens(self) -> int:

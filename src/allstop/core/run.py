@@ -338,6 +338,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         output=before.output + usage.output,
         cost_microusd=before.cost_microusd + usage.cost_microusd,
         busy_s=before.busy_s + (0.0 if move is None else _busy_seconds(move, event)),
+        partial=before.partial or usage.partial,
     )
     limit_reached, limit_failure = "", None
     if isinstance(result, Failed) and result.kind in BRAKED:

@@ -40,6 +40,14 @@ def one_line(text: str, most: int = 100) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def money(usd: float, *, partial: bool = False) -> str:
+    """Dollars for people. `partial`: agents did not report all that was spent."""
+    if partial and usd == 0:
+        return "unknown"
+    shown = f"${usd:,.2f}" if usd == 0 or usd >= 0.01 else "<$0.01"
+    return f"≥ {shown.lstrip('<')}" if partial else shown
+
+
 def counted(number: int, noun: str) -> str:
     """`1 turn`, `2,000 turns`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

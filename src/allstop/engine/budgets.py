@@ -52,6 +52,16 @@ class Budgets:
             accounts[name] = budget.reserve(accounts[name], amount)
         return None
 
+    def tokens_left(self, run: RunId) -> int | None:
+        """The tokens that the run's accounts have left; None: no limit."""
+        accounts = [self._accounts[name] for name in self._paths.get(run) or self._find_path(run)]
+        left = [
+            account.cap.tokens - account.committed.tokens
+            for account in accounts
+            if account.cap.tokens is not None
+        ]
+        return min(left, default=None)
+
     def settle(self, run: RunId, reserved: budget.Amount, spent: budget.Amount) -> None:
         accounts = self._accounts
         for name in self._paths.get(run) or self._find_path(run):

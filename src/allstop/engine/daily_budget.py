@@ -137,6 +137,11 @@ class DailyBudget:
             else None
         )
 
+    def tokens_left(self, now: datetime, helm: Helm) -> int | None:
+        """The tokens that are left today; None: no limit."""
+        most, used = self.limits_at(now, helm).tokens, self.used()
+        return None if most is None else most - used.spent.plus(used.reserved).tokens
+
     def withdraw(self, run: RunId) -> None:
         """Drop the reservation of a turn that wasn't written."""
         self._reserved.pop(run, None)

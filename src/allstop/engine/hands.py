@@ -36,7 +36,7 @@ from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
 from allstop.engine.tool_adviser import ToolAdviser
-from allstop.ports import Agents, Checks, Gates, Launcher, Turn, Watch, Workspaces
+from allstop.ports import Agents, Checks, Gates, Launcher, TokenCap, Turn, Watch, Workspaces
 
 T = TypeVar("T")
 
@@ -116,6 +116,13 @@ class Hands:
             used = self.advice_usage(run) if most is None else most
             return await self._after_time(run, move, deadlines, within_s, used)
         return result
+
+    def capped(self, move: TakeTurn, tokens: int | None) -> TakeTurn:
+        """The turn, ended after the model call that uses up the budget, if its agent can do that."""
+        agent = self._agents.get(move.agent) if tokens is not None else None
+        if agent is None or agent.abilities.token_cap is not TokenCap.AFTER:
+            return move
+        return with_(move, max_tokens=max(1, tokens or 0))
 
     def advice_usage(self, run: RunId) -> Usage:
         """The usage of the advice for a turn that was cut."""

@@ -1,5 +1,6 @@
 """Reservations of a run's turns in its own, its parents' and the daily budget."""
 
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from allstop.core import brakes
@@ -73,6 +74,12 @@ class Reservations(Generic[S]):
             if found
             else None
         )
+
+    def tokens_left(self, now: datetime) -> int | None:
+        """The tokens that a turn without a cap of its own may use; None: no limit."""
+        day = self._context.daily_budget.tokens_left(now, self._context.helm_reader.helm)
+        left = [day, self._context.budgets.tokens_left(self._run)]
+        return min((each for each in left if each is not None), default=None)
 
     def release(self, used: Amount) -> None:
         """Settle the reservation after the turn ended or wasn't started."""

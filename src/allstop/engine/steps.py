@@ -241,11 +241,17 @@ def spent(result: moves.Result) -> Amount:
         turns=int(moves.is_turn(result)),
         tokens=usage.tokens,
         cost_microusd=usage.cost_microusd,
+        partial=usage.partial,
     )
 
 
 def used_so_far(tally: Tally) -> Amount:
-    return Amount(turns=tally.turns, tokens=tally.tokens, cost_microusd=tally.cost_microusd)
+    return Amount(
+        turns=tally.turns,
+        tokens=tally.tokens,
+        cost_microusd=tally.cost_microusd,
+        partial=tally.partial,
+    )
 
 
 def unfinished_result(

@@ -43,6 +43,7 @@ class Sum(Struct, frozen=True, gc=False, kw_only=True):
     cached: int = 0
     output: int = 0
     cost_microusd: int = 0
+    partial: bool = False
 
     def plus(self, turn: Turn) -> Sum:
         usage = turn.usage
@@ -52,6 +53,7 @@ class Sum(Struct, frozen=True, gc=False, kw_only=True):
             cached=self.cached + usage.cached,
             output=self.output + usage.output,
             cost_microusd=self.cost_microusd + usage.cost_microusd,
+            partial=self.partial or usage.partial,
         )
 
 

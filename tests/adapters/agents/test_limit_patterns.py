@@ -3,6 +3,7 @@
 import pytest
 
 from allstop.adapters.agents.limit_patterns import find_limit_line
+from allstop.core.moves import FailureKind
 from support.cases import for_each
 
 
@@ -31,8 +32,8 @@ from support.cases import for_each
     ],
 )
 def test_p5_an_error_of_a_limit_is_one(line):
-    assert find_limit_line(f"starting\n{line}\n\n", "what it did") == line
-    assert find_limit_line("", f"what it did\n{line}\n") == line
+    assert find_limit_line(f"starting\n{line}\n\n", "what it did").fault.message == line
+    assert find_limit_line("", f"what it did\n{line}\n").fault.message == line
 
 
 @pytest.mark.parametrize(
@@ -51,17 +52,17 @@ def test_p5_an_error_of_a_limit_is_one(line):
     ],
 )
 def test_b8_words_about_limits_are_none(line):
-    assert find_limit_line(line, "") == ""
-    assert find_limit_line("", line) == ""
+    assert find_limit_line(line, "") is None
+    assert find_limit_line("", line) is None
 
 
 def test_b8_only_the_end_of_what_it_says_counts():
     early = "Error: 429\n" + "a line\n" * 3
 
-    assert find_limit_line(early, "") == ""
-    assert find_limit_line("", "Error: 429\nwent on\n") == ""
-    assert find_limit_line("a crash", "Error: 429") == "", "it has said what was wrong elsewhere"
+    assert find_limit_line(early, "") is None
+    assert find_limit_line("", "Error: 429\nwent on\n") is None
+    assert find_limit_line("a crash", "Error: 429") is None, "it has said what was wrong elsewhere"
 
 
 def test_p5_patterns_of_ones_own_count_too():
-    assert find_limit_line("come back tomorrow", "", ["come back"]) == "come back tomorrow"
+    assert find_limit_line("come back tomorrow", "", ["come back"]).kind is FailureKind.RATE_LIMITED

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from allstop.adapters.agents.reset_times import LocalTime, claude_reset, codex_retry
+from allstop.adapters.agents.reset_times import LocalTime, from_words
 from support.cases import for_each
 
 MORNING = datetime(2026, 11, 16, 5, 0, tzinfo=UTC)  # a Monday
@@ -35,7 +35,7 @@ WEST = timezone(timedelta(hours=-5))
 )
 def test_k13_a_reset_in_words_is_understood(words, until):
     """K13: "resets 12:50am" is the next such time in the named or local zone."""
-    assert claude_reset(words, LocalTime(now=MORNING, local=WEST)) == until
+    assert from_words(words, LocalTime(now=MORNING, local=WEST)) == until
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_k13_a_reset_in_words_is_understood(words, until):
 )
 def test_k13_when_to_try_again_is_understood(words, at):
     """K13: the end of the named minute."""
-    assert codex_retry(f"You’ve hit your usage limit. {words}", EVENING) == at
+    assert from_words(f"You’ve hit your usage limit. {words}", LocalTime(now=EVENING)) == at

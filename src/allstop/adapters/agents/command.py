@@ -8,17 +8,18 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from msgspec.structs import replace
 
 from allstop import ports
-from allstop.adapters.agents import reset_times
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.limit_patterns import find_limit_line
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
 from allstop.adapters.agents.offered_tools import TurnTools
+from allstop.adapters.agents.provider_errors import failure_of
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
-from allstop.core.moves import Failed, FailureKind, Item, TurnDone
+from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.signals import Signal, read_signal
 from allstop.programs import Tail, run_to_end
 
@@ -130,7 +131,7 @@ class CommandAgent:
         except (ports.LaunchError, ports.UnsafeError) as error:
             return failed_launch(error)
         if code == 0:
-            return TurnDone(text=out.text(), signals=tools.signals)
+            return TurnDone(text=out.text(), signals=tools.signals, usage=Usage(partial=True))
         return self._failed(code, err.text().strip(), out.text().strip())
 
     async def close(self) -> None:
@@ -155,11 +156,11 @@ class CommandAgent:
         return launch, stdin
 
     def _failed(self, code: int, errors: str, output: str) -> Failed:
-        if line := find_limit_line(errors, output, self._limit_patterns):
+        if (found := find_limit_line(errors, output, self._limit_patterns)) is not None:
             now = self._clock.now()
             at = LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
-            until = reset_times.claude_reset(line, at) or reset_times.codex_retry(line, now)
-            return Failed(kind=FailureKind.RATE_LIMITED, message=line, retry_at=until, guessed=True)
+            failed = failure_of(replace(found.fault, kind=found.kind), at)
+            return replace(failed, guessed=found.kind in LIMITED)
         last_output = errors or output
         signal = _signal_of(code)
         how = f"signal {signal}" if signal else f"exit code {code}"

@@ -13,8 +13,10 @@ from allstop.app.agents.agent_programs import (
 )
 from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
+from allstop.app.agents.logins import has_login, login_home
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
+from allstop.settings.detection.presets import preset_of
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
@@ -23,10 +25,8 @@ if TYPE_CHECKING:
 INSTALLS = {
     "claude-agent-acp": "npm install -g @agentclientprotocol/claude-agent-acp",
     "codex-acp": "npm install -g @agentclientprotocol/codex-acp",
-    "gemini": "npm install -g @google/gemini-cli",
-    "opencode": "npm install -g opencode-ai",
 }
-"""How to install the programs that are known to speak ACP."""
+"""How to install the adapters that speak ACP for other programs."""
 
 DEFAULT_ENV = {
     "claude-agent-acp": {
@@ -40,12 +40,15 @@ DEFAULT_ENV = {
 
 def make_acp_agent(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     program, key = find_acp(project, name, settings), key_for(project, name, settings)
+    login = has_login(project, name, settings)
+    home = login_home(project, name, settings) if login else project.folder / "homes" / name
     from allstop.adapters.agents.acp import AcpAgent, SessionSettings, Setup
     from allstop.adapters.agents.turn_socket import TurnSockets
 
     setup = Setup(
         argv=(program, *settings.command[1:]),
-        fallback_box=own_box(project, project.folder / "homes" / name),
+        fallback_box=own_box(project, home),
+        login=login,
         session=SessionSettings(model=settings.model, mode=settings.mode),
         key=key,
         key_name=key_name(settings) if key else "",
@@ -69,7 +72,9 @@ def find_acp(project: Project, name: str, settings: Agent) -> str:
             "set the program's own variable in env",
             code="base_url_unsupported",
         )
-    return find_program(project, name, program, INSTALLS.get(Path(program).name, ""))
+    preset = preset_of(settings.command)
+    install = INSTALLS.get(Path(program).name, preset.install if preset else "")
+    return find_program(project, name, program, install)
 
 
 def describe_acp(project: Project, name: str, settings: Agent) -> str:
@@ -77,4 +82,6 @@ def describe_acp(project: Project, name: str, settings: Agent) -> str:
     program = find_acp(project, name, settings)
     key_for(project, name, settings)
     line = " ".join((program, *settings.command[1:]))
+    if has_login(project, name, settings):
+        return f"{line}, logged in; the agent can read that token"
     return f"{line}, {variable} is set" if (variable := key_name(settings)) else line

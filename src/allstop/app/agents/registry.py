@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from allstop.app.agents.acp import describe_acp, make_acp_agent
+from allstop.app.agents.account_holds import FILE_NAME as FILE_NAME_OF_HOLDS
+from allstop.app.agents.account_holds import AccountHolds, HeldAgent
+from allstop.app.agents.acp import describe_acp, find_acp, make_acp_agent
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
     command_line,
@@ -38,6 +40,8 @@ class Agents(Mapping[AgentName, AgentPort]):
         self._made: dict[AgentName, AgentPort] = {}
         self._made_from: dict[AgentName, tuple[Agent, Box]] = {}
         self._replaced: list[AgentPort] = []
+        folder = project.environment.trust_file.parent
+        self._holds = AccountHolds(folder / FILE_NAME_OF_HOLDS, project.clock)
 
     def ensure_agents(self, names: Iterable[AgentName]) -> None:
         """Create the agents, or replace them if their settings changed.
@@ -49,7 +53,8 @@ class Agents(Mapping[AgentName, AgentPort]):
             wanted = (settings_of(self._project, name), place)
             if self._made_from.get(name) == wanted:
                 continue
-            new = make_agent(self._project, self._launcher, name)
+            made = make_agent(self._project, self._launcher, name)
+            new = HeldAgent(made, self._holds, account_key(self._project, name, wanted[0]))
             if name in self._made:  # closed later: it may be in the middle of a turn
                 self._replaced.append(self._made[name])
             self._made[name] = new
@@ -91,6 +96,13 @@ class UnusableAgent:
 
     async def close(self) -> None:
         pass
+
+
+def account_key(project: Project, name: str, settings: Agent) -> str:
+    """What agents with the same limits have in common: the account, its key and its address."""
+    place = str(project.folder) if settings.driver in (Driver.SCRIPTED, Driver.COMMAND) else ""
+    parts = (settings.account or name, settings.api_key_env, settings.base_url, place)
+    return "|".join(part or "" for part in parts)
 
 
 def require_agent(project: Project, name: str) -> AgentName:
@@ -284,6 +296,11 @@ def _command_line(project: Project, name: str, settings: Agent) -> tuple[str, ..
 
 
 def vendor_program(project: Project, name: str, settings: Agent) -> str:
-    """The path of codex or Claude Code."""
-    find = find_codex if settings.driver is Driver.CODEX else find_claude
-    return find(project, name, settings)
+    """The path of the program that logs in."""
+    match settings.driver:
+        case Driver.CODEX:
+            return find_codex(project, name, settings)
+        case Driver.ACP:
+            return find_acp(project, name, settings)
+        case _:
+            return find_claude(project, name, settings)

@@ -17,6 +17,9 @@ CODERS = frozenset({Driver.CODEX, Driver.CLAUDE_CODE})
 UNMETERED = frozenset({Driver.COMMAND})
 """Drivers that report no usage: only limits on turns and time apply to their agents."""
 
+PARTLY_METERED = frozenset({Driver.ACP})
+"""Drivers that report less than was used: budgets count only what is reported."""
+
 
 def token_cap(driver: Driver) -> TokenCap:
     """The cap that the driver's agents declare, without loading the driver."""
@@ -26,10 +29,17 @@ def token_cap(driver: Driver) -> TokenCap:
 
 
 NEVER_BINDS = "never bind: it doesn't say what it uses"
+CANT_HOLD = "can't hold: it reports only a part of what it uses"
 
 
 def describe_agent_budgets(agent: Agent) -> str:
-    return NEVER_BINDS if agent.driver in UNMETERED else _describe(_cap_of(agent))
+    if agent.driver in UNMETERED:
+        return NEVER_BINDS
+    if agent.driver in PARTLY_METERED:
+        return CANT_HOLD
+    if agent.driver in CODERS:
+        return f"{_describe(TokenCap.AFTER)}; cost budgets are checked between turns"
+    return _describe(_cap_of(agent))
 
 
 def describe_budgets(project: Project) -> str:
@@ -37,12 +47,15 @@ def describe_budgets(project: Project) -> str:
     agents = project.settings.agents
     if silent := [name for name, agent in agents.items() if agent.driver in UNMETERED]:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
+    if partly := [name for name, agent in agents.items() if agent.driver in PARTLY_METERED]:
+        return f"can't hold for {', '.join(partly)}: it reports only a part of what it uses"
     caps = {_cap_of(agent) for agent in agents.values()}
     return _describe(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
 
 
 def _cap_of(agent: Agent) -> TokenCap:
-    return token_cap(agent.driver) if agent.max_tokens_per_call else TokenCap.NONE
+    is_capped = agent.max_tokens_per_call or agent.driver in CODERS  # a budget caps coders' turns
+    return token_cap(agent.driver) if is_capped else TokenCap.NONE
 
 
 def _describe(cap: TokenCap) -> str:

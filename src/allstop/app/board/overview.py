@@ -58,6 +58,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     lacks_merge: bool  # verified and approved, but not merged: `approve` tries again
     tokens: int
     cost_usd: float
+    partial: bool = False  # more was used, or spent, than agents reported
     remedies: tuple[str, ...]  # for a stalled task: the commands that may help, best first
     hint: str  # the same in words
     actions: tuple[str, ...]  # the commands that the board accepts for it now, the best first
@@ -168,6 +169,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         lacks_merge=task.lacks_merge,
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
+        partial=tally.partial,
         remedies=() if stopped else remedies.remedies(task),
         hint="" if stopped else remedies.hint(task),
         actions=() if stopped else task_actions(task, waits=bool(waits)),

@@ -15,7 +15,7 @@ from allstop.core.daily_budget import is_limited, near_limit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
-from allstop.core.text import counted
+from allstop.core.text import counted, money
 from allstop.engine.daily_budget import DailyBudget
 from allstop.ports import Entry
 
@@ -40,6 +40,7 @@ class Today(Struct, frozen=True, kw_only=True):
     max_minutes: float | None
     near: str  # the limit that is reached or nearly so, in words
     at_limit: str  # pause or stop
+    partial: bool = False  # more was used, or spent, than agents reported
     holds: str  # how exactly the token and cost budgets hold, in words
 
 
@@ -65,6 +66,7 @@ async def today(project: Project, days: DailyBudget | None = None) -> Today:
         turns=used.spent.turns,
         tokens=used.spent.tokens,
         cost_usd=used.spent.cost_microusd / 1e6,
+        partial=used.spent.partial,
         minutes=round(used.seconds(now) / 60, 1),
         reserved_tokens=used.reserved.tokens,
         reserved_usd=used.reserved.cost_microusd / 1e6,
@@ -97,14 +99,18 @@ async def allow_more(
     return await today(project, days)
 
 
+def _cost(day: Today) -> str:
+    return f"{'cost ' if day.partial else ''}{money(day.cost_usd, partial=day.partial)}"
+
+
 def day_lines(day: Today) -> list[str]:
     """For a terminal."""
-    used = f"{counted(day.turns, 'turn')} · {day.tokens:,} tokens · ${day.cost_usd:.2f}"
+    used = f"{counted(day.turns, 'turn')} · {day.tokens:,} tokens · {_cost(day)}"
     lines = [f"Today: {used} · {day.minutes:,.0f} minutes since the first turn"]
     rows = (
         ("turns", f"{day.turns:,}", day.max_turns and f"{day.max_turns:,}"),
         ("tokens", f"{day.tokens:,}", day.max_tokens and f"{day.max_tokens:,}"),
-        ("cost", f"${day.cost_usd:.2f}", day.max_usd and f"${day.max_usd:.2f}"),
+        ("cost", money(day.cost_usd, partial=day.partial), day.max_usd and f"${day.max_usd:.2f}"),
         ("minutes", f"{day.minutes:,.0f}", day.max_minutes and f"{day.max_minutes:,.0f}"),
     )
     lines += [f"  {name:<8} {used} of {most}" for name, used, most in rows if most]

@@ -28,7 +28,7 @@ from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
-from allstop.core.text import counted, one_line
+from allstop.core.text import counted, money, one_line
 from allstop.ports import Clock, Live, Record
 from allstop.views.log import Line, describe, describe_result, lines
 from allstop.views.tasks import StuckWarning
@@ -233,7 +233,10 @@ def summary_lines(stats: Statistics) -> list[str]:
             f" (per verified task: average {stats.average:g},"
             f" fastest {stats.fastest}, slowest {stats.slowest})"
         )
-    cost = f" · ${stats.cost_usd:.2f}" if stats.cost_usd else ""
+    shown = money(stats.cost_usd, partial=stats.partial)
+    cost = (
+        f" · {'cost ' if stats.partial else ''}{shown}" if stats.cost_usd or stats.partial else ""
+    )
     return [
         "",
         f"{done} · {merges}",
@@ -389,7 +392,10 @@ def check_line(check: Check, tick: CheckProgress | None, now: datetime) -> str:
 
 def _dollars(*tallies: Tally) -> str:
     spent = sum(tally.cost_microusd for tally in tallies)
-    return f"${spent / 1e6:.2f}" if spent else ""
+    partial = any(tally.partial for tally in tallies)
+    if partial:
+        return f"cost {money(spent / 1e6, partial=True)}"
+    return money(spent / 1e6) if spent else ""
 
 
 def _progress(child: RunState[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The commands `agents`, `agents login` and `agents test`."""
+"""The commands `agents`, `agents login`, `agents presets` and `agents test`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,32 @@ def agents(context: click.Context, as_json: bool) -> None:
         echo("No agent is configured.")
     if hint:
         echo(f"note: {hint}")
+
+
+@agents.command()
+@json_option
+@click.pass_obj
+def presets(context: Context, as_json: bool) -> None:
+    """List the agents that Allstop knows how to start, and which are installed here.
+
+    `allstop init` proposes the installed ones.
+    """
+    from allstop.settings.detection.detect import found_presets
+    from allstop.settings.detection.presets import PRESETS
+
+    with context.project() as project:
+        installed = {each.name for each in found_presets(project.folder, project.environment)}
+    if as_json:
+        print_json({"presets": PRESETS, "installed": sorted(installed)})
+        return
+    for preset in PRESETS:
+        mark = "✓" if preset.name in installed else "-"
+        command = " ".join(preset.command) or preset.program
+        echo(f"{mark} {preset.name:<10} {preset.driver.value:<12} {command}")
+        key = preset.key_env or "none known"
+        login = f"{preset.program} {' '.join(preset.login)}" if preset.login else "none known"
+        echo(f"    key {key} · login {login}")
+        echo(f"    reports {preset.usage} · tried {preset.tried or 'not yet'}")
 
 
 @agents.command()

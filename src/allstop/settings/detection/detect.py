@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Iterator
 from os import pathsep
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from allstop.settings.detection.ecosystems import ProposedCheck, propose_checks
+from allstop.settings.detection.presets import PRESETS, Preset
 from allstop.settings.detection.repository_files import RepositoryFiles
 from allstop.settings.model import DoneBy, Driver, PromptBy
 from allstop.settings.sources.environment import Environment
@@ -44,23 +44,23 @@ def detect(root: Path, environment: Environment) -> Detected:
     )
 
 
-def _installed(name: str, driver: Driver, **more: Any) -> ProposedAgent:
-    return ProposedAgent(name=name, driver=driver, reason=f"{name} is installed", **more)
+def _proposed(preset: Preset) -> ProposedAgent:
+    return ProposedAgent(
+        name=preset.name,
+        driver=preset.driver,
+        reason=f"{preset.program} is installed",
+        command=preset.command,
+        prompt=preset.prompt,
+        done=preset.done,
+    )
 
 
-_PROGRAMS = (
-    _installed("codex", Driver.CODEX),
-    _installed("claude", Driver.CLAUDE_CODE),
-    _installed("gemini", Driver.ACP, command=("gemini", "--acp")),
-    _installed("opencode", Driver.ACP, command=("opencode", "acp")),
-    _installed(
-        "aider",
-        Driver.COMMAND,
-        command=("aider", "--yes-always", "--no-pretty", "--no-check-update", "--message"),
-        prompt=PromptBy.ARG,
-        done=DoneBy.EXIT,
-    ),
-    _installed("ollama", Driver.OLLAMA, model="llama3.2", can_edit=False),
+OLLAMA = ProposedAgent(
+    name="ollama",
+    driver=Driver.OLLAMA,
+    reason="ollama is installed",
+    model="llama3.2",
+    can_edit=False,
 )
 
 _KEYS = (
@@ -71,7 +71,9 @@ _KEYS = (
 
 def _agents(root: Path, environment: Environment) -> Iterator[ProposedAgent]:
     path = _search_path(root, environment)
-    installed = [agent for agent in _PROGRAMS if shutil.which(agent.name, path=path)]
+    installed = [_proposed(preset) for preset in found_presets(root, environment)]
+    if shutil.which("ollama", path=path):
+        installed.append(OLLAMA)
     yield from installed
     taken = {agent.name for agent in installed}
     for variable, name, driver in _KEYS:
@@ -79,6 +81,12 @@ def _agents(root: Path, environment: Environment) -> Iterator[ProposedAgent]:
             free = f"{name}-api" if name in taken else name
             reason = f"{variable} is set"
             yield ProposedAgent(name=free, driver=driver, reason=reason, can_edit=False)
+
+
+def found_presets(root: Path, environment: Environment) -> list[Preset]:
+    """The presets whose program is on PATH."""
+    path = _search_path(root, environment)
+    return [preset for preset in PRESETS if shutil.which(preset.program, path=path)]
 
 
 def _search_path(root: Path, environment: Environment) -> str:

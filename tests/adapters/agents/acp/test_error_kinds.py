@@ -19,7 +19,7 @@ AT = LocalTime(now=NOW, local=UTC)
         ("exceeded retry limit, last status: 429 Too Many Requests", FailureKind.RATE_LIMITED),
         ("API Error: Request rejected (429) · would exceed your limit", FailureKind.RATE_LIMITED),
         ("Rate limit exceeded. Try again later.", FailureKind.RATE_LIMITED),
-        ("You exceeded your current quota (429)", FailureKind.USAGE_LIMITED),
+        ("You exceeded your current quota (429)", FailureKind.BILLING),
         ("You've hit your usage limit.", FailureKind.USAGE_LIMITED),
         ("API Error: 529 Overloaded.", FailureKind.OVERLOADED),
         ("unexpected status 503 Service Unavailable: busy", FailureKind.OVERLOADED),
@@ -75,7 +75,7 @@ def test_k13_the_end_of_a_usage_limit_is_parsed_from_text(words, until):
             FailureKind.NETWORK,
             "fetch failed",
         ),
-        (RpcError(code=-32603, data="quota exceeded"), FailureKind.USAGE_LIMITED, "quota"),
+        (RpcError(code=-32603, data="quota exceeded"), FailureKind.RATE_LIMITED, "quota"),
         (RpcError(code=-32600), FailureKind.BAD_REQUEST, "error -32600"),
     ],
 )

@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 KINDS = {
     Fault.UNAUTHORIZED: FailureKind.AUTH,
     Fault.RATE_LIMITED: FailureKind.RATE_LIMITED,
-    Fault.QUOTA: FailureKind.USAGE_LIMITED,
+    Fault.QUOTA: FailureKind.BILLING,
     Fault.SERVER_ERROR: FailureKind.OVERLOADED,
     Fault.OVERLOADED: FailureKind.OVERLOADED,
     Fault.BAD_REQUEST: FailureKind.BAD_REQUEST,

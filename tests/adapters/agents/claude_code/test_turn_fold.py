@@ -192,7 +192,7 @@ def test_k13_a_typed_reset_wins_over_words():
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        ({"error": "billing_error"}, FailureKind.USAGE_LIMITED),
+        ({"error": "billing_error"}, FailureKind.BILLING),
         ({"error": "authentication_failed"}, FailureKind.AUTH),
         ({"error": "server_error", "api_error": "connection_failed"}, FailureKind.NETWORK),
         ({"error": "never heard of"}, FailureKind.NETWORK),

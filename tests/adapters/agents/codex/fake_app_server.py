@@ -52,6 +52,18 @@ def unknown():
     end()
 
 
+def limited():
+    info = {"responseStreamConnectionFailed": {"httpStatusCode": 429}}
+    error = {"message": "Reconnecting... 1/5", "codexErrorInfo": info}
+    note("error", willRetry=True, error={**error, "additionalDetails": "try again in 300s"}, **HERE)
+    while (message := receive()).get("method") != "turn/interrupt":
+        send(id=message["id"], result={})
+    send(id=message["id"], result={})
+    end(status="interrupted")
+    while True:
+        send(id=receive()["id"], result={})
+
+
 def late():
     used(1000, OLD)
     say("words of another turn", OLD)

@@ -106,6 +106,17 @@ async def test_k13_the_reset_of_a_usage_limit_is_known_by_its_typed_fields(stage
     assert result.retry_at == datetime.fromtimestamp(at, UTC)
 
 
+async def test_k13_codex_is_not_left_waiting_for_a_limit(peer, place):
+    """K13: the turn ends with a limit, so that the account is held and the fallback used."""
+    watch = RecordingWatch()
+
+    result = await peer("limited").take_turn(turn(place), watch)
+
+    assert result.kind is FailureKind.RATE_LIMITED
+    assert result.retry_at is not None
+    assert any("codex waits for its provider" in item.text for item in watch.items)
+
+
 @pytest.mark.parametrize("hours", [1, 72])
 async def test_k13_the_reset_of_a_usage_limit_is_read_from_words(stage, hours):
     """K13: then text; the same day and another day have different formats."""

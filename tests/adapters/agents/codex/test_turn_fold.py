@@ -9,7 +9,13 @@ import pytest
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.codex.approvals import read_ask, write_answer
 from allstop.adapters.agents.codex.messages import Location
-from allstop.adapters.agents.codex.turn_fold import Ended, NewItem, ServerRequest, TurnFold
+from allstop.adapters.agents.codex.turn_fold import (
+    AccountLimited,
+    Ended,
+    NewItem,
+    ServerRequest,
+    TurnFold,
+)
 from allstop.adapters.agents.rpc_peer import Message, decoded, read
 from allstop.core.asks import NOBODY, Ask
 from allstop.ports import Live
@@ -114,6 +120,23 @@ def test_f1_the_error_of_a_turn_may_come_before_its_end():
     (ended,) = taken(fold, note("turn/completed", turn={"id": "x", "status": "failed"}))
 
     assert ended.error.message == "no cheese"
+
+
+def test_p5_a_wait_of_codex_for_a_limit_is_shown_and_ends_the_turn():
+    """P5, K13: `error` with `willRetry` and 429; a lost connection is only shown live."""
+    fold = TurnFold()
+    fold.turn = "x"
+    info = {"responseStreamConnectionFailed": {"httpStatusCode": 429}}
+    limit = {"message": "Reconnecting... 1/5", "codexErrorInfo": info}
+    lost = {"message": "Reconnecting... 1/5", "codexErrorInfo": "other"}
+
+    item, step = taken(fold, note("error", turnId="x", willRetry=True, error=limit))
+    (live,) = taken(fold, note("error", turnId="x", willRetry=True, error=lost))
+
+    assert "codex waits for its provider" in item.item.text
+    assert isinstance(step, AccountLimited)
+    assert step.error.message == "Reconnecting... 1/5"
+    assert live == Live("retry", "Reconnecting... 1/5")
 
 
 def asked(method, **params):

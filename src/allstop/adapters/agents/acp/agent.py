@@ -125,6 +125,7 @@ class AcpAgent:
             cached=used.cached,
             output=used.output,
             cost_microusd=reported_microusd(cost),
+            partial=True,  # ACP agents report the last model call, an estimate, or nothing
         )
 
     def _cost(self, process: TurnProcess, turn: Turn) -> float:

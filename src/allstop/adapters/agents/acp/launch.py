@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.acp_session import SessionSettings
 from allstop.adapters.agents.acp.tools import TIMEOUT_VARIABLES
@@ -23,6 +24,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     answer_within_s: float = 60.0  # for a request; the drive limits the turn
     flat_rate: bool = False
+    login: bool = False  # the home of the fallback box holds its login
 
     def __repr__(self) -> str:
         return f"Setup({self.argv[0]})"
@@ -30,6 +32,8 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 def build_launch(setup: Setup, turn_box: Box | None, label: str) -> Launch:
     box = turn_box or setup.fallback_box
+    if setup.login:
+        box = replace(box, home=setup.fallback_box.home)
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
     return Launch(
         argv=("sh", "-c", _PRINT_FOLDER, "sh", *setup.argv),

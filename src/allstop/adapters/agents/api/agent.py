@@ -16,6 +16,8 @@ from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest, build_request
 from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
+from allstop.adapters.agents.provider_errors import Fault, failure_of
+from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.core.prompt import CacheLifetime
 from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
@@ -103,7 +105,7 @@ class ModelAgent:
             message = f"no complete answer within {self._limits.total_s:g} s"
             return Failed(kind=FailureKind.TIMED_OUT, message=message)
         except error_kinds.CallError as error:
-            return error_kinds.failure_of(error.fault, self._clock.now())
+            return failure_of(error.fault, LocalTime(now=self._clock.now()))
         return None
 
     async def _send(self, request: ModelRequest, reply: Reply) -> None:
@@ -132,6 +134,7 @@ class ModelAgent:
             output=used.output,
             cost_microusd=self._price.microusd(used, self._clock.now()),
             model=self._endpoint.model,
+            partial=not self._price.is_known(self._clock.now()),
         )
 
     def _explained(self, failed: Failed) -> str:
@@ -142,7 +145,7 @@ class ModelAgent:
         return f"{self._endpoint.model}{where}: {message}"
 
 
-def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: error_kinds.Fault) -> bool:
+def _is_ruled_out(variant: ApiVariant, tried: ApiVariant, fault: Fault) -> bool:
     """Whether the error from the variant that was tried shows that this one can't work."""
     if error_kinds.is_unknown_path(fault):
         return variant.api == tried.api

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.api.agent import Connected, ModelAgent, get, read_stream, system_text
 from allstop.adapters.agents.api.call_usage import ReportedUsage, total
-from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, rejected_reply
+from allstop.adapters.agents.api.error_kinds import CallError, invalid_reply, rejected_reply
 from allstop.adapters.agents.api.http_client import CallLimits, Endpoint, ModelClient
 from allstop.adapters.agents.api.json_schemas import close_objects
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
+from allstop.adapters.agents.provider_errors import Fault
 from allstop.core.moves import FailureKind
 from allstop.core.prompt import CacheLifetime
 

@@ -12,8 +12,9 @@ import httpx2
 from msgspec import Struct
 
 from allstop import __version__
-from allstop.adapters.agents.api.error_kinds import CallError, Fault, invalid_reply, read_fault
+from allstop.adapters.agents.api.error_kinds import CallError, invalid_reply
 from allstop.adapters.agents.api.event_stream import EventDecoder
+from allstop.adapters.agents.provider_errors import Fault, read_fault
 from allstop.core.moves import FailureKind
 
 ERROR_BYTES = 64 * 1024

@@ -17,13 +17,13 @@ from allstop.adapters.agents.api.chat_completions import Chat
 from allstop.adapters.agents.api.error_kinds import (
     CallError,
     invalid_reply,
-    read_fault,
     rejected_reply,
 )
 from allstop.adapters.agents.api.http_client import CallLimits, Endpoint, ModelClient
 from allstop.adapters.agents.api.json_schemas import require_all
 from allstop.adapters.agents.api.reply_stream import Reply
 from allstop.adapters.agents.api.request import ModelRequest
+from allstop.adapters.agents.provider_errors import read_fault
 from allstop.core.prompt import CacheLifetime
 
 MAX_BREAKPOINTS = 4

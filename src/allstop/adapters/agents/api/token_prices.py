@@ -47,6 +47,9 @@ class TokenPrice:
         self._own = own
         self._free = free
 
+    def is_known(self, at: datetime) -> bool:
+        return self._free or self._with_own(self._listed(at)) is not None
+
     def microusd(self, counts: TokenCounts, at: datetime) -> int:
         if self._free:
             return 0

@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
-from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, failure_of
+from msgspec.structs import replace
+
 from allstop.adapters.agents.claude_code.messages import (
     Assistant,
     ModelUsage,
@@ -13,6 +13,7 @@ from allstop.adapters.agents.claude_code.messages import (
     Result,
     Session,
 )
+from allstop.adapters.agents.provider_errors import failure_of, fault_of_text
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, Usage, reported_microusd
 from allstop.core.text import one_line
@@ -27,7 +28,7 @@ _NOT_FOUND = "No conversation found"
 
 _ERRORS: Mapping[str, FailureKind] = {
     "authentication_failed": FailureKind.AUTH,
-    "billing_error": FailureKind.USAGE_LIMITED,
+    "billing_error": FailureKind.BILLING,
     "invalid_request": FailureKind.BAD_REQUEST,
     "max_output_tokens": FailureKind.BAD_REQUEST,
     "model_not_found": FailureKind.BAD_REQUEST,
@@ -102,14 +103,16 @@ def failure(
         return Failed(kind=kind, message=_shown(text or result.subtype))
     if result.terminal_reason == "prompt_too_long":
         return Failed(kind=FailureKind.CONTEXT, message=_shown(text))
-    until = _until(limit, text, at)
-    if until is not None or reset_times.says_limit_reached(text):
-        return Failed(kind=FailureKind.USAGE_LIMITED, message=_shown(text), retry_at=until)
     codes = (error_message.api_error_type or "",) if error_message else ()
     status = result.api_error_status or 0
-    by_name = not status or (error_message is not None and error_message.error == "billing_error")
-    kind_or_none = _kind(error_message) if by_name else None
-    return failure_of(Fault(message=text, status=status, codes=codes, kind=kind_or_none), at.now)
+    is_billing = error_message is not None and error_message.error == "billing_error"
+    known = FailureKind.BILLING if is_billing else None
+    fault = fault_of_text(text, known, status, tuple(filter(None, codes)), _kind(error_message))
+    failed = failure_of(fault, at)
+    if limit is None or limit.resets_at is None or is_billing:
+        return failed
+    until = datetime.fromtimestamp(limit.resets_at, UTC)
+    return replace(failed, kind=FailureKind.USAGE_LIMITED, retry_at=until)
 
 
 def account_limit(
@@ -126,12 +129,6 @@ def account_limit(
 def crash(code: int, stderr: str) -> Failed:
     how = f"Claude Code ended without a result, with exit code {code}"
     return Failed(kind=FailureKind.CRASHED, message=f"{how}\n{stderr[-4000:]}".strip())
-
-
-def _until(limit: RateLimit | None, text: str, at: LocalTime) -> datetime | None:
-    if limit is not None and limit.resets_at is not None:
-        return datetime.fromtimestamp(limit.resets_at, UTC)
-    return reset_times.claude_reset(text, at)
 
 
 def _kind(error_message: Assistant | None) -> FailureKind:

@@ -156,4 +156,5 @@ class CodexAgent:
             output=used.output,
             cost_microusd=price.microusd(used, self._clock.now()) if price else 0,
             model=model if used.input else "",
+            partial=price is not None and not price.is_known(self._clock.now()),
         )

@@ -1,25 +1,19 @@
 """Maps codex's turn errors to failures, by the error's type or else by its text."""
 
-import re
 from datetime import UTC, datetime
 
-import msgspec
 from msgspec.structs import replace
 
-from allstop.adapters.agents import reset_times
-from allstop.adapters.agents.api.error_kinds import Fault, failure_of, read_fault
-from allstop.adapters.agents.api.reset_headers import MAX_DELAY
 from allstop.adapters.agents.codex.messages import RateLimits, TurnError
-from allstop.core.moves import LIMITED, Failed, FailureKind
+from allstop.adapters.agents.provider_errors import Fault, failure_of, fault_of_text, kind_of
+from allstop.adapters.agents.reset_times import MAX_DELAY, LocalTime
+from allstop.core.moves import Failed, FailureKind
 
 FULL_PERCENT = 100
-BAD_REQUEST_STATUS = 400
 
 _KINDS = {
     "contextWindowExceeded": FailureKind.CONTEXT,
     "sessionBudgetExceeded": FailureKind.OUT_OF_BUDGET,
-    "usageLimitExceeded": FailureKind.USAGE_LIMITED,
-    "rateLimitExceeded": FailureKind.RATE_LIMITED,
     "flexUnavailable": FailureKind.OVERLOADED,
     "serverOverloaded": FailureKind.OVERLOADED,
     "internalServerError": FailureKind.OVERLOADED,
@@ -30,47 +24,38 @@ _KINDS = {
     "tooManyDenials": FailureKind.BAD_REQUEST,
     "sandboxError": FailureKind.BAD_REQUEST,
 }
-_STATUS = re.compile(r"(?:unexpected|last) status:? (\d{3})", re.IGNORECASE)
-_CONTEXT = re.compile(r"context_length_exceeded|context window", re.IGNORECASE)
+_LIMITS = {"usageLimitExceeded": "usage_limit_reached", "rateLimitExceeded": "rate_limit_exceeded"}
+"""Limits, of which the words may say more: credits can be used up as well."""
+
+_OF_ACCOUNT = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING})
 
 
 def failure_of_turn(error: TurnError | None, limits: RateLimits | None, now: datetime) -> Failed:
+    """codex prints times in its own zone, which is set to UTC."""
     if error is None:
         return Failed(kind=FailureKind.CRASHED, message="codex gave no reason")
-    fault = _fault(error)
-    failure = failure_of(fault, now)
-    if failure.kind not in LIMITED:
+    failure = failure_of(_fault(error), LocalTime(now=now))
+    if failure.kind is not FailureKind.USAGE_LIMITED:
         return failure
-    at = _used_up_until(limits, now) if failure.kind is FailureKind.USAGE_LIMITED else None
-    return replace(
-        failure, retry_at=at or failure.retry_at or reset_times.codex_retry(fault.message, now)
-    )
+    return replace(failure, retry_at=_used_up_until(limits, now) or failure.retry_at)
+
+
+def is_account_limit(error: TurnError) -> bool:
+    """Whether waiting within the turn makes no sense: the whole account is limited."""
+    fault = _fault(error)
+    return (fault.kind or kind_of(fault, is_timed=False)) in _OF_ACCOUNT
 
 
 def _fault(error: TurnError) -> Fault:
     name, status = _name_and_status(error.codex_error_info)
     text = " ".join(filter(None, (error.message, error.additional_details)))
-    if (body := _body(text)) is not None:
-        return read_fault(status or BAD_REQUEST_STATUS, {}, body)
-    if not status and (found := _STATUS.search(text)):
-        status = int(found[1])
     kind = _KINDS.get(name)
-    if kind is None and _CONTEXT.search(text):
-        kind = FailureKind.CONTEXT
-    elif kind is None and text.startswith("Incomplete response"):
-        kind = FailureKind.BAD_REQUEST  # the model stopped; a retry gives the same
-    return Fault(message=text, status=status, kind=kind)
-
-
-def _body(text: str) -> object | None:
-    """The provider's JSON error, which is codex's whole message for a bad request."""
-    if not text.startswith("{"):
-        return None
-    try:
-        body: object = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return None
-    return body if isinstance(body, dict) and "error" in body else None
+    codes = (_LIMITS[name],) if name in _LIMITS else ()
+    fault = fault_of_text(text, kind, status, codes)
+    if kind is None and text.startswith("Incomplete response"):
+        return replace(fault, kind=FailureKind.BAD_REQUEST)  # a retry gives the same
+    is_body = text.startswith("{") and fault.body is not None  # of a request that was refused
+    return replace(fault, otherwise=FailureKind.BAD_REQUEST) if is_body else fault
 
 
 def _name_and_status(info: object) -> tuple[str, int]:

@@ -36,7 +36,11 @@ STARTED_OVER = "codex did not find the conversation and started a new one"
 
 Params = dict[str, object]
 QueuedStep: TypeAlias = (
-    turn_fold.NewItem | turn_fold.ServerRequest | turn_fold.CapReached | turn_fold.Ended
+    turn_fold.NewItem
+    | turn_fold.ServerRequest
+    | turn_fold.CapReached
+    | turn_fold.AccountLimited
+    | turn_fold.Ended
 )
 T = TypeVar("T")
 
@@ -158,11 +162,14 @@ class Conversation:
                     await self._ask(request)
                 case turn_fold.CapReached():
                     return await self._cap()
+                case turn_fold.AccountLimited(error):
+                    await self._cap()
+                    return turn_fold.Ended("failed", error)
                 case turn_fold.Ended() as ended:
                     return ended
 
     async def _cap(self) -> turn_fold.Ended:
-        """Stop the turn at its token cap, and record the items that are still queued."""
+        """Stop the turn early, and record the items that are still queued."""
         await self._stop()
         for step in self._steps:
             if isinstance(step, turn_fold.NewItem):

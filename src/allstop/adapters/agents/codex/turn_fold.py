@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from allstop.adapters.agents.api.call_usage import TokenCounts, as_count
 from allstop.adapters.agents.codex import messages
+from allstop.adapters.agents.codex.error_kinds import is_account_limit
 from allstop.adapters.agents.codex.items import plan_item, to_item
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
@@ -45,12 +46,18 @@ class CapReached(NamedTuple):
     """The turn has used all of its tokens."""
 
 
+class AccountLimited(NamedTuple):
+    """codex waits for its provider; the turn ends, so that the account can be held."""
+
+    error: messages.TurnError
+
+
 class Ended(NamedTuple):
     status: str
     error: messages.TurnError | None
 
 
-Step: TypeAlias = Live | NewItem | ServerRequest | CapReached | Ended
+Step: TypeAlias = Live | NewItem | ServerRequest | CapReached | AccountLimited | Ended
 
 _LIVE = {
     "item/agentMessage/delta": "text",
@@ -201,7 +208,12 @@ class TurnFold:
     def _failed(self, params: Raw) -> tuple[Step, ...]:
         note = msgspec.json.decode(params, type=messages.ErrorNote)
         self.error = note.error
-        return (Live("retry", note.error.message),) if note.will_retry else ()
+        if not note.will_retry:
+            return ()
+        if not is_account_limit(note.error):
+            return (Live("retry", note.error.message),)
+        text = f"codex waits for its provider: {one_line(note.error.message, 300)}"
+        return (NewItem(Item(kind="note", text=text)), AccountLimited(note.error))
 
     def _resolved(self, params: Raw) -> tuple[Step, ...]:
         self.resolved.add(msgspec.json.decode(params, type=messages.Resolved).request_id)
