@@ -623,6 +623,8 @@ export interface components {
             cost_microusd: number;
             /** @default 0 */
             busy_s: number;
+            /** @default false */
+            partial: boolean;
         };
         /**
          * BoardState
@@ -671,6 +673,8 @@ export interface components {
             lacks_merge: boolean;
             tokens: number;
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
             remedies: string[];
             hint: string;
             actions: string[];
@@ -706,7 +710,7 @@ export interface components {
          * @description Why a move did not succeed.
          * @enum {unknown}
          */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
+        FailureKind: "auth" | "bad_request" | "billing" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
         /**
          * RoomEvent
          * @description One event of a room, in the format of the API.
@@ -756,6 +760,8 @@ export interface components {
             cost_microusd: number;
             /** @default  */
             model: string;
+            /** @default false */
+            partial: boolean;
         };
         /**
          * HoldView
@@ -1011,6 +1017,8 @@ export interface components {
             max_minutes: number | null;
             near: string;
             at_limit: string;
+            /** @default false */
+            partial: boolean;
             holds: string;
         };
         /**
@@ -1024,6 +1032,8 @@ export interface components {
             total: components["schemas"]["UsageLine"];
             merged: number;
             merged_usd: number;
+            /** @default false */
+            merged_partial: boolean;
         };
         /**
          * By
@@ -1041,6 +1051,8 @@ export interface components {
             cached: number;
             output: number;
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
         };
         /** NoteList */
         NoteList: {
@@ -1733,6 +1745,8 @@ export interface components {
             tokens: number;
             /** @default 0 */
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
             /** @default 0 */
             merged: number;
             /** @default 0 */
