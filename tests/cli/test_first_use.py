@@ -71,7 +71,7 @@ def test_a_repository_without_a_commit_is_refused_before_a_task_fails_in_it(pers
 def test_the_doctor_says_that_nothing_can_pass_and_leaves_nothing_behind(person):
     person.agent(WORKS, settings=NO_SUCH_PROGRAM)
 
-    said = person.allstop("doctor")
+    said = person.allstop("doctor", code=1)
 
     assert said.endswith('Not ready: the check "Tests" fails in the sandbox.\n')
     assert person.git("for-each-ref", "refs/allstop") == ""
@@ -94,7 +94,7 @@ def test_k14_the_doctor_leaves_the_work_of_a_task_called_doctor_alone(person):
     half = person.repository / ".allstop" / "workspaces" / "doctor" / "tree" / "half.txt"
     before = person.git("for-each-ref", "refs/allstop")
 
-    person.allstop("doctor")
+    person.allstop("doctor", code=1)
 
     assert half.read_text() == "half\n"
     assert person.git("for-each-ref", "refs/allstop") == before
