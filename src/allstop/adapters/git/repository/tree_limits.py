@@ -109,7 +109,9 @@ def _parse(out: bytes) -> Iterator[tuple[str, _Entries]]:
 
 
 def _entries(content: bytes, id_bytes: int) -> _Entries:
-    folders, files, at = [], [], 0
+    folders: list[str] = []
+    files: list[str] = []
+    at = 0
     while at < len(content):
         mode_end = content.index(b" ", at)
         name_end = content.index(b"\0", mode_end)
