@@ -203,12 +203,12 @@ def test_a_repository_can_not_switch_it_on(person, collector):
     person.allstop("run", "Write done.txt")
 
     assert collector.bodies == []
-    assert "traces" in person.allstop("doctor")
+    assert "traces" in person.allstop("doctor", "--quick")
 
 
 def test_doctor_says_where_they_go(person, collector):
-    assert "traces" not in person.allstop("doctor")
+    assert "traces" not in person.allstop("doctor", "--quick")
 
     _switch_on(person, collector.url)
 
-    assert "traces" in person.allstop("doctor")
+    assert "traces" in person.allstop("doctor", "--quick")

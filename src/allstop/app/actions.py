@@ -29,11 +29,12 @@ from allstop.app.runs.commands import (
 from allstop.app.stop.abort import abort
 from allstop.app.stop.everything import lift
 from allstop.app.stop.stop import stop
+from allstop.board.board_pilot import NAMING
 from allstop.board.task_commands import is_merged
 from allstop.core import commands
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, RunId
+from allstop.core.ids import BOARD, RunId, label_of
 from allstop.core.tasks import Changes, NewTask
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ async def _raise(supervisor: Supervisor, run: str, action: Limit, by: str) -> Do
 async def _comment(supervisor: Supervisor, run: str, action: Comment, by: str) -> Done:
     sent = await comment(supervisor.project, run, action, by)
     if sent.of_board:
-        await supervisor.ensure_board_driven()
+        await supervisor.ensure_board_driven(label_of(RunId(run)))
     return Done(run=run, driven=sent.driven, note=sent.note)
 
 
@@ -301,7 +302,8 @@ async def _tell_board(supervisor: Supervisor, task: str, command: commands.Comma
         case _:
             pass
     told = await boards.send_commands(supervisor.project, lambda state: [command])
-    await supervisor.ensure_board_driven()  # lifts the brake of a board that no process drove
+    named = [task] if isinstance(command, NAMING) else []
+    await supervisor.ensure_board_driven(*named)  # lifts the brake of a board that nobody drove
     brake = (
         (await boards.read(supervisor.project)).state.brake_reason if told.state.is_braked else ""
     )
@@ -331,7 +333,7 @@ async def _roll_back(supervisor: Supervisor, task_id: str) -> Done:
     task = await check_rollback(supervisor.project, task_id)
     await boards.send_commands(supervisor.project, lambda state: [commands.RollBack(task=task_id)])
     if is_merged(task):
-        await supervisor.ensure_board_driven()
+        await supervisor.ensure_board_driven(task_id)
         return Done(run=task_id, note="it is being reverted")
     note = _kept_as(await discard_work_and_branch(supervisor.project, task_id))
     return Done(run=task_id, driven=supervisor.drives(BOARD), note=note)

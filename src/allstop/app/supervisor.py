@@ -247,14 +247,14 @@ class Supervisor:
                         self.project, workspaces, self.runtime.launcher, name
                     )
 
-    async def ensure_board_driven(self) -> None:
-        """Drive the board if no process does, so that commands on tasks take effect.
+    async def ensure_board_driven(self, *named: str) -> None:
+        """Drive the board if no process does, so that commands on these tasks take effect.
 
-        The board acts only on the tasks that commands name.
+        The board acts on no others, except those that later commands name.
         """
         async with self.lock:
             if not self.is_driven(BOARD):
-                await self.drive_board_for([])
+                await self.drive_board_for(named)
 
     async def allstop(self, by: str) -> Stopped:
         """Stop all runs of the project, also those that other processes drive."""
