@@ -305,22 +305,95 @@ async def hostile_child(folder: Path) -> None:
             pass
 
 
+BUSY_SETTINGS = """
+[loop]
+max_parallel = {agents}
+agent = "busy"
+
+[review]
+mode = "skip"
+
+[agents.busy]
+driver = "command"
+command = ["/bin/sh", "-c", "while :; do :; done"]
+"""
+
+
+def run(folder: Path, *argv: str) -> None:
+    subprocess.run(argv, cwd=folder, check=True, capture_output=True)
+
+
+def command_round(folder: Path, agents: int) -> tuple[float, int]:
+    """Milliseconds that the command `allstop stop` takes beside busy agents; survivors."""
+    allstop = str(Path(sys.executable).with_name("allstop"))
+    token = f"bench-{uuid.uuid4().hex}"
+    run(folder, "git", "init", "-q")
+    run(folder, "git", "config", "user.name", "Bench")
+    run(folder, "git", "config", "user.email", "bench@example.invalid")
+    settings = BUSY_SETTINGS.format(agents=max(agents, 1)).replace("do :", f"do : {token}")
+    (folder / "allstop.toml").write_text(settings)
+    run(folder, "git", "add", ".")
+    run(folder, "git", "commit", "-qm", "first")
+    driver = None
+    if agents:
+        for number in range(agents):
+            run(folder, allstop, "add", f"Task {number}")
+        driver = subprocess.Popen(
+            [allstop, "run"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + BEGUN_WITHIN_S
+        while len(list(folder.glob(".allstop/live/*.json"))) < agents:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the agents did not start")
+            time.sleep(0.1)
+        time.sleep(1)
+    began = time.perf_counter()
+    run(folder, allstop, "stop")
+    took = (time.perf_counter() - began) * 1000
+    left = alive(token)
+    if driver is not None:
+        driver.wait(60)
+    return took, left
+
+
+def command_rounds(agents: int, rounds: int) -> None:
+    found = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(command_round(Path(folder), agents))
+    took = [each for each, _ in found]
+    beside = f"{agents} busy agents" if agents else "an idle machine"
+    figure(
+        f"Q13 the command `allstop stop`, {beside}",
+        f"{statistics.median(took):.0f} ms",
+        goal="1 s" if agents else "250 ms",
+    )
+    print(
+        f"Q13 wall time of `allstop stop`, {beside}, {rounds} rounds: median"
+        f" {statistics.median(took):.0f} ms, most {max(took):.0f} ms; {sum(n for _, n in found)}"
+        " processes survived"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=sized(20, 1))
     parser.add_argument("--real-rounds", type=int, default=5)
-    parser.add_argument("--only", choices=["hostile", "real"])
+    parser.add_argument("--only", choices=["command", "hostile", "real"])
     parser.add_argument("--child")
     arguments = parser.parse_args()
     if arguments.child:
         anyio.run(hostile_child, Path(arguments.child))
         return
-    if arguments.only != "real":
+    if arguments.only in (None, "command"):
+        command_rounds(agents=0, rounds=max(1, arguments.rounds // 4))
+        command_rounds(agents=sized(24, 1), rounds=max(1, arguments.rounds // 4))
+    if arguments.only in (None, "hostile"):
         stop_rounds(agents=sized(8, 1), rounds=arguments.rounds, hogs=0)
         if not TINY:
             stop_rounds(agents=64, rounds=max(1, arguments.rounds // 5), hogs=2)
         killed_rounds(max(1, arguments.rounds // 2))
-    if arguments.only != "hostile" and not TINY:
+    if arguments.only in (None, "real") and not TINY:
         for name in ("codex", "claude"):
             real_rounds(name, arguments.real_rounds)
 
