@@ -192,7 +192,7 @@ def test_b22_every_fact_is_a_variable():
         ("$(touch /tmp/x); `id` \"'", "$(touch /tmp/x); `id` \"'"),
         ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
         ("\x1b]0;owned\x07red", "red"),
-        ("\ud800", "?"),
+        ("\ud800", "\N{REPLACEMENT CHARACTER}"),
         ("x" * 10_000, "x" * MAX_FACT_CHARS),
     ],
 )
