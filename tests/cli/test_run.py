@@ -185,7 +185,7 @@ def test_a_terminal_shows_a_live_table_and_keeps_the_news(person):
     assert code == 0
     assert "mine takes a turn" in shown  # the live table
     assert "thinking hard" in shown
-    assert "1 verified, 0 failed, 0 remaining · 1 merged" in shown
+    assert "1 done, unverified, 0 failed, 0 remaining · 1 merged" in shown
 
 
 def test_b14_a_terminal_shows_each_check_with_its_tick_and_its_time(person):

@@ -68,7 +68,7 @@ def test_status_alone_says_what_to_do_next(person):
     person.agent(WORKS)
     assert "Nothing has been run here yet" in person.allstop()
     person.allstop("run", "add a line")
-    assert "board: completed · semi · 1 done" in person.allstop("status")
+    assert "board: completed · autopilot · 1 done" in person.allstop("status")
     person.allstop("add", "another")
     assert "Next: `allstop run`" in person.allstop("status")
 
@@ -84,7 +84,7 @@ def test_json_status_has_stable_keys(person):
     ]
     assert status["board"] == {
         "phase": "waiting_user",
-        "mode": "semi",
+        "mode": "autopilot",
         "counts": {"waiting": 1},
         "needs_you": [
             {
@@ -168,7 +168,7 @@ def test_doctor_tries_everything_and_tells_what_is_missing(person):
     toml = (person.repository / "allstop.toml").read_text()
     person.write("allstop.toml", toml + '[verification]\ncommands = ["no-such-tool --test"]\n')
 
-    said = person.allstop("doctor")
+    said = person.allstop("doctor", code=1)
 
     assert "✓ sandbox        tried: boxed by bubblewrap" in said
     assert "✓ memory         no limit: [limits] memory_mb sets one" in said
