@@ -623,6 +623,8 @@ export interface components {
             cost_microusd: number;
             /** @default 0 */
             busy_s: number;
+            /** @default false */
+            partial: boolean;
         };
         /**
          * BoardState
@@ -669,6 +671,8 @@ export interface components {
             lacks_merge: boolean;
             tokens: number;
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
             remedies: string[];
             hint: string;
             actions: string[];
@@ -704,7 +708,7 @@ export interface components {
          * @description Why a move did not succeed.
          * @enum {unknown}
          */
-        FailureKind: "auth" | "bad_request" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
+        FailureKind: "auth" | "bad_request" | "billing" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
         /**
          * RoomEvent
          * @description One event of a room, in the format of the API.
@@ -754,6 +758,8 @@ export interface components {
             cost_microusd: number;
             /** @default  */
             model: string;
+            /** @default false */
+            partial: boolean;
         };
         /**
          * HoldView
@@ -1003,6 +1009,8 @@ export interface components {
             max_minutes: number | null;
             near: string;
             at_limit: string;
+            /** @default false */
+            partial: boolean;
             holds: string;
         };
         /**
@@ -1016,6 +1024,8 @@ export interface components {
             total: components["schemas"]["UsageLine"];
             merged: number;
             merged_usd: number;
+            /** @default false */
+            merged_partial: boolean;
         };
         /**
          * By
@@ -1033,6 +1043,8 @@ export interface components {
             cached: number;
             output: number;
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
         };
         /** NoteList */
         NoteList: {
@@ -1723,6 +1735,8 @@ export interface components {
             tokens: number;
             /** @default 0 */
             cost_usd: number;
+            /** @default false */
+            partial: boolean;
             /** @default 0 */
             merged: number;
             /** @default 0 */
