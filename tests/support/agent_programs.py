@@ -18,12 +18,18 @@ WHERE = {
 NEWEST = bool(os.environ.get("ALLSTOP_NEWEST"))
 """Whether codex and claude are tried in their newest versions; see `make newest`."""
 
+NEWEST_PATHS = {
+    "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
+    "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
+}
+
 
 def program(name: str) -> Path:
     """The program's path; fails with an instruction if it isn't installed."""
     folder, path = WHERE[name]
-    if NEWEST and name in ("codex", "claude"):
-        folder = f"{folder.partition('--')[0]}--newest"
+    if NEWEST and name in NEWEST_PATHS:
+        folder = f"{name}--newest"
+        path = next((CACHE / folder).glob(NEWEST_PATHS[name]), path)
     found = CACHE / folder / path
     if not (CACHE / folder / ".whole").exists() or not found.exists():
         pytest.fail(f"{name} is not there; run: tools/agent-programs {name}")

@@ -8,6 +8,7 @@ const DAY: Today = {
   turns: 12,
   tokens: 34_000,
   cost_usd: 1.2,
+  partial: false,
   minutes: 95,
   reserved_tokens: 0,
   reserved_usd: 0,

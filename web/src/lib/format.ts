@@ -4,7 +4,9 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 }
 
-export function money(usd: number): string {
+/** `partial`: agents did not report all that was spent. */
+export function money(usd: number, partial = false): string {
+  if (partial) return usd === 0 ? 'cost unknown' : `≥ $${Math.max(usd, 0.01).toFixed(2)}`
   if (usd === 0) return '$0'
   return usd < 0.01 ? '<$0.01' : `$${usd.toFixed(2)}`
 }

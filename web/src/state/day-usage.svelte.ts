@@ -12,6 +12,7 @@ class DayUsage {
   day = $state<Today>()
 
   cost_usd = $derived(this.day?.cost_usd ?? 0)
+  partial = $derived(this.day?.partial ?? false)
   tokens = $derived(this.day?.tokens ?? 0)
   limit_usd = $derived(this.day?.max_usd ?? 0)
 

@@ -118,8 +118,9 @@ def fault_of_text(
         inner = read_fault(0, {}, nested)
     if not status:
         status = _status_in(text, inner)
+    is_body = text.startswith("{") and inner.message
     return Fault(
-        message=text,
+        message=inner.message if is_body else text,
         status=status,
         codes=(*codes, *inner.codes),
         kind=kind,

@@ -17,7 +17,7 @@ from support.silent_model import result_of
 KINDS = {
     Fault.UNAUTHORIZED: FailureKind.AUTH,
     Fault.RATE_LIMITED: FailureKind.RATE_LIMITED,
-    Fault.QUOTA: FailureKind.USAGE_LIMITED,
+    Fault.QUOTA: FailureKind.BILLING,
     Fault.SERVER_ERROR: FailureKind.OVERLOADED,
     Fault.OVERLOADED: FailureKind.OVERLOADED,
     Fault.BAD_REQUEST: FailureKind.BAD_REQUEST,

@@ -17,7 +17,7 @@ USED_UP = {"type": "usage_limit_reached", "message": "x", "plan_type": "plus"}
 
 KINDS = {
     Fault.RATE_LIMITED: FailureKind.RATE_LIMITED,
-    Fault.QUOTA: FailureKind.USAGE_LIMITED,
+    Fault.QUOTA: FailureKind.BILLING,
     Fault.SERVER_ERROR: FailureKind.OVERLOADED,
     Fault.OVERLOADED: FailureKind.OVERLOADED,
     Fault.UNAUTHORIZED: FailureKind.AUTH,

@@ -10,6 +10,7 @@ from allstop.adapters.agents.reset_times import MAX_DELAY, LocalTime
 from allstop.core.moves import Failed, FailureKind
 
 FULL_PERCENT = 100
+BAD_REQUEST_STATUS = 400
 
 _KINDS = {
     "contextWindowExceeded": FailureKind.CONTEXT,
@@ -54,8 +55,9 @@ def _fault(error: TurnError) -> Fault:
     fault = fault_of_text(text, kind, status, codes)
     if kind is None and text.startswith("Incomplete response"):
         return replace(fault, kind=FailureKind.BAD_REQUEST)  # a retry gives the same
-    is_body = text.startswith("{") and fault.body is not None  # of a request that was refused
-    return replace(fault, otherwise=FailureKind.BAD_REQUEST) if is_body else fault
+    if text.startswith("{") and fault.body is not None and not fault.status:
+        return replace(fault, status=BAD_REQUEST_STATUS)  # codex passes on a refused request
+    return fault
 
 
 def _name_and_status(info: object) -> tuple[str, int]:
