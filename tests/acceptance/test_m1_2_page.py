@@ -102,6 +102,7 @@ STOPPED_EVENTS = [
     ("agent_call", "router", "claude", None),
     ("system", "router", "all", "ended"),
     ("system", "router", "all", "summary"),
+    ("system", "claude", "all", "cut"),  # for people: no agent gets the unfinished text
 ]
 
 

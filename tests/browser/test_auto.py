@@ -253,7 +253,7 @@ def test_u3_a_long_log_is_virtual_and_keeps_its_scroll_position(scene, visit):
     last = f"wrote file{LINES - 1}.txt"
     page = visit().page(f"auto/{run}")
     log = page.get_by_role("log")
-    expect(log).to_contain_text(last, timeout=30_000)
+    expect(log).to_contain_text(last, timeout=90_000)
     rows = page.locator("[role=log] .row")
     assert rows.count() < LINES / 2
 
