@@ -73,8 +73,8 @@ def test_the_sign_in_page_is_styled_and_takes_a_key(theme, browser, scene):
     page.on("console", lambda message: refused.append(message.text))
     page.goto(f"{scene.url}/?key=wrong")
 
-    expect(page.get_by_role("heading")).to_have_text("This browser isn't signed in")
-    expect(page.get_by_role("alert")).to_contain_text("was used before")
+    expect(page.get_by_role("heading")).to_have_text("This sign-in link doesn't work any more")
+    expect(page.get_by_role("alert")).to_contain_text("A link works once")
     assert [text for text in refused if "Content Security" in text] == []
     assert violations(page) == []
     page.get_by_label("Key").fill(scene.link().rpartition("key=")[2])
