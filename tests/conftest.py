@@ -1,12 +1,14 @@
 """Virtual time for every test that has no processes: a day of waiting takes no time at all."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import trio.testing
 from hypothesis import settings
 
+from allstop.adapters.processes.priority import lower_session
 from support import git_settings
 
 TESTS = Path(__file__).parent
@@ -29,6 +31,14 @@ settings.register_profile("quick", max_examples=15, deadline=None, derandomize=T
 settings.register_profile("every commit", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("ALLSTOP_EXAMPLES", "every commit"))
+
+
+def pytest_configure(config):
+    """Give each worker a session with the priority of agents, so that agents get their share."""
+    if hasattr(config, "workerinput"):
+        with suppress(OSError):
+            os.setsid()
+            lower_session(os.getpid())
 
 
 def pytest_collection_modifyitems(items):

@@ -667,7 +667,7 @@ export interface components {
             note: string;
             warning: string;
             run: string | null;
-            findings: string;
+            to_confirm: string;
             unverified: boolean;
             merged: string;
             lacks_merge: boolean;

@@ -93,7 +93,7 @@ test('the label for sending comments depends on what the task accepts', () => {
 })
 
 test('work with findings is approved in a dialog that names them', () => {
-  const approve = (findings: string) => taskActions(task(['approve'], { findings }))[0]!
+  const approve = (to_confirm: string) => taskActions(task(['approve'], { to_confirm }))[0]!
 
   expect(approve('deleted test: a.py').warning).toBe('Findings: deleted test: a.py')
   expect(commandFor(approve('deleted test: a.py'), '')).toEqual({

@@ -130,7 +130,9 @@ export function taskActions(task: TaskView, run?: RunView): Action[] {
         return task.pinned ? UNPIN : action
       case 'approve':
         if (task.lacks_merge) return { ...action, label: 'Merge again' }
-        return task.findings ? { ...action, warning: `Findings: ${oneLine(task.findings)}` } : action
+        return task.to_confirm
+          ? { ...action, warning: `Findings: ${oneLine(task.to_confirm)}` }
+          : action
       case 'rollback':
         return task.status === 'skipped' ? { ...action, ...RESTORE, isFirst: true } : action
       case 'limit':

@@ -52,7 +52,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     note: str
     warning: str  # about its running attempt
     run: str | None  # the latest attempt, for `allstop log`
-    findings: str  # in its verified work; `approve` needs a confirmation
+    to_confirm: str  # findings in its verified work that `approve` must confirm
     unverified: bool  # no check was configured when its work was accepted
     merged: str
     lacks_merge: bool  # verified and approved, but not merged: `approve` tries again
@@ -163,7 +163,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         note=STOPPED if stopped else task.note,
         warning=warning,
         run=task.attempts[-1].run if task.attempts else None,
-        findings=task.findings,
+        to_confirm=task.findings,
         unverified=task.unverified,
         merged=task.merged,
         lacks_merge=task.lacks_merge,
