@@ -92,7 +92,9 @@ async function sendOnce(url: string, body: string): Promise<Answer> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      ...(url.endsWith('/allstop') ? credentials() : { headers: { 'Content-Type': 'application/json' } }),
+      ...(url.endsWith('/allstop')
+        ? credentials()
+        : { headers: { 'Content-Type': 'application/json' } }),
       body,
       keepalive: true,
       signal: AbortSignal.timeout(TIMEOUT_MS),
