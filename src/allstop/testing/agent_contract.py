@@ -175,7 +175,7 @@ class AgentContract:
         beat = Path(place.workspace) / "beat.txt"
         async with anyio.create_task_group() as group:
             group.start_soon(agents(Behaviour.HANGS).take_turn, turn(place), RecordingWatch())
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while not (beat.exists() and beat.stat().st_size):  # noqa: ASYNC110
                     await anyio.sleep(0.01)
             group.cancel_scope.cancel()
@@ -191,7 +191,7 @@ class AgentContract:
         agent = agents(Behaviour.HANGS)
         async with anyio.create_task_group() as group:
             group.start_soon(agent.take_turn, turn(place), watch)
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 await watch.live_seen.wait()
             began = anyio.current_time()
             group.cancel_scope.cancel()
