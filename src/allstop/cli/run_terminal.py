@@ -206,7 +206,7 @@ class RunTerminal:
 
     async def _handle_line(self, words: str) -> None:
         from allstop.app.runs.commands import parse_reply
-        from allstop.core.commands import Resume, Say, is_allstop
+        from allstop.core.commands import Say, is_allstop
 
         ask = next(iter(self._state.asks.values()), None) if self._state else None
         reply = parse_reply(ask, words) if ask else None
@@ -217,7 +217,7 @@ class RunTerminal:
         elif words:
             await self._engine.command(self._run, Say(text=words))
         elif self._state and self._waits_for_person(self._state):
-            await self._engine.command(self._run, Resume())
+            await self._engine.command(self._run, self._kind.go_on_command(self._run, self._state))
 
     async def finish(self) -> int:
         from allstop.core.moves import Outcome

@@ -109,6 +109,27 @@ class DecidingPilot(Protocol[S_contra]):
         ...
 
 
+@runtime_checkable
+class SteppedPilot(Protocol[S_contra]):
+    """A pilot whose steps have several moves; a pause takes effect at a step's end."""
+
+    def is_within_step(self, state: S_contra) -> bool:
+        """Whether the next move ends the current step."""
+        ...
+
+
+def ends_step_first(pilot: Pilot[S], state: "RunState[S]") -> bool:
+    """Whether a paused run still ends its current step."""
+    if state.hold is not Hold.PAUSED or not _is_stepped(type(pilot)):
+        return False
+    return cast("SteppedPilot[S]", pilot).is_within_step(state.pilot)
+
+
+@cache
+def _is_stepped(kind: type) -> bool:
+    return issubclass(kind, SteppedPilot)
+
+
 def as_deciding_pilot(pilot: Pilot[S]) -> DecidingPilot[S] | None:
     """The pilot if it records decisions. Cached by class, because protocol checks are slow."""
     return cast("DecidingPilot[S]", pilot) if _is_deciding(type(pilot)) else None
@@ -195,7 +216,7 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_H
         return Wait(reason="closed")
     if state.aborting:
         return Finish(outcome=Outcome.ABORTED)
-    if state.hold is not RUNNING:
+    if state.hold is not RUNNING and not ends_step_first(pilot, state):
         return Wait(reason=state.hold.value)
     status = brakes.check(state.limits, state.tally, state.opened.at, now)
     if status.level is HARD:

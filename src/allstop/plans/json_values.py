@@ -3,13 +3,13 @@
 import json
 import re
 from bisect import bisect_right
-from json.decoder import scanstring
 
 from allstop.plans.document import DEEPEST, Value
 from allstop.plans.plan import Problem
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"[-+.\w]+")
+_DECODER = json.JSONDecoder()
 
 
 def parse(text: str) -> Value | Problem:
@@ -74,7 +74,8 @@ class _Parser:
         return Value(line=line, text=word[0] if is_number else None, kind=word[0])
 
     def _string(self) -> str:
-        text, self._at = scanstring(self._text, self._at + 1)
+        text, self._at = _DECODER.raw_decode(self._text, self._at)
+        assert isinstance(text, str), "it begins with a quote"
         return text
 
     def _items(self, depth: int) -> list[Value]:
