@@ -255,7 +255,7 @@ class RunTerminal:
         name, waits, held = self._run, self._waits(state), self._is_held(state)
         why = waits.reason if waits else "it waits"
         code = LIMIT if waits and waits.at_limit else WAITS
-        helps = f"allstop resume {name}"
+        helps = self._kind.resume_command(name, state.opened)
         if self._kind.needs_look(state):
             helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:

@@ -28,6 +28,10 @@ class PlanKind(Kind):
     def resume_command(self, run: RunId, opened: Opened) -> str:
         return f"allstop plan resume {run}"
 
+    def takes_effect(self, called: str, run: RunId, state: RunState[PlanState]) -> str:
+        resume = self.resume_command(run, state.opened)
+        return f"No process drives {called}: it takes effect after `{resume}`."
+
     def go_on_command(self, run: RunId, state: RunState[PlanState]) -> Command:
         is_asked = state.pilot.needs_approval and not state.pilot.paused
         return Approve(task=run) if is_asked else Resume()

@@ -356,7 +356,8 @@ def _pause(state: PlanState, why: str, kind: moves.FailureKind | None) -> PlanSt
 
 def _approval(state: PlanState) -> str:
     assert state.step is not None, "only steps are approved"
-    return f"step {state.step.id} waits for your approval: {one_line(state.step.title)}"
+    approve = f"`allstop plan approve {state.spec.name}`"
+    return f"step {state.step.id} waits for your approval ({approve}): {one_line(state.step.title)}"
 
 
 # --- commands ---
