@@ -33,7 +33,7 @@ from allstop.core.replay import differences
 from allstop.kinds import PILOTS
 from allstop.plans.pilot import PlanPilot
 from allstop.plans.plan_file import read_plan
-from allstop.plans.status import TRANSITIONS, Status, status_of
+from allstop.plans.plan_status import TRANSITIONS, Status, status_of
 from support.pilot_steps import PilotSteps
 
 PLAN = """\

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from allstop.plans import document, json_values, markdown, yaml_values
+from allstop.plans import document, json_values, markdown_plan, yaml_values
 from allstop.plans.plan import Plan, PlanReading, Problem
 
 LARGEST_BYTES = 5_000_000
@@ -59,7 +59,7 @@ def read_plan(name: str, data: bytes) -> PlanReading:
 def _read(kind: Format, text: str) -> PlanReading:
     match kind:
         case Format.MARKDOWN:
-            return markdown.read(text)
+            return markdown_plan.read(text)
         case Format.JSON:
             value = json_values.parse(text)
             if isinstance(value, Problem):
