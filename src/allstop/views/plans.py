@@ -13,8 +13,8 @@ from allstop.core.run import RunState
 from allstop.core.text import one_line
 from allstop.plans.pilot import PlanPilot
 from allstop.plans.plan import Step
-from allstop.plans.state import PlanState
 from allstop.plans.plan_status import status_of
+from allstop.plans.state import PlanState
 from allstop.views.log import Line, lines
 
 RATE_LIMITED = "rate-limited"
