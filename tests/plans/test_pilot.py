@@ -115,7 +115,7 @@ def test_p1_the_steps_are_done_in_order_then_the_gate_then_one_merge():
     assert "Phase 1 of 2: First" in asked[1]
     assert "- all are counted" in asked[1]
     assert isinstance(check, RunChecks)
-    assert [each.run for each in check.checks] == ["make count"]
+    assert [(each.run, each.trusted) for each in check.checks] == [("make count", False)]
     assert isinstance(gate, RunChecks)
     assert [each.name for each in gate.checks] == ["Tests"]
     assert isinstance(merge, Spawn)

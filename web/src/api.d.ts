@@ -1364,6 +1364,8 @@ export interface components {
             timeout_s: number;
             /** @default true */
             required: boolean;
+            /** @default true */
+            trusted: boolean;
         };
         /**
          * Protection

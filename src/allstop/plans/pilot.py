@@ -111,7 +111,12 @@ def _turn(state: PlanState, context: PilotContext) -> moves.Move:
 
 def _check(state: PlanState) -> moves.Move:
     assert state.step is not None, "only a step has a check of its own"
-    check = Check(name=f"step {state.step.id}", run=state.step.check, timeout_s=state.spec.check_s)
+    check = Check(
+        name=f"step {state.step.id}",
+        run=state.step.check,
+        timeout_s=state.spec.check_s,
+        trusted=False,  # it comes from the plan's file
+    )
     return moves.RunChecks(checks=(check,), workspace=state.spec.name)
 
 
