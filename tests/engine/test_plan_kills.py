@@ -1,11 +1,12 @@
 """Q16, K2, P7: plans that are killed or stopped at every write."""
 
 import re
+from datetime import timedelta
 
 import anyio
 import pytest
 
-from allstop.core.commands import Resume
+from allstop.core.commands import Pause, Resume
 from allstop.core.events import Closed, MoveEnded, MoveStarted
 from allstop.core.moves import CheckResult, Outcome, Spawn, TurnDone, Usage
 from allstop.core.replay import differences
@@ -114,6 +115,26 @@ async def test_the_plan_of_the_other_tests_arrives():
 
     await assert_each_step_counted_once(world)
     assert len(world.agents["coder"].asked) == len(STEPS)
+
+
+async def test_p3_a_paused_plan_does_nothing_and_resumes_at_once():
+    world = at_work(GuardedJournal())
+    async with world.running() as engine:
+        await engine.open(RUN, "plan", SPEC)
+        await anyio.sleep(1)
+        await engine.command(RUN, Pause())
+        await anyio.sleep(LONG_S)
+        paused = await world.events(RUN)
+        await anyio.sleep(LONG_S)
+        assert await world.events(RUN) == paused
+        assert len(world.agents["coder"].asked) == 1
+        await engine.command(RUN, Resume())
+        await anyio.sleep(LONG_S)
+
+    resumed, started = (await world.events(RUN))[len(paused) :][:2]
+    assert isinstance(started, MoveStarted)
+    assert started.at - resumed.at <= timedelta(milliseconds=200)
+    await assert_each_step_counted_once(world)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

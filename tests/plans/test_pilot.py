@@ -11,7 +11,7 @@ from allstop.core import run as runs
 from allstop.core.brakes import Tally
 from allstop.core.commands import Abort, Approve, Pause, Resume, Retry, Say, Skip
 from allstop.core.events import ChildClosed, Closed
-from allstop.core.helm import Helm
+from allstop.core.helm import Helm, Hold
 from allstop.core.moves import (
     Change,
     CheckResult,
@@ -265,6 +265,20 @@ def test_p3_a_pause_takes_effect_at_the_end_of_the_step():
     assert plan.back(PASSED) == Wait(reason="paused")
     assert plan.status[:2] == ("paused", "user")
     assert isinstance(plan.told(Resume()), TakeTurn)
+
+
+def test_p3_a_pause_of_everything_takes_effect_at_the_end_of_the_step_too():
+    plan = PlanSteps("# A\n- one\n  check: make\n- two\n")
+    plan.to_turn()
+    plan.back(DONE)
+    paused, stopped = Helm(hold=Hold.PAUSED), Helm(hold=Hold.STOPPED)
+
+    assert isinstance(runs.choose(PlanPilot(), plan.state, plan.now, stopped), Wait)
+    assert isinstance(runs.choose(PlanPilot(), plan.state, plan.now, paused), RunChecks)
+    assert status_of(plan.state, paused, plan.now).status is Status.PAUSING
+    plan.back(PASSED)
+    assert runs.choose(PlanPilot(), plan.state, plan.now, paused) == Wait(reason="all paused")
+    assert status_of(plan.state, paused, plan.now)[:2] == ("paused", "user")
 
 
 def test_p3_abort_goes_through_stopping():

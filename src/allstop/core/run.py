@@ -118,11 +118,11 @@ class SteppedPilot(Protocol[S_contra]):
         ...
 
 
-def ends_step_first(pilot: Pilot[S], state: "RunState[S]") -> bool:
-    """Whether a paused run still ends its current step."""
-    if state.hold is not Hold.PAUSED or not _is_stepped(type(pilot)):
-        return False
-    return cast("SteppedPilot[S]", pilot).is_within_step(state.pilot)
+def is_held(hold: Hold, pilot: Pilot[S], state: S) -> bool:
+    """Whether a hold lets no move begin. A paused run still ends its current step."""
+    if hold is not Hold.PAUSED or not _is_stepped(type(pilot)):
+        return hold is not RUNNING
+    return not cast("SteppedPilot[S]", pilot).is_within_step(state)
 
 
 @cache
@@ -210,13 +210,13 @@ def fold_more(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> R
 
 def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_HOLD) -> Move:
     """The next move. Allstop decides first, then the run's state, its limits, and its pilot."""
-    if helm.hold is not RUNNING:
+    if is_held(helm.hold, pilot, state.pilot):
         return Wait(reason="allstop" if helm.hold is STOPPED else f"all {helm.hold}")
     if state.closed is not None:
         return Wait(reason="closed")
     if state.aborting:
         return Finish(outcome=Outcome.ABORTED)
-    if state.hold is not RUNNING and not ends_step_first(pilot, state):
+    if is_held(state.hold, pilot, state.pilot):
         return Wait(reason=state.hold.value)
     status = brakes.check(state.limits, state.tally, state.opened.at, now)
     if status.level is HARD:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from allstop.core.helm import Helm, Hold
 from allstop.core.moves import Finish, Wait
-from allstop.core.run import RunState, expected_move
+from allstop.core.run import RunState, expected_move, is_held
 from allstop.plans.pilot import PlanPilot
 from allstop.plans.state import PauseReason, PlanState
 
@@ -45,8 +45,8 @@ def status_of(run: RunState[PlanState], helm: Helm, now: datetime) -> PlanStatus
     if run.aborting or plan.end is not None:
         return PlanStatus(Status.STOPPING)
     if helm.hold is not Hold.NONE or run.hold is not Hold.NONE:
-        ends_step = run.hold is Hold.PAUSED and PILOT.is_within_step(plan)
-        if run.open_move is not None or (ends_step and helm.hold is Hold.NONE):
+        holds = any(is_held(hold, PILOT, plan) for hold in (helm.hold, run.hold))
+        if run.open_move is not None or not holds:
             return PlanStatus(Status.PAUSING)
         return PlanStatus(Status.PAUSED, PauseReason.USER)
     if run.open_move is not None:
