@@ -22,7 +22,7 @@ ROLES = {"__main__", "agent", "commands", "driver", "error_kinds", "items", "kin
 LAYERED = {
     "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "board", "chat_completions",
     "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "guidance", "hooks", "init",
-    "live_text", "log", "mcp", "notify", "openai_responses", "programs", "remedies",
+    "live_text", "log", "mcp", "notify", "openai_responses", "plan", "programs", "remedies",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
 }  # fmt: skip
 """Stems that name one thing at several layers: its rules, its wiring, its command."""

@@ -991,6 +991,71 @@ export interface components {
          * @enum {unknown}
          */
         AtLimit: "pause" | "stop";
+        /**
+         * PlanView
+         * @description The state of a plan; the names are those of document 004.
+         */
+        PlanView: {
+            sessionId: string;
+            planId: string;
+            title: string;
+            status: string;
+            pauseReason: string | null;
+            reason: string;
+            resumesAt: string | null;
+            currentIteration: number;
+            currentStep: components["schemas"]["Step"] | null;
+            currentPhase: string;
+            currentPhaseIndex: number;
+            currentStepIndex: number;
+            totalSteps: number;
+            completedSteps: number;
+            failedSteps: number;
+            skippedSteps: string[];
+            skipReasons: components["schemas"]["SkippedStep"][];
+            retries: number;
+            startedAt: string;
+            updatedAt: string;
+            activeAgent: string;
+            fallbackReason: string | null;
+            outcome: string | null;
+            config: components["schemas"]["PlanConfig"];
+        };
+        /**
+         * Step
+         * @description One step of a plan.
+         */
+        Step: {
+            id: string;
+            text: string;
+            /** @default [] */
+            criteria: string[];
+            /** @default  */
+            check: string;
+            /** @default false */
+            done: boolean;
+            /** @default 0 */
+            line: number;
+        };
+        /** SkippedStep */
+        SkippedStep: {
+            step: string;
+            reason: string;
+        };
+        /**
+         * PlanConfig
+         * @description The settings that the plan runs with.
+         */
+        PlanConfig: {
+            mode: string;
+            primaryAgent: string;
+            fallbackAgent: string | null;
+            errorStrategy: string;
+            maxRetries: number;
+            retryBaseMs: number;
+            maxRateLimitRetries: number;
+            stepDelay: number;
+        };
         /** Health */
         Health: {
             version: string;
@@ -1099,7 +1164,7 @@ export interface components {
             last: number;
             at: string;
             run: components["schemas"]["RunView"];
-            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"];
         };
         /** Replayed */
         Replayed: {
@@ -1183,7 +1248,7 @@ export interface components {
             asks: components["schemas"]["Ask"][];
             limits: components["schemas"]["Limits"];
             children: components["schemas"]["RunView"][];
-            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"];
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"];
         };
         /** ReceiptList */
         ReceiptList: {
@@ -1317,6 +1382,8 @@ export interface components {
             timeout_s: number;
             /** @default true */
             required: boolean;
+            /** @default true */
+            trusted: boolean;
         };
         /**
          * Protection
@@ -2082,6 +2149,59 @@ export interface components {
          */
         Approvals: "ask" | "never" | "policy";
         /**
+         * StartPlan
+         * @description Start a plan: its steps in order, then one merge.
+         */
+        StartPlan: {
+            /** @enum {unknown} */
+            kind: "plan";
+            plan: string;
+            /** @default markdown */
+            format: components["schemas"]["Format"];
+            /** @default plan */
+            name: string;
+            /** @default autopilot */
+            mode: components["schemas"]["PlanMode"];
+            /** @default {} */
+            config: components["schemas"]["PlanOptions"];
+        };
+        /**
+         * Format
+         * @enum {unknown}
+         */
+        Format: "json" | "markdown" | "yaml";
+        /**
+         * PlanMode
+         * @enum {unknown}
+         */
+        PlanMode: "autopilot" | "manual" | "step";
+        /**
+         * PlanOptions
+         * @description Settings for one plan, with the names of document 004; by default those of `[retry]`.
+         */
+        PlanOptions: {
+            /** @default null */
+            primaryAgent: string | null;
+            /** @default null */
+            fallbackAgent: string | null;
+            /** @default null */
+            errorStrategy: components["schemas"]["ErrorStrategy"] | null;
+            /** @default null */
+            maxRetries: number | null;
+            /** @default null */
+            retryBaseMs: number | null;
+            /** @default null */
+            maxRateLimitRetries: number | null;
+            /** @default null */
+            stepDelay: number | null;
+        };
+        /**
+         * ErrorStrategy
+         * @description What follows after a step fails in autopilot.
+         * @enum {unknown}
+         */
+        ErrorStrategy: "abort" | "retry" | "skip";
+        /**
          * Pause
          * @description Starts no new move; the current one ends normally.
          */
@@ -2816,7 +2936,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"];
+                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"] | components["schemas"]["StartPlan"];
             };
         };
         responses: {
@@ -3774,6 +3894,10 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "auto";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "plan";
                         data: string;
                     };
                 };

@@ -22,7 +22,7 @@ class BoxedChecks:
             box=place,
             label=label,
             env=place.env,
-            trusted=self._trusted,
+            trusted=self._trusted and check.trusted,
         )
         output = Tail(KEPT_BYTES)
         began = anyio.current_time()

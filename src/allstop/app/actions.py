@@ -211,6 +211,10 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
             return Done(run=run, driven=supervisor.drives(BOARD), note=note)
         case Limit():
             return await _tell_board(supervisor, run, _limit(run, action))
+        case commands.Approve() | commands.Skip() | commands.Retry() if await supervisor.command(
+            run, action, by
+        ):
+            return Done(run=run)
         case commands.Retry(text=text) if text:
             return await _tell_board(
                 supervisor, run, replace(action, text=f"A person says: {text}")

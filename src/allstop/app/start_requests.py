@@ -1,4 +1,4 @@
-"""Start requests: the bodies of `POST /runs` for the board, a task, a room and Full Auto."""
+"""Start requests: the bodies of `POST /runs` for the board, a task, a room, Full Auto and a plan."""
 
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 from allstop.auto.state import DecisionPolicy
 from allstop.core import bounds
 from allstop.core.room_specs import TalkMode
+from allstop.plans.plan_file import LARGEST_BYTES, Format
+from allstop.plans.state import ErrorStrategy, PlanMode
 from allstop.settings.model import Approvals
 
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -54,3 +56,32 @@ class StartAuto(StartRequest, frozen=True, tag="auto"):
     agent: str | None = None
     policy: DecisionPolicy | None = None
     approvals: Approvals | None = None
+
+
+class PlanOptions(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    rename="camel",
+    omit_defaults=True,
+):
+    """Settings for one plan, with the names of document 004; by default those of `[retry]`."""
+
+    primary_agent: str | None = None
+    fallback_agent: str | None = None
+    error_strategy: ErrorStrategy | None = None
+    max_retries: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
+    retry_base_ms: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None
+    max_rate_limit_retries: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
+    step_delay: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None  # in milliseconds
+
+
+class StartPlan(StartRequest, frozen=True, tag="plan"):
+    """Start a plan: its steps in order, then one merge."""
+
+    plan: Annotated[str, Meta(min_length=1, max_length=LARGEST_BYTES)]  # the text of its file
+    format: Format = Format.MARKDOWN
+    name: Annotated[str, Meta(max_length=200)] = "plan"
+    mode: PlanMode = PlanMode.AUTOPILOT
+    config: PlanOptions = PlanOptions()

@@ -14,7 +14,7 @@ from allstop.app.board import board_spec, cleanup, commands, driver
 from allstop.app.board.hooks import run_hooks
 from allstop.app.resume import lift_hold
 from allstop.app.runs.budget_limits import day_limits
-from allstop.app.runs.commands import refuse_if_stopped
+from allstop.app.runs.commands import deliver_command, refuse_if_stopped
 from allstop.app.runs.status import helm_of, other_drivers, record_of
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.app.stop import everything
@@ -23,6 +23,7 @@ from allstop.app.stop.in_process import kill_if_stopped
 from allstop.app.stop.receipts import Stopped
 from allstop.core.board_specs import BoardSpec
 from allstop.core.errors import AllstopError
+from allstop.core.events import Opened
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.engine.context import Show
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.app.runs.status import RunRecord
     from allstop.core.brakes import Limits
-    from allstop.core.events import Opened
+    from allstop.core.commands import Command
     from allstop.core.ids import AgentName
     from allstop.views.kind import Kind
 
@@ -48,6 +49,9 @@ class RunKind:
 
     request: ClassVar[type[Struct] | None] = None
     """The body of `POST /runs` that starts one; its tag is the kind's name."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = ()
+    """Commands about tasks that its runs take themselves."""
 
     async def open(self, supervisor: Supervisor, request: Any) -> RunId:
         """Start a run from a request. The caller holds the supervisor's lock."""
@@ -160,6 +164,25 @@ class Supervisor:
         async with self.lock:
             await self.kinds[await self._root_kind(recorded)].resume(self, recorded, by)
         return recorded.run
+
+    async def command(self, run: str, command: Command, by: str) -> bool:
+        """Send a command to a run that takes it itself, and drive the run; whether it does.
+
+        Raises AllstopError if the run is over, or an Allstop is in force.
+        """
+        records = await self.project.journal.read(RunId(run)) if self.project.has_store else []
+        opened = records[0].event if records else None
+        if not isinstance(opened, Opened):
+            return False
+        if type(command) not in self.kinds[opened.kind].commands:
+            return False
+        await refuse_if_stopped(self.project)
+        recorded = await record_of(self.project, run)
+        await deliver_command(self.project, run, command, by)
+        async with self.lock:
+            if not self.is_driven(recorded.run):
+                await self.kinds[recorded.opened.kind].drive(self, recorded)
+        return True
 
     async def _root_kind(self, recorded: RunRecord) -> str:
         """The kind of the root run, which is the one a process drives."""

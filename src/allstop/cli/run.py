@@ -189,7 +189,7 @@ def resume(context: Context, run_id: str | None, as_json: bool) -> int:
     with context.project() as project:
         if run_id is None:
             return run_async(lambda: _lift_holds(project, as_json=as_json))
-        return run_async(lambda: _resume(project, context.run_kinds, run_id, as_json=as_json))
+        return run_async(lambda: resume_run(project, context.run_kinds, run_id, as_json=as_json))
 
 
 LIFTED = {
@@ -226,7 +226,7 @@ def _is_at_rest(project: Project, view: RunView) -> bool:
     return project.kinds[view.kind].is_endless and view.status != "interrupted"
 
 
-async def _resume(project: Project, kinds: RunKinds, run_id: str, *, as_json: bool) -> int:
+async def resume_run(project: Project, kinds: RunKinds, run_id: str, *, as_json: bool) -> int:
     from allstop.app.resume import lift_hold
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.app.runs.status import record_of

@@ -207,7 +207,7 @@ class RunTerminal:
 
     async def _handle_line(self, words: str) -> None:
         from allstop.app.runs.commands import parse_reply
-        from allstop.core.commands import Resume, Say, is_allstop
+        from allstop.core.commands import Say, is_allstop
 
         ask = next(iter(self._state.asks.values()), None) if self._state else None
         reply = parse_reply(ask, words) if ask else None
@@ -218,7 +218,7 @@ class RunTerminal:
         elif words:
             await self._engine.command(self._run, Say(text=words))
         elif self._state and self._waits_for_person(self._state):
-            await self._engine.command(self._run, Resume())
+            await self._engine.command(self._run, self._kind.go_on_command(self._run, self._state))
 
     async def finish(self) -> int:
         from allstop.core.moves import Outcome
@@ -256,7 +256,7 @@ class RunTerminal:
         name, waits, held = self._run, self._waits(state), self._is_held(state)
         why = waits.reason if waits else "it waits"
         code = LIMIT if waits and waits.at_limit else WAITS
-        helps = f"allstop resume {name}"
+        helps = self._kind.resume_command(name, state.opened)
         if self._kind.needs_look(state):
             helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:

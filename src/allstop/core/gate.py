@@ -13,6 +13,7 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     run: str
     timeout_s: float = 300.0
     required: bool = True
+    trusted: bool = True  # `allstop trust` covers it; otherwise it follows the sandbox settings
 
 
 class Protection(StrEnum):

@@ -109,6 +109,27 @@ class DecidingPilot(Protocol[S_contra]):
         ...
 
 
+@runtime_checkable
+class SteppedPilot(Protocol[S_contra]):
+    """A pilot whose steps have several moves; a pause takes effect at a step's end."""
+
+    def is_within_step(self, state: S_contra) -> bool:
+        """Whether the next move ends the current step."""
+        ...
+
+
+def is_held(hold: Hold, pilot: Pilot[S], state: S) -> bool:
+    """Whether a hold lets no move begin. A paused run still ends its current step."""
+    if hold is not Hold.PAUSED or not _is_stepped(type(pilot)):
+        return hold is not RUNNING
+    return not cast("SteppedPilot[S]", pilot).is_within_step(state)
+
+
+@cache
+def _is_stepped(kind: type) -> bool:
+    return issubclass(kind, SteppedPilot)
+
+
 def as_deciding_pilot(pilot: Pilot[S]) -> DecidingPilot[S] | None:
     """The pilot if it records decisions. Cached by class, because protocol checks are slow."""
     return cast("DecidingPilot[S]", pilot) if _is_deciding(type(pilot)) else None
@@ -189,13 +210,13 @@ def fold_more(pilot: Pilot[S], state: RunState[S], events: Iterable[Event]) -> R
 
 def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_HOLD) -> Move:
     """The next move. Allstop decides first, then the run's state, its limits, and its pilot."""
-    if helm.hold is not RUNNING:
+    if is_held(helm.hold, pilot, state.pilot):
         return Wait(reason="allstop" if helm.hold is STOPPED else f"all {helm.hold}")
     if state.closed is not None:
         return Wait(reason="closed")
     if state.aborting:
         return Finish(outcome=Outcome.ABORTED)
-    if state.hold is not RUNNING:
+    if is_held(state.hold, pilot, state.pilot):
         return Wait(reason=state.hold.value)
     status = brakes.check(state.limits, state.tally, state.opened.at, now)
     if status.level is HARD:

@@ -66,8 +66,14 @@ def _auto() -> Kind:
     return AutoKind()
 
 
+def _plan() -> Kind:
+    from allstop.kinds.plan import PlanKind
+
+    return PlanKind()
+
+
 KINDS: Mapping[str, Kind] = LazyTable(
-    {"board": _board, "task": _task, "merge": _merge, "room": _room, "auto": _auto}
+    {"board": _board, "task": _task, "merge": _merge, "room": _room, "auto": _auto, "plan": _plan}
 )
 """The built-in kinds; the entry point accepts another table."""
 PILOTS: Mapping[str, Pilot[Any]] = pilots_of(KINDS)

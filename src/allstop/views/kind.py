@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
+from allstop.core.commands import Command, Resume
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, root_of
@@ -60,6 +61,10 @@ class Kind:
         """Says when a command takes effect that was given while no process drives the run."""
         resume = f"allstop resume {called}"
         return f"No process drives {called}: it takes effect after `{resume}`."
+
+    def go_on_command(self, run: RunId, state: RunState[Any]) -> Command:
+        """The command that continues a run which waits for a person."""
+        return Resume()
 
     def kept_after_abort(self, called: str) -> str:
         """Say what an aborted run leaves behind, as the end of a sentence."""

@@ -7,10 +7,12 @@ import anyio
 import pytest
 
 from adapters.processes.launch_fixture import ZOO_KINDS, alive, beats, hostile, run, until_ready
+from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
 from allstop.adapters.processes.proc import children_of
 from allstop.adapters.processes.unboxed.unboxed_program import unboxed
+from allstop.core.gate import Check
 from allstop.ports import Caps, Isolation, UnsafeError
 
 ALLOWED = Isolation(boxed=False, allowed=True, how="bare")
@@ -40,6 +42,20 @@ async def test_a_program_of_ours_is_run(refusing, box_folders):
     out, _, _ = await run(refusing, box_folders.launch("echo", "hello", trusted=True))
 
     assert out == b"hello\n"
+
+
+async def test_a_check_of_a_plan_is_refused_where_a_trusted_one_is_run(refusing, box_folders):
+    checks = BoxedChecks(refusing, trusted=True)
+
+    results = [
+        await checks.run(
+            Check(name="x", run="echo hello", trusted=trusted), box_folders.box(), "run", print
+        )
+        for trusted in (True, False)
+    ]
+
+    assert [(each.passed, each.code) for each in results] == [(True, 0), (False, None)]
+    assert "sandbox" in results[1].output
 
 
 @pytest.mark.parametrize("kind", ZOO_KINDS)

@@ -21,7 +21,7 @@ from allstop.auto.state import EDITION, AutoSpec, DecisionPolicy, TurnSummary
 from allstop.core.asks import NEVER, Rule
 from allstop.core.asks import Decision as Verdict
 from allstop.core.errors import AllstopError
-from allstop.core.ids import AgentName, RunId
+from allstop.core.ids import AgentName, RunId, label_of
 from allstop.ports import HeldError
 from allstop.settings.model import Approvals, GuardedFiles
 from allstop.settings.section_file import read_section
@@ -180,7 +180,9 @@ async def open_under_free_name(
 
 async def _free_name(project: Project, kind: str) -> RunId:
     """auto1, auto2 …"""
-    taken = {head.run for head in await project.journal.heads()} | set(project.journal.holders())
+    heads = await project.journal.heads()
+    taken = {head.run for head in heads} | {label_of(head.run) for head in heads}
+    taken |= set(project.journal.holders())
     number = 1
     while f"{kind}{number}" in taken:
         number += 1

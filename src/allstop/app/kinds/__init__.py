@@ -30,10 +30,17 @@ def _auto() -> RunKind:
     return AutoRunKind()
 
 
+def _plan() -> RunKind:
+    from allstop.app.kinds.plan import PlanRunKind
+
+    return PlanRunKind()
+
+
 ENTRIES: Mapping[str, Callable[[], RunKind]] = {
     "board": _board,
     "task": _task,
     "room": _room,
     "auto": _auto,
+    "plan": _plan,
 }
 RUN_KINDS = RunKinds(KINDS, ENTRIES)

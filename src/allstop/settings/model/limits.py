@@ -27,7 +27,7 @@ class ErrorStrategy(StrEnum):
 
 class Retry(Table, frozen=True, kw_only=True):
     error_strategy: Annotated[
-        ErrorStrategy, doc("Action after a step of a plan fails. Not implemented; has no effect.")
+        ErrorStrategy, doc("Action after a step of a plan fails in autopilot.")
     ] = ErrorStrategy.RETRY
     max_retries: Annotated[Quantity, doc("Maximum retries of a failed step.")] = 2
     base_ms: Annotated[Milliseconds, doc("Milliseconds before the first retry.")] = 2_000
@@ -50,7 +50,7 @@ class Retry(Table, frozen=True, kw_only=True):
     ] = 24
     step_delay_ms: Annotated[
         Milliseconds,
-        doc("Milliseconds between two steps of a plan. Not implemented; has no effect."),
+        doc("Milliseconds between two steps of a plan."),
     ] = 500
     recover_primary: Annotated[
         bool, doc("Retry the first agent between steps. Not implemented; has no effect.")

@@ -1,0 +1,1 @@
+"""Plans: starting and reading them."""

@@ -1,0 +1,302 @@
+"""The command `plan`: checks, runs, lists, shows and steers plans."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.argument_types import RUN_OR_TASK
+from allstop.cli.output import USAGE, Context, json_option, look, print_json, run
+from allstop.core.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from allstop.app.project import Project
+    from allstop.app.runs.commands import CommandEffect
+    from allstop.core.commands import Command
+    from allstop.plans.plan import Plan, PlanReading
+    from allstop.views.plans import PlanView
+
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+SHOWN = 50
+"""So many problems are listed."""
+
+
+@click.group()
+def plan() -> None:
+    """Run a plan: phases of steps that an agent does in order.
+
+    \b
+    Examples:
+      allstop plan check PLAN.md
+      allstop plan run PLAN.md --mode step
+    """
+
+
+@plan.command()
+@click.argument("file", type=FILE)
+@json_option
+@click.pass_obj
+def check(context: Context, file: Path, as_json: bool) -> int:
+    """Print what a plan's file says, and everything that is wrong with it.
+
+    FILE is Markdown, JSON or YAML. In Markdown, headings are phases and list items are steps.
+    Problems are listed with their line; the exit code is then 2.
+
+    \b
+    Examples:
+      allstop plan check PLAN.md
+    """
+    from allstop.plans.plan_file import read_plan
+
+    found = read_plan(file.name, _read(file))
+    if as_json:
+        problems = [
+            {"line": each.line, "problem": each.problem, "expected": each.expected}
+            for each in found.problems
+        ]
+        print_json({"plan": found.plan, "problems": problems})
+    else:
+        for line in _plan_lines(found.plan):
+            click.echo(line)
+        for line in _problem_lines(file, found):
+            click.echo(line, err=True)
+    return USAGE if found.problems else 0
+
+
+def _read(file: Path) -> bytes:
+    from allstop.plans.plan_file import LARGEST_BYTES
+
+    with click.open_file(str(file), "rb") as stream:
+        data: bytes = stream.read(LARGEST_BYTES + 1)
+        return data
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    """The plan as it was understood."""
+    if plan.title:
+        yield one_line(plan.title, 200)
+    for phase in plan.phases:
+        yield f"{one_line(phase.name, 200) or '(no name)'}"
+        for step in phase.steps:
+            done = "  (done)" if step.done else ""
+            yield f"  {step.id}  {one_line(step.title, 200)}{done}"
+            for criterion in step.criteria:
+                yield f"      [ ] {one_line(criterion, 200)}"
+            if step.check:
+                yield f"      check: {one_line(step.check, 200)}"
+    count = sum(len(phase.steps) for phase in plan.phases)
+    yield f"{counted(len(plan.phases), 'phase')}, {counted(count, 'step')}."
+
+
+def _problem_lines(file: Path, found: PlanReading) -> Iterator[str]:
+    for each in found.problems[:SHOWN]:
+        yield f"{file}:{each.line}: {each}"
+    if len(found.problems) > SHOWN:
+        yield f"… and {counted(len(found.problems) - SHOWN, 'more problem')}"
+
+
+@plan.command("run")
+@click.argument("file", type=FILE)
+@click.option(
+    "--mode",
+    type=click.Choice(["manual", "step", "autopilot"]),
+    default="autopilot",
+    show_default=True,
+    help="Stop at the first error, wait for approval of each step, or retry and continue.",
+)
+@click.option("--agent", help="The agent; by default the first one configured.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["retry", "skip", "abort"]),
+    help="What follows after a step fails in autopilot; by default [retry] error_strategy.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
+@click.pass_obj
+def run_(
+    context: Context, file: Path, mode: str, agent: str | None, on_error: str | None, as_json: bool
+) -> int:
+    """Do the steps of a plan in order, and merge the work at the end.
+
+    The agent works in its own clone. A step with a check is done when the check succeeds. Type a
+    message for the agent while it runs, press Enter to approve a step, or type "Allstop".
+
+    \b
+    Examples:
+      allstop plan run PLAN.md
+      allstop plan run PLAN.md --mode step --agent codex
+    """
+    data = _read(file)
+    with context.project() as project:
+        return run(
+            lambda: _run(project, file, data, mode, agent, on_error=on_error, as_json=as_json)
+        )
+
+
+async def _run(
+    project: Project,
+    file: Path,
+    data: bytes,
+    mode: str,
+    agent: str | None,
+    *,
+    on_error: str | None,
+    as_json: bool,
+) -> int:
+    from allstop.app.plans import runs
+    from allstop.app.runs.commands import refuse_if_stopped
+    from allstop.app.start_requests import PlanOptions
+    from allstop.cli.run_terminal import drive
+    from allstop.plans.state import ErrorStrategy, PlanMode
+
+    options = PlanOptions(
+        primary_agent=agent, error_strategy=ErrorStrategy(on_error) if on_error else None
+    )
+    new = runs.prepare_plan(
+        project,
+        "plan" if str(file) == "-" else file.name,
+        data,
+        mode=PlanMode(mode),
+        options=options,
+        attended=sys.stdin.isatty(),
+    )
+    await refuse_if_stopped(project)
+    kind = project.kinds[runs.PILOT.kind]
+    return await drive(project, kind, new.agents, new.open, as_json=as_json)
+
+
+@plan.command("list")
+@json_option
+@click.pass_obj
+def list_(context: Context, as_json: bool) -> None:
+    """List the plans that were started, with the step each has reached."""
+    from allstop.app.plans import runs
+
+    with context.project() as project:
+        views = look(lambda: runs.all_views(project))
+    if as_json:
+        print_json({"plans": views})
+        return
+    if not views:
+        click.echo("No plan was started here: allstop plan run FILE")
+    for view in views:
+        title = one_line(view.title or view.plan_id, 60)
+        click.echo(f"{view.session_id}  {_state(view)}  {_progress(view)}  {title}")
+
+
+def _state(view: PlanView) -> str:
+    return view.outcome or view.status
+
+
+def _progress(view: PlanView) -> str:
+    over = view.completed_steps + len(view.skipped_steps)
+    return f"{over}/{counted(view.total_steps, 'step')}"
+
+
+@plan.command()
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@json_option
+@click.pass_obj
+def show(context: Context, run_id: str, as_json: bool) -> None:
+    """Show the state of a plan: its step, and why it waits."""
+    from allstop.app.plans import runs
+
+    with context.project() as project:
+        view = look(lambda: runs.view_of(project, run_id))
+    if as_json:
+        print_json(view)
+        return
+    for line in _view_lines(view):
+        click.echo(line)
+
+
+def _view_lines(view: PlanView) -> Iterator[str]:
+    yield f"{view.session_id}: {one_line(view.title or view.plan_id, 200)}"
+    why = f" ({view.pause_reason})" if view.pause_reason else ""
+    yield f"status:   {_state(view)}{why}"
+    if view.reason:
+        yield f"reason:   {one_line(view.reason, 500)}"
+    if view.resumes_at:
+        yield f"resumes:  {view.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"steps:    {_progress(view)}, {len(view.skipped_steps)} skipped, {view.failed_steps} failed"
+    if view.current_step is not None:
+        yield f"phase:    {one_line(view.current_phase, 200)}"
+        yield f"step:     {view.current_step.id}  {one_line(view.current_step.title, 200)}"
+    yield f"agent:    {view.active_agent}"
+    yield f"retries:  {view.retries} of {view.config.max_retries}"
+    for each in view.skip_reasons:
+        yield f"skipped:  {each.step}: {one_line(each.reason, 300)}"
+
+
+@plan.command()
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
+@click.pass_obj
+def resume(context: Context, run_id: str, as_json: bool) -> int:
+    """Continue a plan here, at the step it had reached.
+
+    After a failure the step is tried again.
+    """
+    from allstop.app.plans import runs
+    from allstop.cli.run import resume_run
+
+    with context.project() as project:
+        look(lambda: runs.plan_record(project, run_id))
+        return run(lambda: resume_run(project, context.run_kinds, run_id, as_json=as_json))
+
+
+@plan.command()
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@json_option
+@click.pass_obj
+def approve(context: Context, run_id: str, as_json: bool) -> None:
+    """Let the next step of a plan in the mode `step` begin."""
+    from allstop.core.commands import Approve
+
+    _command(context, run_id, Approve(task=run_id), "its step is approved", as_json=as_json)
+
+
+@plan.command()
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@json_option
+@click.pass_obj
+def skip(context: Context, run_id: str, as_json: bool) -> None:
+    """Skip the current step of a plan; its changes are kept."""
+    from allstop.core.commands import Skip
+
+    _command(context, run_id, Skip(), "its step is skipped", as_json=as_json)
+
+
+@plan.command()
+@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@click.option("-m", "--message", "text", default="", help="A message for its agent.")
+@json_option
+@click.pass_obj
+def retry(context: Context, run_id: str, text: str, as_json: bool) -> None:
+    """Try the failed step of a plan again, without waiting."""
+    from allstop.core.commands import Retry
+
+    _command(context, run_id, Retry(text=text), "its step is tried again", as_json=as_json)
+
+
+def _command(context: Context, run_id: str, command: Command, done: str, *, as_json: bool) -> None:
+    with context.project() as project:
+        effect = run(lambda: _send(project, run_id, command))
+    if as_json:
+        print_json({"run": run_id, "command": command, "driven": effect.driven})
+        return
+    click.echo(f"{run_id}: {done}.")
+    if effect.deferred:
+        click.echo(effect.deferred)
+
+
+async def _send(project: Project, run_id: str, command: Command) -> CommandEffect:
+    from allstop.app.plans import runs
+    from allstop.app.runs.commands import deliver_command
+
+    await runs.plan_record(project, run_id)
+    return await deliver_command(project, run_id, command)

@@ -1,0 +1,140 @@
+"""P1, P2, P4, P14, P18: plans from the command line, with a scripted agent and a real repository."""
+
+import json
+
+import pytest
+
+SETTINGS = """
+[agents.coder]
+driver = "scripted"
+script = "coder.toml"
+
+[[verification.commands]]
+name = "Tests"
+run = "test -f three.txt"
+
+[retry]
+base_ms = 10
+step_delay_ms = 10
+"""
+CODER = """
+[[turn]]
+steps = [{ write = "one.txt", text = "1" }, { say = "One." }]
+[[turn]]
+steps = [{ write = "two.txt", text = "wrong" }, { say = "Two." }]
+[[turn]]
+steps = [{ write = "two.txt", text = "2" }, { say = "Two again." }]
+[[turn]]
+steps = [{ write = "three.txt", text = "3" }, { say = "Three." }]
+"""
+PLAN = """\
+# Count to three
+
+## Begin
+
+- Write one
+- P2: Write two
+  - [ ] the file has the number
+  - check: grep -q 2 two.txt
+
+## End
+
+- Write three
+"""
+STATE = {
+    "status", "sessionId", "currentIteration", "currentStep", "completedSteps", "failedSteps",
+    "skippedSteps", "startedAt", "activeAgent", "fallbackReason", "planId", "currentPhaseIndex",
+    "currentStepIndex", "updatedAt", "config",
+}  # fmt: skip
+
+
+@pytest.fixture
+def coder(person):
+    def make(script=CODER, plan=PLAN, settings=SETTINGS):
+        person.write("allstop.toml", settings)
+        person.write("coder.toml", script)
+        person.write("PLAN.md", plan)
+        person.commit()
+        person.allstop("trust", "--yes")
+        return person
+
+    return make
+
+
+def shown(person, run="plan1"):
+    return json.loads(person.allstop("plan", "show", run, "--json"))
+
+
+def test_p1_a_plan_is_done_step_by_step_checked_and_merged_once(coder):
+    person = coder()
+
+    said = person.allstop("plan", "run", "PLAN.md")
+    state = shown(person)
+
+    assert "step 1.1 is done (1 of 3): Write one" in said
+    assert "retry 1 of 2; step P2 failed: its check fails" in said
+    assert "step 2.1 is done (3 of 3): Write three" in said
+    assert "ended: done (merged)" in said
+    assert [(person.repository / f"{name}.txt").read_text() for name in ("one", "two", "three")] == [
+        "1", "2", "3",
+    ]  # fmt: skip
+    assert person.git("log", "-1", "--format=%s") == "Merge plan1: Count to three"
+    assert set(state) >= STATE
+    assert (state["status"], state["sessionId"], state["planId"]) == ("idle", "plan1", "PLAN")
+    assert (state["completedSteps"], state["failedSteps"], state["skippedSteps"]) == (3, 0, [])
+    assert state["config"]["errorStrategy"] == "retry"
+    assert person.allstop("plan", "list") == "plan1  done  3/3 steps  Count to three\n"
+    assert "come out the same" in person.allstop("replay", "plan1")
+
+
+def test_p2_in_step_mode_each_step_waits_for_approval(coder):
+    person = coder(
+        script='[[turn]]\nsteps = [{ write = "three.txt", text = "3" }]\n',
+        plan="# A\n- Write three\n",
+    )
+
+    said = person.allstop("plan", "run", "PLAN.md", "--mode", "step", code=3)
+    waits = shown(person)
+    approved = person.allstop("plan", "approve", "plan1")
+    done = person.allstop("plan", "resume", "plan1")
+
+    assert "step 1.1 waits for your approval (`allstop plan approve plan1`): Write three" in said
+    assert (waits["status"], waits["pauseReason"]) == ("paused", "approval")
+    assert "it takes effect after `allstop plan resume plan1`" in approved
+    assert "ended: done (merged)" in done
+
+
+def test_p2_manual_stops_at_the_first_error_and_names_plan_resume(coder):
+    person = coder(
+        script='repeat = true\n[[turn]]\nwhen = "Step 1.1"\n'
+        'steps = [{ fail = "crashed", message = "no" }]\n'
+        '[[turn]]\nwhen = "Step 1.2"\nsteps = [{ write = "three.txt", text = "3" }]\n',
+        plan="# A\n- Try\n- Do three\n",
+    )
+
+    said = person.allstop("plan", "run", "PLAN.md", "--mode", "manual", code=3)
+    listed = json.loads(person.allstop("plan", "list", "--json"))["plans"]
+    person.allstop("plan", "skip", "plan1")
+    done = person.allstop("plan", "resume", "plan1")
+
+    assert "step 1.1 failed: crashed: no" in said
+    assert "allstop plan resume plan1" in said
+    assert [(each["status"], each["pauseReason"]) for each in listed] == [("paused", "failed")]
+    assert "ended: done (merged)" in done
+    assert shown(person)["skippedSteps"] == ["1.1"]
+
+
+def test_p1_a_plan_with_problems_does_not_start(coder):
+    person = coder(plan="- early\n")
+
+    done = person.try_allstop("plan", "run", "PLAN.md")
+
+    assert done.returncode == 2
+    assert "PLAN.md:1: the step stands before the first heading" in done.stderr
+    assert person.allstop("plan", "list") == "No plan was started here: allstop plan run FILE\n"
+
+
+def test_a_command_for_plans_refuses_other_runs(coder):
+    person = coder()
+
+    assert "nothing" in person.try_allstop("plan", "show", "nothing").stderr

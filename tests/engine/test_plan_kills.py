@@ -1,0 +1,171 @@
+"""Q16, K2, P7: plans that are killed or stopped at every write."""
+
+import re
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from allstop.core.commands import Pause, Resume
+from allstop.core.events import Closed, MoveEnded, MoveStarted
+from allstop.core.moves import CheckResult, Outcome, Spawn, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.ports import Abilities
+from support.fault_scenarios import assert_moves_alternate, assert_nothing_began_and_no_word_counted
+from support.faulty_ports import CrashingJournal, GuardedJournal, MergingWorkspaces, RacingJournal
+from support.in_memory_world import InMemoryWorld
+from support.sweeps import every
+
+RUN = "plan1"
+LONG_S = 3600.0
+STEPS = ["Sort it", "Count it", "Print it"]
+SPEC = {
+    "plan": {
+        "phases": [
+            {
+                "name": "All",
+                "steps": [
+                    {"id": f"s{number}", "text": text, **({"check": "make"} if number == 2 else {})}
+                    for number, text in enumerate(STEPS, 1)
+                ],
+            }
+        ]
+    },
+    "name": RUN,
+    "target": "main",
+    "agents": ["coder"],
+    "gate": {"checks": [{"name": "Tests", "run": "pytest"}]},
+}
+
+
+class Coder:
+    """Does each step; remembers only what it was asked to do."""
+
+    abilities = Abilities()
+
+    def __init__(self):
+        self.asked = []
+
+    async def take_turn(self, turn, watch):
+        self.asked.append(re.search(r"Step (s\d)", turn.prompt.whole)[1])
+        if turn.thread is None:
+            await watch.opened("t1")
+        await anyio.sleep(2)
+        return TurnDone(text="Done.", thread="t1", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+class PassingChecks:
+    async def run(self, check, place, label, progress):
+        await anyio.sleep(1)
+        return CheckResult(name=check.name, run=check.run, passed=True, code=0)
+
+
+def at_work(journal):
+    world = InMemoryWorld(journal)
+    world.workspaces = MergingWorkspaces()
+    world.checks = PassingChecks()
+    world.agents = {"coder": Coder()}
+    return world
+
+
+async def go(world):
+    """Open or resume the run until it ends or the process dies."""
+    async with world.running() as engine:
+        if await world.journal.heads():
+            await world.resume_all(engine)
+        else:
+            await engine.open(RUN, "plan", SPEC)
+        await anyio.sleep(LONG_S)
+
+
+async def go_until_death(world):
+    async with anyio.create_task_group() as group:
+        group.start_soon(go, world)
+        with anyio.move_on_after(2 * LONG_S):
+            await world.journal.dead.wait()
+        group.cancel_scope.cancel()
+
+
+async def assert_each_step_counted_once(world):
+    heads = await world.journal.heads()
+    assert all(head.closed for head in heads)
+    assert world.workspaces.merged == [RUN]
+    for head in heads:
+        events = await world.events(head.run)
+        assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
+        assert differences(world.pilots[head.kind], events) == []
+        assert_moves_alternate(events)
+    events = await world.events(RUN)
+    turns = [e for e in events if isinstance(e, MoveEnded) and isinstance(e.result, TurnDone)]
+    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+    state = (await world.state(RUN)).pilot
+    assert (len(turns), state.completed, state.skipped) == (len(STEPS), len(STEPS), ())
+    assert len(refs) == len(set(refs)) == len(heads) - 1
+    asked = world.agents["coder"].asked
+    assert asked == sorted(asked), "a step was done out of order"
+    assert set(asked) == {"s1", "s2", "s3"}
+
+
+async def test_the_plan_of_the_other_tests_arrives():
+    world = at_work(GuardedJournal())
+    await go(world)
+
+    await assert_each_step_counted_once(world)
+    assert len(world.agents["coder"].asked) == len(STEPS)
+
+
+async def test_p3_a_paused_plan_does_nothing_and_resumes_at_once():
+    world = at_work(GuardedJournal())
+    async with world.running() as engine:
+        await engine.open(RUN, "plan", SPEC)
+        await anyio.sleep(1)
+        await engine.command(RUN, Pause())
+        await anyio.sleep(LONG_S)
+        paused = await world.events(RUN)
+        await anyio.sleep(LONG_S)
+        assert await world.events(RUN) == paused
+        assert len(world.agents["coder"].asked) == 1
+        await engine.command(RUN, Resume())
+        await anyio.sleep(LONG_S)
+
+    resumed, started = (await world.events(RUN))[len(paused) :][:2]
+    assert isinstance(started, MoveStarted)
+    assert started.at - resumed.at <= timedelta(milliseconds=200)
+    await assert_each_step_counted_once(world)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_p7_killed_at_any_write_of_a_plan_no_step_is_lost_or_counted_twice(when):
+    for nth in every(2):
+        world = at_work(CrashingJournal(nth, when))
+        await go_until_death(world)
+        if not world.journal.dead.is_set():
+            break
+        world.journal = world.journal.disk()
+        await go(world)
+
+        await assert_each_step_counted_once(world)
+        assert len(world.agents["coder"].asked) <= len(STEPS) + 1, "finished steps were repeated"
+
+    assert nth > 10
+
+
+@pytest.mark.parametrize("where", ["helm", "root", "writer"])
+async def test_k2_allstop_wins_every_race_with_every_write_of_a_plan(where):
+    for nth in every(2):
+        world = at_work(RacingJournal(nth, where))
+        async with world.running() as engine:
+            await engine.open(RUN, "plan", SPEC)
+            await anyio.sleep(LONG_S)
+            stopped = world.journal.stopped
+            if stopped is None:
+                break
+            assert_nothing_began_and_no_word_counted(world.journal)
+            await engine.command(stopped, Resume())
+            await anyio.sleep(LONG_S)
+        await assert_each_step_counted_once(world)
+
+    assert nth > 10
