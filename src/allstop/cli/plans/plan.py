@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
-from allstop.cli.output import USAGE, Context, json_option, look, print_json, run
+from allstop.cli.output import USAGE, Context, echo, json_option, look, print_json, run
 from allstop.core.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def check(context: Context, file: Path, as_json: bool) -> int:
         print_json({"plan": found.plan, "problems": problems})
     else:
         for line in _plan_lines(found.plan):
-            click.echo(line)
+            echo(line)
         for line in _problem_lines(file, found):
-            click.echo(line, err=True)
+            echo(line, err=True)
     return USAGE if found.problems else 0
 
 
@@ -182,10 +182,10 @@ def list_(context: Context, as_json: bool) -> None:
         print_json({"plans": views})
         return
     if not views:
-        click.echo("No plan was started here: allstop plan run FILE")
+        echo("No plan was started here: allstop plan run FILE")
     for view in views:
         title = one_line(view.title or view.plan_id, 60)
-        click.echo(f"{view.session_id}  {_state(view)}  {_progress(view)}  {title}")
+        echo(f"{view.session_id}  {_state(view)}  {_progress(view)}  {title}")
 
 
 def _state(view: PlanView) -> str:
@@ -211,7 +211,7 @@ def show(context: Context, run_id: str, as_json: bool) -> None:
         print_json(view)
         return
     for line in _view_lines(view):
-        click.echo(line)
+        echo(line)
 
 
 def _view_lines(view: PlanView) -> Iterator[str]:
@@ -289,9 +289,9 @@ def _command(context: Context, run_id: str, command: Command, done: str, *, as_j
     if as_json:
         print_json({"run": run_id, "command": command, "driven": effect.driven})
         return
-    click.echo(f"{run_id}: {done}.")
+    echo(f"{run_id}: {done}.")
     if effect.deferred:
-        click.echo(effect.deferred)
+        echo(effect.deferred)
 
 
 async def _send(project: Project, run_id: str, command: Command) -> CommandEffect:
