@@ -175,7 +175,7 @@ def test_a_limit_fails_no_task_burns_no_iteration_and_is_over_by_itself(person):
 
     said = person.allstop("run", "--parallel", "2")
 
-    assert 1 <= said.count("rate limited") <= 4
+    assert 1 <= said.count("usage limited") <= 4
     assert set(person.tasks().values()) == {"done"}
     assert attempts(person) == {"T1": 1, "T2": 1, "T3": 1, "T4": 1}
 
