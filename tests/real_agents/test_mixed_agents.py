@@ -292,7 +292,7 @@ async def test_k18_what_is_never_allowed_does_not_run_where_nobody_is_there(pers
         said = await allstop(person, "run", "Write a parser", "--agent", agent)
         log = await allstop(person, "log", "T1")
 
-    assert "1 verified" in said
+    assert "1 done, unverified" in said
     assert "denied: touch denied.txt; ssh -V (never: carries data to other machines)" in log
     files = person.git("ls-tree", "-r", "--name-only", "main").split()
     assert "denied.txt" not in files
