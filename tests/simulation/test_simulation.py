@@ -1,6 +1,6 @@
 """Q17: simulated histories with virtual time, faults and commands in random order.
 
-100 seeds for each commit. `ALLSTOP_SEEDS` sets the number (`make soak`: 10000), or a range: `41:42`.
+60 seeds for each commit. `ALLSTOP_SEEDS` sets the number (`make soak`: 10000), or a range: `41:42`.
 """
 
 import os
@@ -26,7 +26,7 @@ MANY = range(30)
 
 
 def seeds():
-    said = os.environ.get("ALLSTOP_SEEDS", "100")
+    said = os.environ.get("ALLSTOP_SEEDS", "60")
     first, _, last = said.rpartition(":")
     return range(int(first or 0), int(last))
 

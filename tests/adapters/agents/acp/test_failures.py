@@ -13,6 +13,7 @@ from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.testing.model_server import ErrorReply, Fault, Say
 from support.endless_model import MOST_MB, MemoryMeter
 from support.silent_model import result_of
+from support.sweeps import short
 
 KINDS = {
     Fault.UNAUTHORIZED: FailureKind.AUTH,
@@ -36,7 +37,7 @@ KINDS = {
 SURVIVED = (Fault.NO_USAGE, Fault.NEGATIVE_USAGE, Fault.DUPLICATE_USAGE)
 
 
-@pytest.mark.parametrize("fault", KINDS)
+@pytest.mark.parametrize("fault", short(list(KINDS), list(KINDS)[::3]))
 async def test_q18_a_fault_of_the_model_has_its_class_and_nothing_is_taken_from_it(bench, fault):
     """Q18, K10: errors are free text in ACP, and may come as a reply."""
     agent = await bench.agent([fault])
