@@ -9,7 +9,7 @@ import pytest
 
 from support.person import MERGE_AT_ONCE, alive
 
-KILLS = int(os.environ.get("ALLSTOP_KILLS", "18"))  # `make soak`: 1000
+KILLS = int(os.environ.get("ALLSTOP_KILLS", "9"))  # `make soak`: 1000
 A_BOARD = 9  # kills of one board before it may finish
 
 MENDS = """

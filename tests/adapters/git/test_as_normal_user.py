@@ -11,8 +11,7 @@ from support.sweeps import short
 
 HERE = Path(__file__).parent
 FILES = (  # where the owner of files and folders matters most
-    ("test_workspaces.py", "test_free_space.py"),
-    ("test_fetch_work.py", "test_merge.py"),
+    ("test_workspaces.py", "test_free_space.py", "test_ref_writer.py"),
 )
 ALL_FILES = (  # all that work in boxes
     ("test_workspaces.py", "test_free_space.py"),
