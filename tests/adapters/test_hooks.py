@@ -244,15 +244,20 @@ async def test_b22_a_flood_without_end_is_ended_and_leaves_the_loop_free(hook_fi
 
 async def test_b22_only_so_many_run_at_once_and_wait(hook_fixture):
     count = WORKERS + MAX_WAITING + 5
-    async with hook_fixture.runner("echo x >>running; sleep 0.5; exit 0") as hooks:
-        await anyio.sleep(0.05)
+    started = hook_fixture.root / "running"
+    waits = "echo x >>running; while [ ! -e go ]; do sleep 0.05; done"
+    async with hook_fixture.runner(waits) as hooks:
         for _ in range(WORKERS):
             hooks.fire(done())
-        await anyio.sleep(0.1)
+        with anyio.fail_after(30):
+            while not started.exists() or started.read_text().count("x") < WORKERS:
+                await anyio.sleep(0.01)
         for _ in range(count - WORKERS):
             hooks.fire(done())
-        running = (hook_fixture.root / "running").read_text().count("x")
+        await anyio.sleep(0.1)
+        running = started.read_text().count("x")
         refused = [line for line in hook_fixture.heads() if "not run" in line]
+        (hook_fixture.root / "go").touch()
 
     assert running == WORKERS
     assert len(refused) == 5

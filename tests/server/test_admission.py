@@ -90,7 +90,11 @@ def test_trust_2_no_other_name_is_answered_even_with_the_token(still_room, path,
     method = "POST" if path in CHANGE and path not in READ else "GET"
     headers = {"Host": host, "Origin": f"http://{host}"}
 
-    answer = still_room.ask(method, path, body={} if method == "POST" else None, headers=headers)
+    body = {} if method == "POST" else None
+    try:
+        answer = still_room.ask(method, path, body=body, headers=headers)
+    except ConnectionResetError:  # the server closed it before it had read the body
+        answer = still_room.ask(method, path, body=body, headers=headers)
 
     assert answer.status in (400, 403)  # without a Host it is no HTTP/1.1
     if answer.status == 403:

@@ -13,6 +13,7 @@ from allstop.core.context_window import CachePricing
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.run import Pilot
 from allstop.merges.pilot import MergePilot
+from allstop.plans.pilot import PlanPilot
 from allstop.rooms.pilot import RoomPilot
 from support.fan_out_pilot import FanOutPilot
 
@@ -157,6 +158,33 @@ def some_session(chance: Random, number: int, agents: Sequence[str]) -> SessionS
     )
 
 
+def plan_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    used = chance.sample(list(agents), chance.randint(1, min(3, len(agents))))
+    phases = [
+        {
+            "name": f"phase {phase}",
+            "steps": [
+                {
+                    "id": f"{phase}.{number}",
+                    "text": f"step {number}",
+                    "check": chance.choice(["", "", "make"]),
+                }
+                for number in range(chance.randint(1, 3))
+            ],
+        }
+        for phase in range(chance.randint(1, 2))
+    ]
+    return {
+        "plan": {"phases": phases},
+        "name": name,
+        "target": "main",
+        "agents": used,
+        "terms": {agent: {"max_tokens": TOKENS_A_TURN} for agent in used},
+        "mode": chance.choice(["autopilot", "autopilot", "manual", "step"]),
+        "on_error": chance.choice(["retry", "retry", "skip", "abort"]),
+    }
+
+
 SCENARIOS: Mapping[str, Scenario] = {
     "board": Scenario(BoardPilot(), board_spec),
     "merge": Scenario(MergePilot(), merge_spec),
@@ -164,6 +192,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "fleet": Scenario(FanOutPilot(), fleet_spec),
     "room": Scenario(RoomPilot(), room_spec),
     "auto": Scenario(AutoPilot(), auto_spec),
+    "plan": Scenario(PlanPilot(), plan_spec),
 }
 
 
