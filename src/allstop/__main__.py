@@ -71,9 +71,12 @@ def _create_stop_file() -> None:
         folder = parent
     if os.path.isdir(f"{folder}/.allstop/live"):  # noqa: PTH112
         draft = f"{folder}/.allstop/.STOP-{os.getpid()}"
-        with open(draft, "w") as file:  # noqa: PTH123
-            file.write("allstop stop\n")
-        os.replace(draft, f"{folder}/.allstop/STOP")  # noqa: PTH105
+        try:
+            with open(draft, "w") as file:  # noqa: PTH123
+                file.write("allstop stop\n")
+            os.replace(draft, f"{folder}/.allstop/STOP")  # noqa: PTH105
+        except OSError:
+            pass  # such as a full disk: `quick_stop` tries again, and kills the agents anyway
 
 
 def _printed_status() -> bool:

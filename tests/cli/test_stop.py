@@ -2,9 +2,13 @@
 
 import signal
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import allstop
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import Allstop, Resume
@@ -474,3 +478,28 @@ async def test_k3_a_file_that_nobody_has_seen_yet_is_lifted_with_a_record_of_it(
     journal.close()
     assert "The stop is lifted." in said
     assert commands == [("the cat", Allstop()), ("user", Resume())]
+
+
+def test_q13_the_stop_file_is_created_before_anything_is_loaded(person):
+    """Q13: from any folder of the repository, with only the modules that Python itself loads."""
+    live = person.repository / ".allstop" / "live"
+    live.mkdir(parents=True)
+    folder = person.repository / "deep" / "down"
+    folder.mkdir(parents=True)
+    script = (
+        "import sys; from allstop.__main__ import _create_stop_file; before = set(sys.modules);"
+        " _create_stop_file(); print(sorted(set(sys.modules) - before), 'pathlib' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", script],
+        cwd=folder,
+        env={"PYTHONPATH": str(Path(allstop.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["[]", "False"]
+    assert (live.parent / "STOP").read_text() == "allstop stop\n"
+    assert [path.name for path in live.parent.iterdir() if path.name.startswith(".STOP")] == []

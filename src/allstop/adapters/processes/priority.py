@@ -13,7 +13,7 @@ from pathlib import Path
 from allstop.adapters.processes.proc import family_of
 
 NICENESS = 10
-"""Of a process and of its session: 24 busy agents leave a stop half a core, on two cores."""
+"""Of an agent and of its session: a stop comes first, and a busy machine still lets it work."""
 
 ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 RETRY_S = 0.2

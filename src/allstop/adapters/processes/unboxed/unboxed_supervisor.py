@@ -16,6 +16,7 @@ import sys
 from contextlib import suppress
 from typing import TypedDict
 
+from allstop.adapters.processes.priority import NICENESS
 from allstop.adapters.processes.proc import halt_family, kill_family
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -120,10 +121,10 @@ def _exec_program(plan: Plan) -> None:
 
 def _lower_priority() -> None:
     """So that a stop gets the processor; see `priority` for the session's own value."""
-    os.nice(10)
+    os.nice(NICENESS)
     with suppress(OSError):
         session = os.open("/proc/self/autogroup", os.O_WRONLY | os.O_CLOEXEC)
-        os.write(session, b"10")
+        os.write(session, b"%d" % NICENESS)
 
 
 def _adopt_orphans() -> None:
