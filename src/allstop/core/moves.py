@@ -243,17 +243,20 @@ MAX_TURN_MICROUSD = 10**10
 def checked_usage(usage: Usage) -> Usage:
     """The usage within plausible bounds: the same object if it is plausible."""
     most = MAX_TURN_TOKENS
-    total, output = _within(usage.input, most), _within(usage.output, most)
-    cached = _within(usage.cached, total)
-    cost = _within(usage.cost_microusd, MAX_TURN_MICROUSD)
-    if (total, cached, output, cost) == (
-        usage.input,
-        usage.cached,
-        usage.output,
-        usage.cost_microusd,
+    if (
+        0 <= usage.cached <= usage.input <= most
+        and 0 <= usage.output <= most
+        and 0 <= usage.cost_microusd <= MAX_TURN_MICROUSD
     ):
         return usage
-    return Usage(input=total, cached=cached, output=output, cost_microusd=cost, model=usage.model)
+    total = _within(usage.input, most)
+    return Usage(
+        input=total,
+        cached=_within(usage.cached, total),
+        output=_within(usage.output, most),
+        cost_microusd=_within(usage.cost_microusd, MAX_TURN_MICROUSD),
+        model=usage.model,
+    )
 
 
 def _within(value: int, most: int) -> int:
