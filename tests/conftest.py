@@ -42,13 +42,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests by the folder they are in."""
+    """Mark tests by the folder they are in, and put slow ones first: quick ones fill the end."""
     for item in items:
         name = os.path.relpath(item.path, TESTS)
         if name.startswith("browser/") or name.endswith("_page.py"):
             item.add_marker("browser")
         if name.startswith(tuple(f"{folder}/" for folder in SLOW)) and name not in QUICK:
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture

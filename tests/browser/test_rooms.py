@@ -187,7 +187,7 @@ def test_u4_without_agents_the_page_says_how_to_add_some(salon):
     expect(page.get_by_text("[agents.gpt]")).to_be_visible()
     expect(page.get_by_role("textbox")).to_have_count(0)
     page.set_viewport_size(PHONE)
-    assert clipped(page) == []
+    wait_for(lambda: clipped(page) == [], "the text to fit")
 
 
 def test_u5_a_session_is_started_and_stopped_with_keys_alone(salon):

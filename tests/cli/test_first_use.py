@@ -6,7 +6,7 @@ import os
 import pytest
 
 from allstop.cli.output import report_error
-from support.person import wait_for
+from support.person import alive, wait_for
 
 WORKS = """
 cat >/dev/null
@@ -248,17 +248,18 @@ def test_b23_where_the_file_names_no_agent_another_init_is_not_what_helps(person
 
 
 def test_k3_a_stop_in_the_wrong_folder_says_where_it_looked(person, tmp_path):
-    person.agent("sleep 60")
+    mark = f"60.{os.getpid()}"
+    person.agent(f"sleep {mark}")
     process = person.start("run", "sleep")
-    wait_for(lambda: "takes a turn" in str(person.json("status")), "a turn")
+    wait_for(lambda: alive(f"sleep {mark}"), "the agent")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
     nowhere = person.allstop("-C", str(elsewhere), "stop")
     there = person.allstop("stop")
+    process.wait(60)
     again = person.allstop("stop")
 
-    process.wait(60)
     assert (
         "nothing was running here, and this is not a git repository: use `allstop -C PATH"
         in nowhere

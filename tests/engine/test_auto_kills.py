@@ -6,11 +6,15 @@ import anyio
 import pytest
 
 from allstop.core.commands import Resume
-from allstop.core.events import Closed, MoveEnded, MoveStarted, Opened
-from allstop.core.moves import Item, Outcome, Spawn, TurnDone, Usage
-from allstop.core.replay import differences
+from allstop.core.events import MoveEnded
+from allstop.core.moves import Item, TurnDone, Usage
 from allstop.ports import Abilities
-from support.fault_scenarios import assert_moves_alternate, assert_nothing_began_and_no_word_counted
+from support.fault_scenarios import (
+    assert_each_child_started_once,
+    assert_each_run_done_once,
+    assert_nothing_began_and_no_word_counted,
+    run_until_death,
+)
 from support.faulty_ports import (
     CrashingJournal,
     GuardedJournal,
@@ -89,28 +93,11 @@ async def go(world):
         await anyio.sleep(LONG_S)
 
 
-async def go_until_death(world):
-    async with anyio.create_task_group() as group:
-        group.start_soon(go, world)
-        with anyio.move_on_after(2 * LONG_S):
-            await world.journal.dead.wait()
-        group.cancel_scope.cancel()
-
-
 async def assert_merged_once(world):
     """Nothing lost, nothing done or merged twice, and the record explains itself."""
-    heads = await world.journal.heads()
-    assert all(head.closed for head in heads)
     assert world.workspaces.merged == ["thread"]
-    for head in heads:
-        events = await world.events(head.run)
-        assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
-        assert sum(isinstance(e, Opened) for e in events) == 1
-        assert differences(world.pilots[head.kind], events) == []
-        assert_moves_alternate(events)
-    events = await world.events(THREAD)
-    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
-    assert len(refs) == len(set(refs)) == len(heads) - 1
+    await assert_each_run_done_once(world)
+    await assert_each_child_started_once(world, THREAD)
 
 
 async def turns_on_record(world):
@@ -136,7 +123,7 @@ async def test_the_thread_of_the_other_tests_arrives():
 async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice(when):
     for nth in every(2):
         world = at_work(CrashingJournal(nth, when))
-        await go_until_death(world)
+        await run_until_death(world, go)
         if not world.journal.dead.is_set():
             break
         world.journal = world.journal.disk()
@@ -153,7 +140,7 @@ async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice
 async def test_q16_a_thread_killed_again_and_again_still_arrives():
     world = at_work(CrashingJournal(3, "after"))
     for deaths in itertools.count(1):
-        await go_until_death(world)
+        await run_until_death(world, go)
         if not world.journal.dead.is_set():
             break
         journal = CrashingJournal(5 + deaths % 3, ("before", "after")[deaths % 2])

@@ -14,6 +14,7 @@ from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import Call, Fault, Protocol, Say, envelope, model_server
 from support.agent_programs import program
 from support.person import MERGE_AT_ONCE, at_home
+from support.sweeps import short
 
 AGENTS = """
 [agents.codex]
@@ -385,6 +386,10 @@ COMMANDS = (
 )
 
 
+TASKS = range(1, short(7, 3))
+"""Each agent has a task in `make test`, and three in `make soak`."""
+
+
 @pytest.mark.timeout(600)
 async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
     """K9, K19: no command that people use every day asks a person, and each task is merged."""
@@ -413,18 +418,18 @@ async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
         person.git("add", "-A")
         person.git("commit", "-qm", "Begin")
         sets_up(person, server)
-        for number in range(1, 7):
+        for number in TASKS:
             await allstop(
                 person, "add", f"Do task {number}", "--agent", ("codex", "claude")[number % 2]
             )
         said = await allstop(person, "run", "--parallel", "2")
 
-    assert "6 verified, 0 failed, 0 remaining" in said
+    assert f"{len(TASKS)} verified, 0 failed, 0 remaining" in said
     files = person.git("ls-tree", "--name-only", "main").split()
-    assert [f"{kind}{n}.txt" in files for n in range(1, 7) for kind in ("notes", "loop")] == [
-        True
-    ] * 12
-    for number in range(1, 7):
+    assert [f"{kind}{n}.txt" in files for n in TASKS for kind in ("notes", "loop")] == [True] * (
+        2 * len(TASKS)
+    )
+    for number in TASKS:
         assert person.git("show", f"main:python{number}.txt") == os.path.realpath(sys.prefix)
         assert person.git("show", f"main:node{number}.txt").endswith(str(program("node")))
 

@@ -84,16 +84,39 @@ def fault_world(journal):
 
 async def assert_finished(world, fault_run, root):
     """The run is done, nothing is lost or repeated, and replay gives the same state."""
-    heads = await world.journal.heads()
-    assert all(head.closed for head in heads)
+    await assert_each_run_done_once(world)
     assert sorted(world.workspaces.brought) == sorted(fault_run.branches)
-    for head in heads:
+    await assert_children_add_up(world, root, fault_run)
+
+
+async def assert_each_run_done_once(world):
+    """Every run was opened once and is done, and replay gives the same decisions."""
+    for head in await world.journal.heads():
+        assert head.closed
         events = await world.events(head.run)
         assert [e.outcome for e in events if isinstance(e, Closed)] == [Outcome.DONE]
         assert sum(isinstance(e, Opened) for e in events) == 1
         assert differences(world.pilots[head.kind], events) == []
         assert_moves_alternate(events)
-    await assert_children_add_up(world, root, fault_run)
+
+
+async def assert_each_child_started_once(world, root):
+    """All other runs are children of this one, and it started none of them twice."""
+    refs = spawned(await world.events(root))
+    assert len(refs) == len(set(refs)) == len(await world.journal.heads()) - 1
+
+
+def spawned(events):
+    return [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+
+
+async def run_until_death(world, run):
+    """Let `run(world)` go on until its journal dies, or for two virtual hours."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, world)
+        with anyio.move_on_after(7200):
+            await world.journal.dead.wait()
+        group.cancel_scope.cancel()
 
 
 def assert_moves_alternate(events):
@@ -111,8 +134,7 @@ async def assert_children_add_up(world, root, fault_run):
     if fault_run.kind != "fleet":
         return
     events = await world.events(root)
-    refs = [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
-    assert sorted(refs) == ["a", "b", "c"]
+    assert sorted(spawned(events)) == ["a", "b", "c"]
     assert sorted(e.ref for e in events if isinstance(e, ChildClosed)) == ["a", "b", "c"]
     total = Tally()
     for ref in "abc":
