@@ -136,12 +136,13 @@ async def plan_record(project: Project, run: str) -> RunRecord:
     """Raises AllstopError if there is no such run, or it is of another kind."""
     recorded = await record_of(project, run)
     if recorded.opened.kind != PILOT.kind:
-        raise AllstopError(
-            f"{run} is a {recorded.opened.kind}",
-            "`allstop plan list` shows the plans",
-            code="not_a_plan",
-        )
+        raise not_a_plan_error(run, recorded.opened.kind)
     return recorded
+
+
+def not_a_plan_error(run: str, kind: str) -> AllstopError:
+    hint = "`allstop plan list` shows the plans"
+    return AllstopError(f"{run} is a {kind}", hint, code="not_a_plan")
 
 
 async def view_of(project: Project, run: str) -> PlanView:
