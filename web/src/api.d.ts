@@ -380,6 +380,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The reasons why a turn can fail: what happens by itself, and what a person can do. */
+        get: operations["get_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/inbox": {
         parameters: {
             query?: never;
@@ -1226,12 +1243,21 @@ export interface components {
             activeAgent: string;
             fallbackReason: string | null;
             outcome: string | null;
+            failure: components["schemas"]["FailureReason"] | null;
             config: components["schemas"]["PlanConfig"];
         };
         /** SkippedStep */
         SkippedStep: {
             step: string;
             reason: string;
+        };
+        /** FailureReason */
+        FailureReason: {
+            kind: components["schemas"]["FailureKind"];
+            meaning: string;
+            automatic: string;
+            person: string;
+            command: string;
         };
         /**
          * PlanConfig
@@ -2027,6 +2053,10 @@ export interface components {
             run: string;
             events: (components["schemas"]["Started"] | components["schemas"]["Paused"] | components["schemas"]["Resumed"] | components["schemas"]["StepStart"] | components["schemas"]["StepComplete"] | components["schemas"]["StepSkipped"] | components["schemas"]["Aborted"] | components["schemas"]["Complete"] | components["schemas"]["Output"] | components["schemas"]["Retrying"] | components["schemas"]["RateLimited"] | components["schemas"]["AgentSwitched"] | components["schemas"]["AllLimited"])[];
             more: boolean;
+        };
+        /** FailureList */
+        FailureList: {
+            failures: components["schemas"]["FailureReason"][];
         };
         /** Inbox */
         Inbox: {
@@ -3712,6 +3742,35 @@ export interface operations {
             404: components["responses"]["404"];
             405: components["responses"]["405"];
             409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_failures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureList"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
             414: components["responses"]["414"];
             422: components["responses"]["422"];
             431: components["responses"]["431"];

@@ -17,6 +17,7 @@ from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
 from allstop.views.auto import DecisionReceipt
 from allstop.views.autopilot_events import AutopilotEvent
+from allstop.views.failure_reasons import FailureReason
 from allstop.views.inbox import Waiting
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent
@@ -173,6 +174,10 @@ class PlanEvents(_Message, frozen=True):
     run: RunId
     events: list[AutopilotEvent]  # without the text of the running turn, which only the stream has
     more: bool
+
+
+class FailureList(_Message, frozen=True):
+    failures: list[FailureReason]
 
 
 class Inbox(_Message, frozen=True):

@@ -12,7 +12,6 @@ import msgspec
 
 from allstop import __version__
 from allstop.app.board import board_spec
-from allstop.app.plans.runs import not_a_plan_error
 from allstop.app.rooms.threads import run_of
 from allstop.app.runs.daily_budget import Today, today
 from allstop.app.setup import init
@@ -28,6 +27,7 @@ from allstop.server.routes import path_parameters
 from allstop.server.run_messages import detail_of, hold_view
 from allstop.settings.loader import FILE_NAME
 from allstop.views.autopilot_events import LivePlan
+from allstop.views.failure_reasons import FAILURE_REASONS
 from allstop.views.kind import Kind
 from allstop.views.log import lines
 from allstop.views.room_summary import RoomSummary
@@ -176,9 +176,7 @@ async def room_events(app: AppState, params: path_parameters.RoomEvents) -> wire
 
 async def plan_events(app: AppState, params: path_parameters.PlanEvents) -> wire_types.PlanEvents:
     plan = await app.live_runs.run(RunId(params.run))
-    if not isinstance(plan, LivePlan):
-        raise not_a_plan_error(params.run, plan.state.opened.kind)
-    found = plan.messages_after(params.after)
+    found = plan.messages_after(params.after) if isinstance(plan, LivePlan) else []
     shown = found[: params.limit]
     more = len(found) > len(shown)
     while shown and more and shown[0].seq < shown[-1].seq == found[len(shown)].seq:
@@ -187,6 +185,10 @@ async def plan_events(app: AppState, params: path_parameters.PlanEvents) -> wire
 
 
 # --- inbox, agents, settings, processes ---
+
+
+async def failures(app: AppState, _: path_parameters.NoParameters) -> wire_types.FailureList:
+    return wire_types.FailureList(failures=list(FAILURE_REASONS.values()))
 
 
 async def inbox(app: AppState, _: path_parameters.NoParameters) -> wire_types.Inbox:
