@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from support.person import wait_for
+
 SETTINGS = """
 [agents.coder]
 driver = "scripted"
@@ -138,3 +140,56 @@ def test_a_command_for_plans_refuses_other_runs(coder):
     person = coder()
 
     assert "nothing" in person.try_allstop("plan", "show", "nothing").stderr
+
+
+def test_p17_a_paused_plan_says_what_a_person_can_do(coder):
+    person = coder(
+        script='[[turn]]\nsteps = [{ fail = "billing", message = "no credit" }]\n',
+        plan="# A\n- Try\n",
+    )
+    person.allstop("plan", "run", "PLAN.md", "--mode", "manual", code=3)
+    listed = json.loads(person.allstop("failures", "billing", "--json"))["failures"]
+
+    assert "you can:  Pay or raise the limit" in person.allstop("plan", "show", "plan1")
+    assert shown(person)["failure"]["command"] == "allstop resume plan1"
+    assert [each["kind"] for each in listed] == ["billing"]
+    assert "auth: The agent is not logged in" in person.allstop("failures")
+
+
+def test_p7_without_an_interrupted_plan_a_bare_resume_says_so(coder):
+    done = coder().try_allstop("plan", "resume")
+
+    assert done.returncode == 2
+    assert "no plan was interrupted" in done.stderr
+
+
+WAITS = """
+repeat = true
+[[turn]]
+when = "Step 1.1"
+steps = [{ run = "echo 1 >>one.txt" }, { say = "One." }]
+[[turn]]
+when = "Step 1.2"
+steps = [{ run = "test -f half.txt || { touch half.txt; sleep 600; }; echo 3 >three.txt" }]
+"""
+
+
+@pytest.mark.slow
+def test_p7_an_interrupted_plan_is_offered_and_goes_on_where_it_was(coder):
+    person = coder(script=WAITS, plan="# A\n- Write one\n- Write three\n")
+    process = person.start("plan", "run", "PLAN.md")
+    half = person.repository / ".allstop/workspaces/plan1/tree/half.txt"
+    wait_for(half.exists, "the second step has begun")
+    process.kill()
+    process.wait()
+
+    other = person.run_process("plan", "run", "PLAN.md", "--mode", "step")
+    declined, _ = person.at_terminal("plan", "resume", keys=[("session?", "n\n")])
+    said, code = person.at_terminal("plan", "resume", keys=[("session?", "y\n")])
+
+    assert "plan1 was interrupted: allstop plan resume plan1" in other.stderr
+    assert "Resume interrupted session? plan1, 1/2 steps: PLAN" in declined
+    assert "ended" not in declined
+    assert code == 0, said
+    assert (person.repository / "one.txt").read_text() == "1\n", "the first step was done once"
+    assert shown(person)["completedSteps"] == 2

@@ -51,6 +51,30 @@ def test_p18_a_plan_is_started_approved_skipped_and_merged_over_the_api(room):
     assert (detail(room)["status"], detail(room)["skippedSteps"]) == ("idle", ["1.2"])
 
 
+def test_p18_the_events_of_a_plan_are_the_same_in_the_api_and_in_the_stream(room):
+    room.post("/runs", {"kind": "plan", "plan": PLAN, "name": "tidy"})
+    wait_for(lambda: room.read("/runs/plan1")["run"]["outcome"] == "done", "it ends", 60)
+
+    listed = room.read("/plans/plan1/events")["events"]
+    named = [each["type"].removeprefix("autopilot:") for each in listed]
+    with room.listen("?kinds=autopilot", "0.0") as stream:
+        heard = stream.until(lambda event: event.data.get("type") == "autopilot:complete")
+        streamed = [event.data for event in heard if event.kind == "autopilot"]
+
+    step = ["step-start", "step-complete"]
+    assert named == ["started", *step, *step, "complete"]
+    assert (listed[0]["planId"], listed[0]["totalSteps"]) == ("tidy", 2)
+    assert listed[2]["result"] == {"success": True, "stepId": "1.1", "output": "Done."}
+    assert listed[-1]["completed"] == 2
+    assert streamed == listed
+    page = room.read(f"/plans/plan1/events?limit=2&after={listed[0]['seq']}")
+    assert (page["events"], page["more"]) == (listed[1:3], True)
+
+
+def test_p18_a_run_of_another_kind_has_no_events_of_a_plan(room):
+    assert room.get("/plans/nothing/events").status == 404
+
+
 def test_p1_a_plan_with_problems_is_refused_over_the_api(room):
     answer = room.post("/runs", {"kind": "plan", "plan": "- early\n"})
 

@@ -17,6 +17,7 @@ from allstop.core.retries import LimitPatience
 from allstop.core.tasks import Attempt, NewTask, Status, Task
 from allstop.kinds import KINDS, PILOTS
 from allstop.testing.virtual_clock import EPOCH, LoopClock
+from allstop.views.failure_reasons import FAILURE_REASONS
 from allstop.views.inbox import Kind, OpenRun, inbox
 from support.board_runs import board_spec
 from support.in_memory_world import DONE, InMemoryWorld, task
@@ -106,7 +107,7 @@ async def test_k13_what_gave_up_waiting_for_a_provider_says_what_helps(kind):
 
     assert waiting.kind is Kind.PAUSED
     assert "usage limited: no more" in waiting.text
-    assert waiting.hint.startswith("Its provider limits it for now")
+    assert waiting.hint == FAILURE_REASONS[FailureKind.USAGE_LIMITED].person
 
 
 @pytest.mark.parametrize(

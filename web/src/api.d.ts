@@ -363,6 +363,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{run}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a plan, with the names of document 004. */
+        get: operations["get_plans_run_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The reasons why a turn can fail: what happens by itself, and what a person can do. */
+        get: operations["get_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/inbox": {
         parameters: {
             query?: never;
@@ -712,6 +746,39 @@ export interface components {
          */
         FailureKind: "auth" | "bad_request" | "billing" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
         /**
+         * HoldView
+         * @description Whether all runs are held, by whom and since when.
+         */
+        HoldView: {
+            hold: string;
+            since: string | null;
+            by: string;
+            stops: number;
+        };
+        /** InboxCount */
+        InboxCount: {
+            count: number;
+        };
+        /**
+         * LiveText
+         * @description A piece of text as it is streamed; the log has the final text.
+         */
+        LiveText: {
+            run: string;
+            kind: string;
+            text: string;
+            call: string;
+            start: number;
+            end: number;
+        };
+        /**
+         * Reset
+         * @description Views may have changed: fetch them again. With `lost`, fetch the log again too.
+         */
+        Reset: {
+            lost: boolean;
+        };
+        /**
          * RoomEvent
          * @description One event of a room, in the format of the API.
          */
@@ -763,38 +830,195 @@ export interface components {
             /** @default false */
             partial: boolean;
         };
-        /**
-         * HoldView
-         * @description Whether all runs are held, by whom and since when.
-         */
-        HoldView: {
-            hold: string;
-            since: string | null;
-            by: string;
-            stops: number;
-        };
-        /** InboxCount */
-        InboxCount: {
-            count: number;
+        /** Started */
+        Started: {
+            /** @enum {unknown} */
+            type: "autopilot:started";
+            totalSteps: number;
+            mode: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
         };
         /**
-         * LiveText
-         * @description A piece of text as it is streamed; the log has the final text.
+         * Paused
+         * @description `reason` is user, failed, limited or approval.
          */
-        LiveText: {
-            run: string;
-            kind: string;
+        Paused: {
+            /** @enum {unknown} */
+            type: "autopilot:paused";
+            reason: components["schemas"]["PauseReason"];
+            /** @default  */
+            error: string;
+            /** @default null */
+            resumesAt: string | null;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /**
+         * PauseReason
+         * @enum {unknown}
+         */
+        PauseReason: "approval" | "failed" | "limited" | "user";
+        /** Resumed */
+        Resumed: {
+            /** @enum {unknown} */
+            type: "autopilot:resumed";
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** StepStart */
+        StepStart: {
+            /** @enum {unknown} */
+            type: "autopilot:step-start";
+            step: components["schemas"]["Step"];
+            phase: string;
+            agent: string;
+            /** @default [] */
+            afterSkipped: string[];
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /**
+         * Step
+         * @description One step of a plan.
+         */
+        Step: {
+            id: string;
             text: string;
-            call: string;
-            start: number;
-            end: number;
+            /** @default [] */
+            criteria: string[];
+            /** @default  */
+            check: string;
+            /** @default false */
+            done: boolean;
+            /** @default 0 */
+            line: number;
+        };
+        /** StepComplete */
+        StepComplete: {
+            /** @enum {unknown} */
+            type: "autopilot:step-complete";
+            step: components["schemas"]["Step"];
+            result: components["schemas"]["StepResult"];
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** StepResult */
+        StepResult: {
+            success: boolean;
+            stepId: string;
+            output: string;
+        };
+        /** StepSkipped */
+        StepSkipped: {
+            /** @enum {unknown} */
+            type: "autopilot:step-skipped";
+            step: components["schemas"]["Step"];
+            reason: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
         };
         /**
-         * Reset
-         * @description Views may have changed: fetch them again. With `lost`, fetch the log again too.
+         * Aborted
+         * @description The plan ended before its work was complete. Everything is kept.
          */
-        Reset: {
-            lost: boolean;
+        Aborted: {
+            /** @enum {unknown} */
+            type: "autopilot:aborted";
+            step: components["schemas"]["Step"] | null;
+            error: string;
+            outcome: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** Complete */
+        Complete: {
+            /** @enum {unknown} */
+            type: "autopilot:complete";
+            completed: number;
+            /** @default 0 */
+            skipped: number;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /**
+         * Output
+         * @description Text of the running turn. Only the stream has it: text in flight is not journaled.
+         */
+        Output: {
+            /** @enum {unknown} */
+            type: "autopilot:output";
+            chunk: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** Retrying */
+        Retrying: {
+            /** @enum {unknown} */
+            type: "autopilot:retrying";
+            step: components["schemas"]["Step"] | null;
+            attempt: number;
+            backoffMs: number;
+            error: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** RateLimited */
+        RateLimited: {
+            /** @enum {unknown} */
+            type: "autopilot:rate-limited";
+            agent: string;
+            backoffMs: number;
+            step: components["schemas"]["Step"] | null;
+            /** @default  */
+            error: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** AgentSwitched */
+        AgentSwitched: {
+            /** @enum {unknown} */
+            type: "autopilot:agent-switched";
+            from: string;
+            to: string;
+            reason: string;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /** AllLimited */
+        AllLimited: {
+            /** @enum {unknown} */
+            type: "autopilot:all-limited";
+            /** @default null */
+            resumesAt: string | null;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
         };
         /**
          * RoomSummary
@@ -1019,28 +1243,21 @@ export interface components {
             activeAgent: string;
             fallbackReason: string | null;
             outcome: string | null;
+            failure: components["schemas"]["FailureReason"] | null;
             config: components["schemas"]["PlanConfig"];
-        };
-        /**
-         * Step
-         * @description One step of a plan.
-         */
-        Step: {
-            id: string;
-            text: string;
-            /** @default [] */
-            criteria: string[];
-            /** @default  */
-            check: string;
-            /** @default false */
-            done: boolean;
-            /** @default 0 */
-            line: number;
         };
         /** SkippedStep */
         SkippedStep: {
             step: string;
             reason: string;
+        };
+        /** FailureReason */
+        FailureReason: {
+            kind: components["schemas"]["FailureKind"];
+            meaning: string;
+            automatic: string;
+            person: string;
+            command: string;
         };
         /**
          * PlanConfig
@@ -1830,6 +2047,16 @@ export interface components {
             thread: string;
             events: components["schemas"]["RoomEvent"][];
             more: boolean;
+        };
+        /** PlanEvents */
+        PlanEvents: {
+            run: string;
+            events: (components["schemas"]["Started"] | components["schemas"]["Paused"] | components["schemas"]["Resumed"] | components["schemas"]["StepStart"] | components["schemas"]["StepComplete"] | components["schemas"]["StepSkipped"] | components["schemas"]["Aborted"] | components["schemas"]["Complete"] | components["schemas"]["Output"] | components["schemas"]["Retrying"] | components["schemas"]["RateLimited"] | components["schemas"]["AgentSwitched"] | components["schemas"]["AllLimited"])[];
+            more: boolean;
+        };
+        /** FailureList */
+        FailureList: {
+            failures: components["schemas"]["FailureReason"][];
         };
         /** Inbox */
         Inbox: {
@@ -3483,6 +3710,74 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_plans_run_events: {
+        parameters: {
+            query?: {
+                /** @description Only events after this number. */
+                after?: number;
+                /** @description The maximum number of results. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run of a plan. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanEvents"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_failures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureList"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_inbox: {
         parameters: {
             query?: never;
@@ -3869,10 +4164,6 @@ export interface operations {
                         data: string;
                     } | {
                         /** @constant */
-                        event: "room";
-                        data: string;
-                    } | {
-                        /** @constant */
                         event: "hold";
                         data: string;
                     } | {
@@ -3886,6 +4177,14 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "reset";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "room";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "autopilot";
                         data: string;
                     } | {
                         /** @constant */

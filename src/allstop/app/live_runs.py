@@ -128,11 +128,10 @@ class LiveRuns:
         """The kind of a listed run."""
         return self._project.kinds[self._heads[run].kind]
 
-    def has_messages(self, run: RunId) -> bool:
-        """Whether some events of the run are messages."""
+    def known_kind(self, run: RunId) -> Kind | None:
+        """The kind of a run; None if the run isn't listed, or this version doesn't know its kind."""
         head = self._heads.get(run)
-        kinds = self._project.kinds
-        return head is not None and head.kind in kinds and kinds[head.kind].has_messages
+        return self._project.kinds.get(head.kind) if head is not None else None
 
     async def run(self, run: RunId) -> LiveState:
         """The current state of a run.

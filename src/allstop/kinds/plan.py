@@ -12,6 +12,7 @@ from allstop.core.run import RunState
 from allstop.core.text import one_line
 from allstop.plans.pilot import PlanPilot
 from allstop.plans.state import PlanState
+from allstop.views.autopilot_events import AutopilotEvent, LivePlan, Output, plan_id
 from allstop.views.kind import Kind, Log
 from allstop.views.plans import PlanLog, PlanView, plan_view
 
@@ -21,6 +22,14 @@ class PlanKind(Kind):
     has_workspace = True
     detail_type = PlanView
     detail_event = "plan"
+    message_event = "autopilot"
+    message_type = AutopilotEvent
+
+    def begin(self, opened: Opened) -> LivePlan:
+        return LivePlan(self.pilot, opened)
+
+    def output(self, state: RunState[PlanState], text: str, now: datetime) -> Output:
+        return Output(plan_id=plan_id(state.pilot), at=now, chunk=text)
 
     def log(self) -> Log:
         return PlanLog(self.pilot).take

@@ -12,13 +12,15 @@ from allstop.rooms.pilot import RoomPilot
 from allstop.rooms.session import RoomState, Session, Summary
 from allstop.views.kind import Kind
 from allstop.views.room_summary import RoomSummary, room_summary
-from allstop.views.rooms import LiveRoom, call_id
+from allstop.views.rooms import LiveRoom, RoomEvent, call_id
 from allstop.views.runs import RunView
 
 
 class RoomKind(Kind):
     pilot = RoomPilot()
-    has_messages = True
+    has_sessions = True
+    message_event = "room"
+    message_type = RoomEvent
     is_endless = True
     detail_type = RoomSummary
     detail_event = "talk"

@@ -13,7 +13,6 @@ from allstop.server import wire_types
 from allstop.server.routes import path_parameters
 from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES, Route, WriteRoute, body_of
 from allstop.views.kind import Kind
-from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
 
 Document = dict[str, Any]
@@ -23,7 +22,6 @@ _STREAM: dict[str, Any] = {
     "run": RunView,
     "board": wire_types.BoardState,
     "task": TaskView,
-    "room": RoomEvent,
     "hold": wire_types.HoldView,
     "inbox": wire_types.InboxCount,
     "live": wire_types.LiveText,
@@ -55,9 +53,12 @@ _WRITE_ROUTES = (408, 409, 413, 415, 507)
 
 
 def stream_events(kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return the type of each stream event, including the detail events of the kinds."""
+    """Return the type of each stream event, including those of the kinds."""
     details = {kind.detail_event: kind.detail_type for kind in kinds.values() if kind.detail_event}
-    return {**_STREAM, **details}
+    messages = {
+        kind.message_event: kind.message_type for kind in kinds.values() if kind.message_event
+    }
+    return {**_STREAM, **messages, **details}
 
 
 def document(kinds: RunKinds) -> Document:

@@ -16,6 +16,8 @@ from allstop.settings.detection.detect import ProposedAgent
 from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
 from allstop.views.auto import DecisionReceipt
+from allstop.views.autopilot_events import AutopilotEvent
+from allstop.views.failure_reasons import FailureReason
 from allstop.views.inbox import Waiting
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent
@@ -166,6 +168,16 @@ class RoomEvents(_Message, frozen=True):
     thread: str
     events: list[RoomEvent]
     more: bool
+
+
+class PlanEvents(_Message, frozen=True):
+    run: RunId
+    events: list[AutopilotEvent]  # without the text of the running turn, which only the stream has
+    more: bool
+
+
+class FailureList(_Message, frozen=True):
+    failures: list[FailureReason]
 
 
 class Inbox(_Message, frozen=True):

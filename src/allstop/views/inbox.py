@@ -18,6 +18,7 @@ from allstop.core.moves import OVER_MACHINE_LIMIT, Wait
 from allstop.core.run import RunState
 from allstop.core.tasks import STALLED, Status, Task
 from allstop.core.text import one_line
+from allstop.views.failure_reasons import FAILURE_REASONS
 from allstop.views.kind import Kind as RunKind
 
 TEXT_CHARS = 2000
@@ -116,7 +117,7 @@ def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
     if open_run.run == BOARD and open_run.driven:
         do = "allstop resume board"
     paused = _item(open_run, Kind.PAUSED, wait.reason, do, "resume", "tell")
-    return replace(paused, hint=remedies.hint_on(wait.failure)) if wait.failure else paused
+    return replace(paused, hint=FAILURE_REASONS[wait.failure].person) if wait.failure else paused
 
 
 def _limit_commands(open_run: OpenRun, name: str, now: datetime) -> tuple[str, ...]:

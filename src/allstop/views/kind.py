@@ -30,8 +30,12 @@ class Kind:
     pilot: Pilot[Any]
     has_workspace: ClassVar[bool] = False
     """Whether each run works in a clone of its own."""
-    has_messages: ClassVar[bool] = False
-    """Whether its live state turns events into messages, as a room does."""
+    has_sessions: ClassVar[bool] = False
+    """Whether a run holds sessions, as a room does."""
+    message_event: ClassVar[str] = ""
+    """The name of the stream event that carries the messages of its live state; "": none."""
+    message_type: ClassVar[Any] = None
+    """The type of these messages, for the description of the API."""
     is_endless: ClassVar[bool] = False
     """Whether a run stays open when it has nothing to do."""
     waits_as: ClassVar[str] = ""
@@ -97,6 +101,10 @@ class Kind:
     def call_id(self, state: RunState[Any]) -> str:
         """The call that streamed text answers; "" if text is shown as it is."""
         return ""
+
+    def output(self, state: RunState[Any], text: str, now: datetime) -> Struct | None:
+        """The message for live text of the agent; None if viewers get only the text itself."""
+        return None
 
     def decisions(self, events: Sequence[Event]) -> list[Any]:
         """A receipt for each decision that the pilot recorded."""

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core import run as runs
 from allstop.core.events import Event, Opened
@@ -15,6 +16,7 @@ from allstop.plans.pilot import PlanPilot
 from allstop.plans.plan import Step
 from allstop.plans.plan_status import status_of
 from allstop.plans.state import PlanState
+from allstop.views.failure_reasons import FAILURE_REASONS, FailureReason
 from allstop.views.log import Line, lines
 
 RATE_LIMITED = "rate-limited"
@@ -64,6 +66,7 @@ class PlanView(Struct, frozen=True, kw_only=True, rename="camel"):
     active_agent: str
     fallback_reason: str | None
     outcome: str | None
+    failure: FailureReason | None  # why it waits or ended, and what a person can do
     config: PlanConfig
 
 
@@ -99,6 +102,7 @@ def plan_view(run: RunId, state: RunState[PlanState], helm: Helm, now: datetime)
         active_agent=agent,
         fallback_reason=RATE_LIMITED if agent != spec.agents[0] else None,
         outcome=state.closed.outcome.value if state.closed else None,
+        failure=_failure(run, plan, agent),
         config=PlanConfig(
             mode=spec.mode.value,
             primary_agent=spec.agents[0],
@@ -110,6 +114,13 @@ def plan_view(run: RunId, state: RunState[PlanState], helm: Helm, now: datetime)
             step_delay=round(spec.step_delay_s * 1000),
         ),
     )
+
+
+def _failure(run: RunId, plan: PlanState, agent: str) -> FailureReason | None:
+    if plan.paused_by is None:
+        return None
+    reason = FAILURE_REASONS[plan.paused_by]
+    return replace(reason, command=reason.command_for(run, agent))
 
 
 def _ended(state: RunState[PlanState]) -> datetime | None:

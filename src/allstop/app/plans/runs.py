@@ -151,6 +151,33 @@ async def view_of(project: Project, run: str) -> PlanView:
     return plan_view(recorded.run, state, await helm_of(project), project.clock.now())
 
 
+async def interrupted_views(project: Project) -> list[PlanView]:
+    """The plans whose process died during a move, the oldest first."""
+    found = [view for view in await all_views(project) if view.outcome is None]
+    held = project.journal.holders() if found else {}
+    return [
+        view
+        for view in found
+        if view.session_id not in held and await _has_open_move(project, view.session_id)
+    ]
+
+
+async def _has_open_move(project: Project, run: RunId) -> bool:
+    recorded = await record_of(project, run)
+    return runs.fold(PILOT, recorded.events).open_move is not None
+
+
+async def interrupted_view(project: Project) -> PlanView:
+    """Raises AllstopError unless exactly one plan was interrupted."""
+    found = await interrupted_views(project)
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(view.session_id for view in found)
+    problem = f"several plans were interrupted: {names}" if found else "no plan was interrupted"
+    hint = "name one: `allstop plan resume RUN`" if found else "`allstop plan list` shows the plans"
+    raise AllstopError(problem, hint, code="plan_not_named" if found else "no_interrupted_plan")
+
+
 async def all_views(project: Project) -> list[PlanView]:
     """All plans of the project, the oldest first."""
     heads = await project.journal.heads() if project.has_store else []

@@ -182,7 +182,7 @@ async def stop_sessions(project: Project, silent: tuple[int, ...] = ()) -> None:
     if project.journal.stop_file.exists():
         await project.journal.append()  # records the stop
     kinds = {head.kind for head in await project.journal.heads()}
-    if any(name in project.kinds and project.kinds[name].has_messages for name in kinds):
+    if any(name in project.kinds and project.kinds[name].has_sessions for name in kinds):
         from allstop.app.rooms.threads import stop_undriven_sessions
 
         await stop_undriven_sessions(project, silent)

@@ -130,8 +130,21 @@ def run_(
       allstop plan run PLAN.md
       allstop plan run PLAN.md --mode step --agent codex
     """
+    from allstop.app.plans import runs
+    from allstop.cli.run import resume_run
+
     data = _read(file)
     with context.project() as project:
+        found = look(lambda: runs.interrupted_views(project))
+        asked = found if sys.stdin.isatty() else []
+        name = next((view.session_id for view in asked if _wants_resume(view)), None)
+        if name is not None:
+            return run(lambda: resume_run(project, context.run_kinds, name, as_json=as_json))
+        for view in found:
+            echo(
+                f"{view.session_id} was interrupted: allstop plan resume {view.session_id}",
+                err=True,
+            )
         return run(
             lambda: _run(project, file, data, mode, agent, on_error=on_error, as_json=as_json)
         )
@@ -220,6 +233,8 @@ def _view_lines(view: PlanView) -> Iterator[str]:
     yield f"status:   {_state(view)}{why}"
     if view.reason:
         yield f"reason:   {one_line(view.reason, 500)}"
+    if view.failure is not None:
+        yield f"you can:  {view.failure.person} `{view.failure.command}`"
     if view.resumes_at:
         yield f"resumes:  {view.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"steps:    {_progress(view)}, {len(view.skipped_steps)} skipped, {view.failed_steps} failed"
@@ -233,20 +248,33 @@ def _view_lines(view: PlanView) -> Iterator[str]:
 
 
 @plan.command()
-@click.argument("run_id", metavar="RUN", type=RUN_OR_TASK)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN_OR_TASK)
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj
-def resume(context: Context, run_id: str, as_json: bool) -> int:
+def resume(context: Context, run_id: str | None, as_json: bool) -> int:
     """Continue a plan here, at the step it had reached.
 
-    After a failure the step is tried again.
+    After a failure the step is tried again. Without RUN, the only plan that was interrupted
+    continues; in a terminal you are asked first.
     """
     from allstop.app.plans import runs
     from allstop.cli.run import resume_run
 
     with context.project() as project:
-        look(lambda: runs.plan_record(project, run_id))
-        return run(lambda: resume_run(project, context.run_kinds, run_id, as_json=as_json))
+        if run_id is None:
+            view = look(lambda: runs.interrupted_view(project))
+            run_id = view.session_id
+            if sys.stdin.isatty() and not _wants_resume(view):
+                return 0
+        name = run_id
+        look(lambda: runs.plan_record(project, name))
+        return run(lambda: resume_run(project, context.run_kinds, name, as_json=as_json))
+
+
+def _wants_resume(view: PlanView) -> bool:
+    title = one_line(view.title or view.plan_id, 60)
+    asked = f"Resume interrupted session? {view.session_id}, {_progress(view)}: {title}"
+    return click.confirm(asked, default=True, err=True)
 
 
 @plan.command()

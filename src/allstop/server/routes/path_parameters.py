@@ -75,6 +75,12 @@ class RoomEvents(NoParameters, frozen=True):
     limit: Limit = MAX_LIMIT
 
 
+class PlanEvents(NoParameters, frozen=True):
+    run: Annotated[str, Meta(min_length=1, max_length=300, description="The run of a plan.")]
+    after: After = 0
+    limit: Limit = MAX_LIMIT
+
+
 class Stream(NoParameters, frozen=True):
     run: Annotated[str, Meta(description="Only events of this run and its child runs.")] = ""
     kinds: Annotated[str, Meta(description="Only these kinds of events, separated by commas.")] = ""

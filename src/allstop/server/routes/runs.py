@@ -26,6 +26,9 @@ from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import detail_of, hold_view
 from allstop.settings.loader import FILE_NAME
+from allstop.views.autopilot_events import LivePlan
+from allstop.views.failure_reasons import FAILURE_REASONS
+from allstop.views.kind import Kind
 from allstop.views.log import lines
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import LiveRoom
@@ -150,9 +153,13 @@ async def receipts(app: AppState, params: path_parameters.OneRun) -> wire_types.
 
 async def rooms(app: AppState, _: path_parameters.NoParameters) -> wire_types.RoomList:
     live = app.live_runs
-    found = [head.run for head in reversed(live.heads) if live.has_messages(head.run)]
+    found = [head.run for head in reversed(live.heads) if _has_sessions(live.known_kind(head.run))]
     summaries = [await detail_of(live, run) for run in found[: path_parameters.DEFAULT_LIMIT]]
     return wire_types.RoomList(rooms=[each for each in summaries if isinstance(each, RoomSummary)])
+
+
+def _has_sessions(kind: Kind | None) -> bool:
+    return kind is not None and kind.has_sessions
 
 
 async def room_events(app: AppState, params: path_parameters.RoomEvents) -> wire_types.RoomEvents:
@@ -164,7 +171,24 @@ async def room_events(app: AppState, params: path_parameters.RoomEvents) -> wire
     )
 
 
+# --- plans ---
+
+
+async def plan_events(app: AppState, params: path_parameters.PlanEvents) -> wire_types.PlanEvents:
+    plan = await app.live_runs.run(RunId(params.run))
+    found = plan.messages_after(params.after) if isinstance(plan, LivePlan) else []
+    shown = found[: params.limit]
+    more = len(found) > len(shown)
+    while shown and more and shown[0].seq < shown[-1].seq == found[len(shown)].seq:
+        shown.pop()  # all events of a journal event are on one page
+    return wire_types.PlanEvents(run=RunId(params.run), events=shown, more=more)
+
+
 # --- inbox, agents, settings, processes ---
+
+
+async def failures(app: AppState, _: path_parameters.NoParameters) -> wire_types.FailureList:
+    return wire_types.FailureList(failures=list(FAILURE_REASONS.values()))
 
 
 async def inbox(app: AppState, _: path_parameters.NoParameters) -> wire_types.Inbox:

@@ -71,6 +71,8 @@ READ_ROUTES = (
     Route("/stats", "Statistics of the board.", path_parameters.NoParameters, Statistics, board.stats),
     Route("/rooms", "Every room, the newest first.", path_parameters.NoParameters, wire_types.RoomList, runs.rooms),
     Route("/rooms/{thread}/events", "The messages of a room.", path_parameters.RoomEvents, wire_types.RoomEvents, runs.room_events),
+    Route("/plans/{run}/events", "The events of a plan, with the names of document 004.", path_parameters.PlanEvents, wire_types.PlanEvents, runs.plan_events),
+    Route("/failures", "The reasons why a turn can fail: what happens by itself, and what a person can do.", path_parameters.NoParameters, wire_types.FailureList, runs.failures),
     Route("/inbox", "Everything that waits for a person, the oldest first.", path_parameters.NoParameters, wire_types.Inbox, runs.inbox),
     Route("/agents", "The configured agents, and whether they are ready.", path_parameters.NoParameters, wire_types.AgentList, runs.agents),
     Route("/settings", "Every setting in force and where it comes from.", path_parameters.NoParameters, wire_types.SettingList, runs.settings),

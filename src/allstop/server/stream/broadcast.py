@@ -113,6 +113,8 @@ class Broadcast:
             transient_frame("live", source.run, self.live_texts.add(source, text), newest)
             for source, text in live.items()
         )
+        for source, text in live.items():
+            self.recent.put(await self._output(source, text, newest))
         for run in over:  # other text may belong to the next turn; a gate's does not
             self.live_texts.forget(run, "check")
         views = [each async for each in self._changes.changed_views()]
@@ -124,9 +126,22 @@ class Broadcast:
     async def frames(self, placed: PositionedRecord) -> list[Frame]:
         """Return the frames of one record; they are the same each time."""
         run, seq, _ = placed.record
-        if not self._live_runs.has_messages(run):
-            return list(record_frames(placed, ()))
-        return list(record_frames(placed, (await self._live_runs.run(run)).messages_at(seq)))
+        kind = self._live_runs.known_kind(run)
+        if kind is None or not kind.message_event:
+            return list(record_frames(placed))
+        messages = (await self._live_runs.run(run)).messages_at(seq)
+        return list(record_frames(placed, kind.message_event, messages))
+
+    async def _output(self, source: Source, text: str, newest: Position) -> list[Frame]:
+        """The message for live text of an agent, if the run's kind has one."""
+        kind = self._live_runs.known_kind(source.run)
+        if kind is None or not kind.message_event or source.kind != "text":
+            return []
+        state = (await self._live_runs.run(source.run)).state
+        message = kind.output(state, text, self._live_runs.now)
+        if message is None:
+            return []
+        return [transient_frame(kind.message_event, source.run, message, newest)]
 
     def _wake_listeners(self) -> None:
         self.batches += 1

@@ -52,14 +52,16 @@ def transient_frame(kind: str, run: str, value: object, position: Position) -> F
     return Frame(position, kind, run, b"event: %b\ndata: %b\n\n" % (kind.encode(), _encode(value)))
 
 
-def record_frames(placed: PositionedRecord, messages: Sequence[Struct]) -> Iterator[Frame]:
-    """Yield the frames of one record: its log lines, then its room messages."""
+def record_frames(
+    placed: PositionedRecord, name: str = "", messages: Sequence[Struct] = ()
+) -> Iterator[Frame]:
+    """Yield the frames of one record: its log lines, then its messages as events of this name."""
     run, part = placed.record.run, 0
     for log in _log(placed):
         yield frame("log", run, log, Position(placed.pos, part))
         part += 1
     for event in messages:
-        yield frame("room", run, event, Position(placed.pos, part))
+        yield frame(name, run, event, Position(placed.pos, part))
         part += 1
 
 

@@ -1,0 +1,31 @@
+"""The command `failures`: why a turn can fail, and what to do."""
+
+import click
+
+from allstop.cli.output import echo, json_option, print_json
+from allstop.core.moves import FailureKind
+
+
+@click.command()
+@click.argument("kind", required=False, type=click.Choice([each.value for each in FailureKind]))
+@json_option
+def failures(kind: str | None, as_json: bool) -> None:
+    """List why a turn can fail, and what to do.
+
+    Each entry says what happens by itself and what you can do.
+
+    \b
+    Examples:
+      allstop failures
+      allstop failures billing
+    """
+    from allstop.views.failure_reasons import FAILURE_REASONS
+
+    shown = [each for each in FAILURE_REASONS.values() if kind in (None, each.kind)]
+    if as_json:
+        print_json({"failures": shown})
+        return
+    for each in shown:
+        echo(f"{each.kind}: {each.meaning}")
+        echo(f"  by itself:  {each.automatic}")
+        echo(f"  you:        {each.person}  {each.command}")
