@@ -9,6 +9,7 @@ import trio.testing
 from hypothesis import settings
 
 from allstop.adapters.processes.priority import lower_session
+from allstop.adapters.processes.proc import children_of
 from support import git_settings
 
 TESTS = Path(__file__).parent
@@ -56,3 +57,10 @@ def pytest_collection_modifyitems(items):
 def anyio_backend():
     """Trio with a clock that jumps over every sleep."""
     return ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
+
+
+@pytest.fixture
+def new_children():
+    """A function that gives the children of this process which began since the test did."""
+    before = set(children_of(os.getpid()))
+    return lambda: [pid for pid in children_of(os.getpid()) if pid not in before]

@@ -163,14 +163,14 @@ time.sleep(60)
     assert stat is None or stat.state in "ZX"
 
 
-async def test_a_command_that_is_cut_off_is_gone(root, repository):
+async def test_a_command_that_is_cut_off_is_gone(root, repository, new_children):
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as never, anyio.move_on_after(0.2) as scope:
         await repository.run("cat-file", "--batch", stdin=never)
     os.close(writing)
 
     assert scope.cancelled_caught
-    assert children_of(os.getpid()) == []
+    assert new_children() == []
 
 
 async def test_a_command_takes_and_gives_any_number_of_bytes(root, repository):

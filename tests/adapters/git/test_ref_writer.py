@@ -10,7 +10,6 @@ import pytest
 from adapters.git.workspace_fixture import commit, git
 from allstop.adapters.git.repository.git_processes import MAX_BYTES
 from allstop.adapters.git.repository.repository import GitError, Repository
-from allstop.adapters.processes.proc import children_of
 
 KEPT = "refs/allstop/tip"
 
@@ -22,10 +21,14 @@ def repository(root):
     repository.close()
 
 
-def writing():
-    """The processes that stay to write."""
-    found = children_of(os.getpid())
-    return [pid for pid in found if b"update-ref" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+@pytest.fixture
+def writing(new_children):
+    """A function that gives the processes that stay to write."""
+
+    def writes(pid):
+        return b"update-ref" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+    return lambda: [pid for pid in new_children() if writes(pid)]
 
 
 def refs(root):
@@ -33,7 +36,7 @@ def refs(root):
     return dict(line.split() for line in told.splitlines())
 
 
-async def test_q5_many_refs_are_written_by_one_program(root, repository):
+async def test_q5_many_refs_are_written_by_one_program(root, repository, writing):
     first, second = git(root, "rev-parse", "HEAD"), commit(root, b_txt="b\n")
 
     await repository.set_refs(f"update {KEPT}/a {first}")
@@ -57,7 +60,7 @@ async def test_all_are_written_or_none(root, repository):
     assert refs(root) == {f"{KEPT}/a": head, f"{KEPT}/b": head}
 
 
-async def test_one_that_was_killed_is_not_missed(root, repository):
+async def test_one_that_was_killed_is_not_missed(root, repository, writing):
     head = git(root, "rev-parse", "HEAD")
     await repository.set_refs(f"update {KEPT}/a {head}")
     (pid,) = writing()
@@ -79,7 +82,7 @@ async def test_it_is_never_cut_off(root, repository):
     assert refs(root) == {f"{KEPT}/a": head}
 
 
-async def test_refs_at_once_are_written_one_after_the_other(root, repository):
+async def test_refs_at_once_are_written_one_after_the_other(root, repository, writing):
     head = git(root, "rev-parse", "HEAD")
 
     async with anyio.create_task_group() as group:
@@ -90,7 +93,7 @@ async def test_refs_at_once_are_written_one_after_the_other(root, repository):
     assert len(writing()) == 1
 
 
-async def test_many_at_once_are_written_by_another(root, repository):
+async def test_many_at_once_are_written_by_another(root, repository, writing):
     head = git(root, "rev-parse", "HEAD")
     lines = [f"update {KEPT}/{number} {head}" for number in range(100)]
     assert sum(map(len, lines)) > MAX_BYTES
@@ -101,7 +104,7 @@ async def test_many_at_once_are_written_by_another(root, repository):
     assert writing() == []
 
 
-async def test_branches_are_written_with_the_time_of_now(root, repository):
+async def test_branches_are_written_with_the_time_of_now(root, repository, writing):
     """One that stays would note the time at which it began."""
     head = git(root, "rev-parse", "HEAD")
 
@@ -111,7 +114,7 @@ async def test_branches_are_written_with_the_time_of_now(root, repository):
     assert writing() == []
 
 
-async def test_none_is_left_when_it_is_closed(root, repository):
+async def test_none_is_left_when_it_is_closed(root, repository, writing):
     head = git(root, "rev-parse", "HEAD")
     await repository.set_refs(f"update {KEPT}/a {head}")
 
@@ -123,7 +126,7 @@ async def test_none_is_left_when_it_is_closed(root, repository):
     assert len(writing()) == 1
 
 
-async def test_one_that_does_not_end_is_killed(root, repository):
+async def test_one_that_does_not_end_is_killed(root, repository, writing):
     head = git(root, "rev-parse", "HEAD")
     await repository.set_refs(f"update {KEPT}/a {head}")
     (pid,) = writing()

@@ -61,7 +61,7 @@ async def leave_by_end_of_program(launcher, launch):
 WAYS = (leave_by_cancel, leave_by_exception, leave_by_end_of_program)
 
 
-def assert_nothing_left(box_folders, token, live_dir):
+def assert_nothing_left(box_folders, token, live_dir, new_children):
     survivors = alive(token)
     before = beats(box_folders)
     time.sleep(0.02)
@@ -71,24 +71,26 @@ def assert_nothing_left(box_folders, token, live_dir):
     assert before == after
     assert before
     assert list(live_dir.glob("*.json")) == []
-    assert children_of(os.getpid()) == []
+    assert new_children() == []
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ZOO_KINDS)
 async def test_no_kind_of_process_outlives_the_block(
-    kind, way, launcher, box_folders, token, live_dir
+    kind, way, launcher, box_folders, token, live_dir, new_children
 ):
     await way(launcher, hostile(box_folders, [kind], token))
 
-    assert_nothing_left(box_folders, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir, new_children)
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_whole_zoo_ends_at_once(way, launcher, box_folders, token, live_dir):
+async def test_the_whole_zoo_ends_at_once(
+    way, launcher, box_folders, token, live_dir, new_children
+):
     await way(launcher, hostile(box_folders, ZOO_KINDS, token))
 
-    assert_nothing_left(box_folders, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir, new_children)
 
 
 async def test_what_was_alive_is_reported_once(launcher, box_folders, token):
@@ -129,16 +131,18 @@ async def test_one_word_strikes_all_that_is_under_a_label(launcher, tmp_path, to
     assert alive(token) == []
 
 
-async def test_a_stopped_tree_can_be_killed(launcher, box_folders, token, live_dir):
+async def test_a_stopped_tree_can_be_killed(launcher, box_folders, token, live_dir, new_children):
     async with launcher.launch(hostile(box_folders, ["plain", "session"], token)) as child:
         await until_ready(child)
         while halt_family(child.pid):
             await anyio.sleep(0)
 
-    assert_nothing_left(box_folders, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir, new_children)
 
 
-async def test_a_killed_first_process_of_the_box_is_an_end(launcher, box_folders, token, live_dir):
+async def test_a_killed_first_process_of_the_box_is_an_end(
+    launcher, box_folders, token, live_dir, new_children
+):
     async with launcher.launch(hostile(box_folders, ["daemonized"], token)) as child:
         await until_ready(child)
         os.kill(child.pid, signal.SIGKILL)
@@ -148,11 +152,11 @@ async def test_a_killed_first_process_of_the_box_is_an_end(launcher, box_folders
             code = (await child.wait()).code
 
     assert code == -signal.SIGKILL
-    assert_nothing_left(box_folders, token, live_dir)
+    assert_nothing_left(box_folders, token, live_dir, new_children)
 
 
 async def test_a_launch_cancelled_at_any_moment_leaves_nothing(
-    launcher, box_folders, token, live_dir
+    launcher, box_folders, token, live_dir, new_children
 ):
     for step in range(30):
         with anyio.move_on_after(step / 1000):
@@ -161,7 +165,7 @@ async def test_a_launch_cancelled_at_any_moment_leaves_nothing(
 
         assert alive(token) == []
         assert list(live_dir.glob("*.json")) == []
-    assert children_of(os.getpid()) == []
+    assert new_children() == []
 
 
 def controller(script, *args):

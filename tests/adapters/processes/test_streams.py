@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from adapters.processes.launch_fixture import TESTS, ZOO, output_of, run
 from allstop.adapters.processes.launcher import ProcessLauncher
-from allstop.adapters.processes.proc import children_of
 from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.ports import Isolation, LaunchError
 from allstop.programs import PIPE_BYTES, Tail, run_to_end
@@ -260,13 +259,13 @@ async def test_what_could_be_mistaken_for_an_option_of_the_box_is_refused(
     ],
 )
 async def test_a_box_that_can_not_be_made_is_a_failed_launch(
-    changes, launcher, box_folders, live_dir
+    changes, launcher, box_folders, live_dir, new_children
 ):
     with pytest.raises(LaunchError):
         await run(launcher, box_folders.launch("true", **changes))
 
     assert list(live_dir.glob("*.json")) == []
-    assert children_of(os.getpid()) == []
+    assert new_children() == []
 
 
 async def test_launches_leave_no_descriptor_open(any_launcher, box_folders):

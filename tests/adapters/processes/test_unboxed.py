@@ -10,7 +10,6 @@ from adapters.processes.launch_fixture import ZOO_KINDS, alive, beats, hostile, 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.live_registry import kill_recorded, recorded_trees
-from allstop.adapters.processes.proc import children_of
 from allstop.adapters.processes.unboxed.unboxed_program import unboxed
 from allstop.core.gate import Check
 from allstop.ports import Caps, Isolation, UnsafeError
@@ -60,7 +59,9 @@ async def test_a_check_of_a_plan_is_refused_where_a_trusted_one_is_run(refusing,
 
 @pytest.mark.parametrize("kind", ZOO_KINDS)
 @pytest.mark.parametrize("way", ["leave", "end"])
-async def test_nothing_outlives_the_block(kind, way, launcher, box_folders, token, live_dir):
+async def test_nothing_outlives_the_block(
+    kind, way, launcher, box_folders, token, live_dir, new_children
+):
     async with launcher.launch(hostile(box_folders, [kind], token)) as child:
         await until_ready(child)
         if way == "end":
@@ -73,7 +74,7 @@ async def test_nothing_outlives_the_block(kind, way, launcher, box_folders, toke
     assert alive(token) == []
     assert beats(box_folders) == before
     assert list(live_dir.glob("*.json")) == []
-    assert children_of(os.getpid()) == []
+    assert new_children() == []
 
 
 async def test_a_program_that_waits_to_be_thawed_can_be_put_down(launcher, box_folders, live_dir):
