@@ -30,11 +30,17 @@ def detail(room, run="plan1"):
 
 
 def test_p18_a_plan_is_started_approved_skipped_and_merged_over_the_api(room):
-    body = {"kind": "plan", "plan": PLAN, "mode": "step", "config": {"maxRetries": 1}}
+    body = {
+        "kind": "plan",
+        "plan": PLAN,
+        "mode": "step",
+        "config": {"maxRetries": 1, "autoCommit": True},
+    }
     assert room.post("/runs", body).json == {"run": "plan1"}
     wait_for(lambda: detail(room)["pauseReason"] == "approval", "it asks", 60)
     assert room.read("/runs/plan1")["run"]["actions"][0] == "approve"
     assert detail(room)["config"]["maxRetries"] == 1
+    assert detail(room)["config"]["autoCommit"] is True
     (waiting,) = room.read("/inbox")["waiting"]
     assert waiting["run"] == "plan1"
 
@@ -71,6 +77,17 @@ def test_p18_the_events_of_a_plan_are_the_same_in_the_api_and_in_the_stream(room
     assert (page["events"], page["more"]) == (listed[1:3], True)
 
 
+def test_p18_the_stream_has_the_text_of_the_running_turn(room):
+    with room.listen("?kinds=autopilot") as stream:
+        room.post("/runs", {"kind": "plan", "plan": PLAN, "name": "tidy"})
+        heard = stream.until(lambda event: event.data.get("type") == "autopilot:complete")
+    told = [event.data for event in heard if event.data.get("type") == "autopilot:output"]
+
+    assert "".join(each["chunk"] for each in told) == "Done." * 2
+    assert {each["planId"] for each in told} == {"tidy"}
+    assert all(set(each) == {"type", "planId", "at", "chunk"} for each in told)
+
+
 def test_p18_a_run_of_another_kind_has_no_events_of_a_plan(room):
     assert room.get("/plans/nothing/events").status == 404
 
@@ -82,3 +99,32 @@ def test_p1_a_plan_with_problems_is_refused_over_the_api(room):
     assert "plan.md:1: the step stands before the first heading" in answer.json["error"]["message"]
     unknown = room.post("/runs", {"kind": "plan", "plan": PLAN, "config": {"retries": 1}})
     assert unknown.status in (400, 422)
+
+
+def test_p12_a_plan_is_listed_with_its_recorded_steps(room):
+    room.post("/runs", {"kind": "plan", "plan": PLAN, "mode": "step"})
+
+    assert [each["sessionId"] for each in room.read("/plans")["plans"]] == ["plan1"]
+    (phase,) = room.read("/plans/plan1")["phases"]
+    assert (phase["name"], [step["text"] for step in phase["steps"]]) == ("A", ["one", "two"])
+    room.post("/runs", {"kind": "board"})
+    assert room.read("/plans/board") == {}
+    assert room.get("/plans/nothing").status == 404
+
+
+def test_p1_a_plan_is_checked_over_the_api_without_a_start(room):
+    right = room.post("/plans/check", {"plan": PLAN}).json
+    wrong = room.post("/plans/check", {"plan": '{"phases": 3}', "format": "json"}).json
+
+    assert (len(right["plan"]["phases"][0]["steps"]), right["problems"]) == (2, [])
+    assert (wrong["problems"][0]["line"], wrong["problems"][0]["expected"]) == (1, "a list")
+    assert room.read("/plans")["plans"] == []
+
+
+def test_p12_a_plan_with_a_failed_step_can_be_resumed(room):
+    room.person.script('[[turn]]\nsteps = [{ fail = "bad_request", message = "no" }]\n', RETRY)
+    room.post("/runs", {"kind": "plan", "plan": PLAN, "mode": "manual", "config": {}})
+    wait_for(lambda: detail(room)["pauseReason"] == "failed", "its step fails", 60)
+
+    actions = room.read("/runs/plan1")["run"]["actions"]
+    assert actions == ["retry", "skip", "resume", "stop", "abort"]

@@ -380,6 +380,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A plan as it was started: its phases and steps; none for a run of another kind. */
+        get: operations["get_plans_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every plan and its state, the newest first. */
+        get: operations["get_plans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/failures": {
         parameters: {
             query?: never;
@@ -494,6 +528,23 @@ export interface paths {
         put?: never;
         /** Send a command to a run, a task, or all runs. */
         post: operations["post_runs_run_commands"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check the text of a plan without starting it. */
+        post: operations["post_plans_check"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1272,6 +1323,7 @@ export interface components {
             retryBaseMs: number;
             maxRateLimitRetries: number;
             stepDelay: number;
+            autoCommit: boolean;
         };
         /** Health */
         Health: {
@@ -1480,16 +1532,16 @@ export interface components {
         Receipt: {
             seq: number;
             at: string;
-            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
+            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
             tally: components["schemas"]["Tally"];
             /** @default  */
             warning: string;
             /** @default true */
             same: boolean;
             /** @default null */
-            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
+            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
             /** @default null */
-            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
+            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Committed"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
             /** @default  */
             overridden: string;
         };
@@ -1515,6 +1567,8 @@ export interface components {
             ask_s: number | null;
             /** @default null */
             adviser: components["schemas"]["Adviser"] | null;
+            /** @default false */
+            uncommitted: boolean;
         };
         /**
          * Prompt
@@ -1620,6 +1674,16 @@ export interface components {
             stash: boolean;
             /** @default  */
             given: string;
+        };
+        /**
+         * Commit
+         * @description Commit the uncommitted changes of the workspace, if there are any.
+         */
+        Commit: {
+            /** @enum {unknown} */
+            move: "commit";
+            workspace: string;
+            message: string;
         };
         /**
          * Deliver
@@ -1838,6 +1902,12 @@ export interface components {
             /** @default report */
             protection: components["schemas"]["Protection"];
         };
+        /** Committed */
+        Committed: {
+            /** @enum {unknown} */
+            result: "committed";
+            change: components["schemas"]["Change"];
+        };
         /** Delivered */
         Delivered: {
             /** @enum {unknown} */
@@ -2054,6 +2124,29 @@ export interface components {
             events: (components["schemas"]["Started"] | components["schemas"]["Paused"] | components["schemas"]["Resumed"] | components["schemas"]["StepStart"] | components["schemas"]["StepComplete"] | components["schemas"]["StepSkipped"] | components["schemas"]["Aborted"] | components["schemas"]["Complete"] | components["schemas"]["Output"] | components["schemas"]["Retrying"] | components["schemas"]["RateLimited"] | components["schemas"]["AgentSwitched"] | components["schemas"]["AllLimited"])[];
             more: boolean;
         };
+        /** Plan */
+        Plan: {
+            /** @default [] */
+            phases: components["schemas"]["Phase"][];
+            /** @default  */
+            title: string;
+            /** @default  */
+            text: string;
+        };
+        /** Phase */
+        Phase: {
+            name: string;
+            /** @default [] */
+            steps: components["schemas"]["Step"][];
+            /** @default  */
+            text: string;
+            /** @default 0 */
+            line: number;
+        };
+        /** PlanList */
+        PlanList: {
+            plans: components["schemas"]["PlanView"][];
+        };
         /** FailureList */
         FailureList: {
             failures: components["schemas"]["FailureReason"][];
@@ -2249,6 +2342,20 @@ export interface components {
             tasks: string[];
         };
         /**
+         * PlanCheck
+         * @description What was understood of a plan's text, and everything that is wrong with it.
+         */
+        PlanCheck: {
+            plan: components["schemas"]["Plan"];
+            problems: components["schemas"]["PlanProblem"][];
+        };
+        /** PlanProblem */
+        PlanProblem: {
+            line: number;
+            problem: string;
+            expected: string;
+        };
+        /**
          * Stopped
          * @description The result of a stop.
          */
@@ -2314,6 +2421,12 @@ export interface components {
             until: string | null;
             /** @default null */
             budget_usd: number | null;
+            /** @default [] */
+            tasks: string[];
+            /** @default [] */
+            prompts: string[];
+            /** @default null */
+            agent: string | null;
         };
         /**
          * StartTask
@@ -2421,6 +2534,8 @@ export interface components {
             maxRateLimitRetries: number | null;
             /** @default null */
             stepDelay: number | null;
+            /** @default null */
+            autoCommit: boolean | null;
         };
         /**
          * ErrorStrategy
@@ -2730,6 +2845,13 @@ export interface components {
             removed: boolean;
             /** @default  */
             quoted: string;
+        };
+        /** PlanText */
+        PlanText: {
+            /** @description The text of its file. */
+            plan: string;
+            /** @default markdown */
+            format: components["schemas"]["Format"];
         };
         /** StopOrder */
         StopOrder: {
@@ -3749,6 +3871,69 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_plans_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run of a plan. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_plans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_failures: {
         parameters: {
             query?: never;
@@ -3985,6 +4170,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            414: components["responses"]["414"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+            507: components["responses"]["507"];
+        };
+    };
+    post_plans_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanText"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanCheck"];
                 };
             };
             400: components["responses"]["400"];

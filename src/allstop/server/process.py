@@ -103,22 +103,28 @@ async def _app_state(
     recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))
     broadcast = Broadcast(live_runs, changes, recent)
     live_runs.subscribe(broadcast.add_records)
-    async with start_supervisor(project, kinds, say) as driver, anyio.create_task_group() as group:
-        reloader = SettingsReloader(project, say, driver.settings_changed)
-        driver.view(LiveText(project.kinds, driver.engine, broadcast.add_text).show)
-        with receive_live_text(project.folder / LISTENERS_FOLDER) as receiver:
-            for work in (
-                live_runs.follow,
-                broadcast.run,
-                reloader.watch,
-                driver.remove_old_workspaces,
-            ):
-                group.start_soon(work)
-            group.start_soon(_forward_live_text, receiver, broadcast)
-            group.start_soon(_resume_board, driver, say)
-            rewinder, turns = Rewinder(project.journal, project.kinds), TurnReader(project.journal)
-            yield AppState(project, driver, live_runs, broadcast, keys, reloader, rewinder, turns)
-            group.cancel_scope.cancel()
+    listeners = project.folder / LISTENERS_FOLDER
+    # the socket outlives its reader: another one could get its number otherwise
+    async with start_supervisor(project, kinds, say) as driver:
+        with receive_live_text(listeners) as receiver:
+            async with anyio.create_task_group() as group:
+                reloader = SettingsReloader(project, say, driver.settings_changed)
+                driver.view(LiveText(project.kinds, driver.engine, broadcast.add_text).show)
+                for work in (
+                    live_runs.follow,
+                    broadcast.run,
+                    reloader.watch,
+                    driver.remove_old_workspaces,
+                ):
+                    group.start_soon(work)
+                group.start_soon(_forward_live_text, receiver, broadcast)
+                group.start_soon(_resume_board, driver, say)
+                rewinder = Rewinder(project.journal, project.kinds)
+                turns = TurnReader(project.journal)
+                yield AppState(
+                    project, driver, live_runs, broadcast, keys, reloader, rewinder, turns
+                )
+                group.cancel_scope.cancel()
 
 
 async def _resume_board(driver: Supervisor, say: Say) -> None:

@@ -12,6 +12,7 @@ from allstop.core.brakes import Limits
 from allstop.core.ids import RunId
 from allstop.core.replay import Receipt
 from allstop.core.review_comments import Review
+from allstop.plans.plan import Plan
 from allstop.settings.detection.detect import ProposedAgent
 from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
@@ -19,6 +20,7 @@ from allstop.views.auto import DecisionReceipt
 from allstop.views.autopilot_events import AutopilotEvent
 from allstop.views.failure_reasons import FailureReason
 from allstop.views.inbox import Waiting
+from allstop.views.plans import PlanView
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
@@ -174,6 +176,23 @@ class PlanEvents(_Message, frozen=True):
     run: RunId
     events: list[AutopilotEvent]  # without the text of the running turn, which only the stream has
     more: bool
+
+
+class PlanList(_Message, frozen=True):
+    plans: list[PlanView]  # the newest first
+
+
+class PlanProblem(_Message, frozen=True):
+    line: int
+    problem: str
+    expected: str
+
+
+class PlanCheck(_Message, frozen=True):
+    """What was understood of a plan's text, and everything that is wrong with it."""
+
+    plan: Plan
+    problems: list[PlanProblem]
 
 
 class FailureList(_Message, frozen=True):

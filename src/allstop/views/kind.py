@@ -12,6 +12,7 @@ from allstop.core.commands import Command, Resume
 from allstop.core.events import Event, Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.moves import Outcome
 from allstop.core.run import Pilot, RunState
 from allstop.views.live_state import LiveState
 from allstop.views.log import Line, lines
@@ -40,6 +41,8 @@ class Kind:
     """Whether a run stays open when it has nothing to do."""
     waits_as: ClassVar[str] = ""
     """The inbox kind of a wait for a person; "" decides by the wait itself."""
+    wait_options: ClassVar[tuple[str, ...]] = ("retry",)
+    """The commands that the inbox offers for such a wait."""
     detail_type: ClassVar[type[Struct] | None] = None
     """The type of `detail`, for the description of the API."""
     detail_event: ClassVar[str] = ""
@@ -73,6 +76,10 @@ class Kind:
     def kept_after_abort(self, called: str) -> str:
         """Say what an aborted run leaves behind, as the end of a sentence."""
         return ""
+
+    def rest_outcome(self, state: RunState[Any], since: datetime | None) -> Outcome | None:
+        """How an endless run at rest has done since then; None if something waits for a person."""
+        return Outcome.DONE
 
     def actions(
         self, state: RunState[Any], status: str, helm: Helm, now: datetime

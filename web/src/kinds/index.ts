@@ -4,12 +4,20 @@ import { AUTO_KIND } from './auto'
 import { BOARD_KIND } from './board'
 import type { RunKind } from './kind'
 import { MERGE_KIND } from './merge'
+import { PLAN_KIND } from './plan'
 import { ROOM_KIND } from './room'
 import { TASK_KIND } from './task'
 import { unknownKind } from './unknown'
 
 /** In the order in which the navigation shows their pages. */
-export const KINDS: readonly RunKind[] = [BOARD_KIND, ROOM_KIND, AUTO_KIND, TASK_KIND, MERGE_KIND]
+export const KINDS: readonly RunKind[] = [
+  BOARD_KIND,
+  PLAN_KIND,
+  ROOM_KIND,
+  AUTO_KIND,
+  TASK_KIND,
+  MERGE_KIND,
+]
 
 export function kindOf(kind: string | undefined): RunKind {
   return KINDS.find((each) => each.kind === kind) ?? unknownKind(kind ?? '')

@@ -21,6 +21,8 @@ export interface RunKind {
   isListed: boolean
   /** Whether the end of a run is worth an alert. Runs of the board are announced by their tasks. */
   announcesEnd: boolean
+  /** The question in the inbox about a run that no process drives any more. */
+  resumePrompt?: string
   /** Whether the run's log offers Pause, Resume and Stop, because no other page does. */
   hasActions: boolean
 }

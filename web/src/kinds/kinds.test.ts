@@ -23,6 +23,7 @@ test('every kind that the server knows has an entry', () => {
     'auto',
     'board',
     'merge',
+    'plan',
     'room',
     'task',
   ])
@@ -34,20 +35,31 @@ test('the page of a kind is in the table of pages', () => {
 
 test('each kind of run has an address', () => {
   expect(kindOf('auto').address('auto1')).toBe('#/auto/auto1')
+  expect(kindOf('plan').address('plan1')).toBe('#/plans/plan1')
   expect(kindOf('room').address('room:default')).toBe('#/rooms/default')
   expect(kindOf('task').address('board/T1.1')).toBe('#/history/board/T1.1')
 })
 
 test('an unknown kind has a card with title, status, tokens and actions, and its log as page', () => {
-  const kind = kindOf('plan')
-  const { container } = render(kind.card, { run: run('plan') })
+  const kind = kindOf('audit')
+  const { container } = render(kind.card, { run: run('audit') })
 
-  expect(kind.label).toBe('plan')
-  expect(container.querySelector('a')!.getAttribute('href')).toBe('#/history/plan1')
+  expect(kind.label).toBe('audit')
+  expect(container.querySelector('a')!.getAttribute('href')).toBe('#/history/audit1')
   expect(container.textContent).toMatch(/running.*Ship it.*1\.5k tokens/s)
   expect([...container.querySelectorAll('button')].map((each) => each.textContent)).toEqual([
     'Pause',
     'Stop',
+  ])
+})
+
+test('a queued start can be approved and rejected on its card', () => {
+  const start = { ...run('start'), actions: ['approve', 'reject'] } as RunView
+  const { container } = render(kindOf('start').card, { run: start })
+
+  expect([...container.querySelectorAll('button')].map((each) => each.textContent)).toEqual([
+    'Approve',
+    'Reject',
   ])
 })
 

@@ -5,33 +5,47 @@ import type { AlertKind } from './alerts'
 /** Pitch in hertz; start and length in seconds. */
 type Note = readonly [pitch: number, at: number, lasts: number]
 
-const TONES: Record<AlertKind, readonly Note[]> = {
-  needs_you: [
-    [659, 0, 0.12],
-    [880, 0.14, 0.22],
-  ],
-  failed: [
+/** The names of document 004. */
+type Sound = 'aiComplete' | 'aiError' | 'workflowDone' | 'sectorViolation' | 'notification'
+
+const TONES: Record<Sound, readonly Note[]> = {
+  aiComplete: [[784, 0, 0.18]],
+  aiError: [
     [392, 0, 0.16],
     [294, 0.18, 0.28],
   ],
-  finished: [[784, 0, 0.18]],
-  all_done: [
+  workflowDone: [
     [523, 0, 0.12],
     [659, 0.13, 0.12],
     [784, 0.26, 0.3],
   ],
-  limited: [
+  sectorViolation: [
     [440, 0, 0.14],
     [349, 0.16, 0.22],
   ],
-  paused: [[440, 0, 0.14]],
-  resumed: [[494, 0, 0.14]],
+  notification: [
+    [659, 0, 0.12],
+    [880, 0.14, 0.22],
+  ],
+}
+
+export const SOUNDS: Readonly<Record<AlertKind, Sound>> = {
+  needs_you: 'notification',
+  failed: 'aiError',
+  finished: 'aiComplete',
+  all_done: 'workflowDone',
+  limited: 'sectorViolation',
+  paused: 'notification',
+  resumed: 'notification',
+  step_done: 'aiComplete',
+  step_failed: 'aiError',
+  plan_done: 'workflowDone',
 }
 
 const LOUDNESS = 0.08
 
 export function play(context: AudioContext, kind: AlertKind): void {
-  for (const [pitch, at, lasts] of TONES[kind]) {
+  for (const [pitch, at, lasts] of TONES[SOUNDS[kind]]) {
     const begin = context.currentTime + at
     const tone = context.createOscillator()
     const volume = context.createGain()

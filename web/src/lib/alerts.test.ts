@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { showsNotification, isUrgent, snapshot, newAlerts } from './alerts'
-import type { RunView, TaskView, Waiting } from './api-types'
+import type { PlanView, RunView, TaskView, Waiting } from './api-types'
 
 const nothing = snapshot([], [], [], 'running')
 
@@ -88,4 +88,29 @@ test('a rate limit has one alert, which is not urgent', () => {
   expect(alertsBetween(one, two)).toEqual([])
   expect(newAlerts(nothing, one).map(showsNotification)).toEqual([true])
   expect(newAlerts(nothing, one).map(isUrgent)).toEqual([false])
+})
+
+test('p11 a plan makes a sound for each step, failure, pause, resume and its end', () => {
+  const plan = (given: object) =>
+    ({
+      ...{ sessionId: 'plan1', title: 'Tidy', status: 'running', outcome: null, pauseReason: null },
+      ...{ completedSteps: 1, failedSteps: 0, ...given },
+    }) as unknown as PlanView
+  const heard = (before: object, now: object) => {
+    const [alert] = newAlerts(
+      snapshot([], [], [], '', [plan(before)]),
+      snapshot([], [], [], '', [plan(now)]),
+    )
+    expect(alert && showsNotification(alert)).toBeFalsy()
+    return alert?.kind
+  }
+  const paused = (pauseReason: string) => ({ status: 'paused', pauseReason })
+  expect(heard({}, {})).toBeUndefined()
+  expect(heard({}, { completedSteps: 2 })).toBe('step_done')
+  expect(heard({}, paused('failed'))).toBe('step_failed')
+  expect(heard({}, { failedSteps: 1 })).toBe('step_failed')
+  expect(heard({}, paused('user'))).toBe('paused')
+  expect(heard(paused('user'), {})).toBe('resumed')
+  expect(heard({}, { status: 'idle', outcome: 'done' })).toBe('plan_done')
+  expect(heard({}, paused('approval'))).toBeUndefined()
 })

@@ -1,12 +1,15 @@
 // Alerts: what is worth a sound or a notification, found by comparing two snapshots.
 
 import { kindOf } from '../kinds'
-import type { RunView, TaskView, Waiting } from './api-types'
+import type { PlanView, RunView, TaskView, Waiting } from './api-types'
 import { withLocalTimes } from './local-times'
 import { href } from './routes'
 
-export type AlertKind =
-  'needs_you' | 'failed' | 'finished' | 'all_done' | 'limited' | 'paused' | 'resumed'
+export type AlertKind = 'needs_you' | 'failed' | 'finished' | 'all_done' | 'limited' | SoundOnly
+
+/** These make a sound, but don't disturb somebody who looks elsewhere; some are told otherwise, too. */
+const SOUND_ONLY = ['paused', 'resumed', 'step_done', 'step_failed', 'plan_done'] as const
+type SoundOnly = (typeof SOUND_ONLY)[number]
 
 export interface Alert {
   kind: AlertKind
@@ -22,6 +25,7 @@ export interface Snapshot {
   tasks: ReadonlyMap<string, TaskView>
   runs: ReadonlyMap<string, RunView>
   phase: string
+  plans: ReadonlyMap<string, PlanView>
 }
 
 export function snapshot(
@@ -29,12 +33,14 @@ export function snapshot(
   tasks: readonly TaskView[],
   runs: readonly RunView[],
   phase: string,
+  plans: readonly PlanView[] = [],
 ): Snapshot {
   return {
     waiting: new Map(waiting.map((each) => [nameOf(each), each])),
     tasks: new Map(tasks.map((each) => [each.id, each])),
     runs: new Map(runs.map((each) => [each.id, each])),
     phase,
+    plans: new Map(plans.map((each) => [each.sessionId, each])),
   }
 }
 
@@ -47,6 +53,7 @@ function nameOf({ id, kind, task, run, text }: Waiting): string {
 /** The most important first. */
 export function newAlerts(before: Snapshot, now: Snapshot): Alert[] {
   return [
+    ...planAlerts(before.plans, now.plans),
     ...added(before.waiting, now.waiting).map(waitingAlert),
     ...ended(before.runs, now.runs).map(runAlert),
     ...done(before.tasks, now.tasks).map(taskAlert),
@@ -136,9 +143,30 @@ function phaseAlerts(before: string, now: string): Alert[] {
   return wasHeld && now === 'running' ? alert('resumed', 'The board is running again') : []
 }
 
-/** A pause or a resume makes a sound, but doesn't disturb somebody who looks elsewhere. */
+/** The sounds of a plan. Its end and its failures are also announced as those of any run. */
+function planAlerts(before: Snapshot['plans'], now: Snapshot['plans']): Alert[] {
+  return [...now.values()].flatMap((plan) => {
+    const earlier = before.get(plan.sessionId)
+    const kind = earlier && planChange(earlier, plan)
+    if (!kind) return []
+    const title = plan.title || plan.sessionId
+    return [{ kind, name: plan.sessionId, title, text: '', to: href('plans', plan.sessionId) }]
+  })
+}
+
+function planChange(before: PlanView, now: PlanView): SoundOnly | undefined {
+  if (now.outcome !== before.outcome) return now.outcome === 'done' ? 'plan_done' : 'step_failed'
+  if (now.pauseReason !== before.pauseReason) {
+    if (now.pauseReason === 'failed') return 'step_failed'
+    if (now.pauseReason === 'user') return 'paused'
+    if (now.pauseReason === null && now.status === 'running') return 'resumed'
+  }
+  if (now.failedSteps > before.failedSteps) return 'step_failed'
+  return now.completedSteps > before.completedSteps ? 'step_done' : undefined
+}
+
 export function showsNotification({ kind }: Alert): boolean {
-  return kind !== 'paused' && kind !== 'resumed'
+  return !(SOUND_ONLY as readonly string[]).includes(kind)
 }
 
 /** In quiet hours only urgent alerts are shown: work that waits until a person comes. */

@@ -34,6 +34,13 @@ export type LiveList = Schemas['LiveList']
 export type LiveText = Schemas['LiveText']
 export type LogLine = Schemas['LogEvent']
 export type NoteList = Schemas['NoteList']
+/** A plan as it was started. */
+export type PlanText = Omit<Partial<Schemas['Plan']>, 'phases'> & { phases?: PlanPhase[] }
+export type PlanPhase = { name: string; text?: string; steps?: PlanStep[] }
+export type PlanStep = Sparse<Schemas['Step'], 'id' | 'text'>
+export type PlanCheck = Omit<Schemas['PlanCheck'], 'plan'> & { plan: PlanText }
+export type PlanList = Schemas['PlanList']
+export type PlanView = Schemas['PlanView']
 export type RecordList = Schemas['RecordList']
 export type Remark = Sparse<Schemas['Remark'], 'id' | 'file' | 'line' | 'text'>
 export type Review = { at: string; text?: string; remarks?: Remark[] }

@@ -19,6 +19,11 @@ const ESSENTIALS: Readonly<Record<string, string>> = {
   'notify.quiet': 'Quiet hours',
 }
 
+/** The settings of plans that stand in other tables than `retry`. */
+const AUTOPILOT = ['agent', 'fallback', 'order', 'auto_execute', 'compact_at_tokens'].map(
+  (name) => `loop.${name}`,
+)
+
 const TABLES: Readonly<Record<string, string>> = {
   project: 'Project',
   agents: 'Agents',
@@ -58,6 +63,11 @@ const ACRONYMS = /\b(tls|url|urls|usd|ci)\b/g
 
 export function isEssential(key: string): boolean {
   return key in ESSENTIALS
+}
+
+/** Whether it decides how plans run. */
+export function isAutopilot(key: string): boolean {
+  return key.startsWith('retry.') || AUTOPILOT.includes(key)
 }
 
 /** Essentials first, in the order of the page. */

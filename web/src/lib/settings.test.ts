@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  autopilotSettings,
   fieldText,
   fieldValue,
   matchingSettings,
@@ -90,5 +91,15 @@ test('values are valueText short', () => {
     'none',
     '{"a":1}',
     'false',
+  ])
+})
+
+test('p12 the group Autopilot has every setting of plans', () => {
+  const keys = ['retry.max_retries', 'loop.agent', 'loop.mode', 'room.max_rounds', 'retry.jitter']
+  const rows = keys.map((key) => ({ key }) as Setting)
+  expect(autopilotSettings(rows).map(({ key }) => key)).toEqual([
+    'retry.max_retries',
+    'loop.agent',
+    'retry.jitter',
   ])
 })

@@ -1,6 +1,6 @@
 // Settings: search, groups, and values as text and back.
 
-import { essentialOrder, isEssential, settingLabel } from './setting-labels'
+import { essentialOrder, isAutopilot, isEssential, settingLabel } from './setting-labels'
 import type { SettingList } from './api-types'
 
 export type Setting = SettingList['settings'][number]
@@ -34,6 +34,11 @@ export function essentials(rows: readonly Setting[]): Setting[] {
   return rows
     .filter(({ key }) => isEssential(key))
     .toSorted((a, b) => essentialOrder(a.key) - essentialOrder(b.key))
+}
+
+/** The settings of plans. */
+export function autopilotSettings(rows: readonly Setting[]): Setting[] {
+  return rows.filter(({ key }) => isAutopilot(key))
 }
 
 /** By TOML table; each agent is a table of its own. */

@@ -13,6 +13,8 @@ test('the last value counts, and all lines are kept', () => {
     message('hold', { hold: 'stopped', stops: 1 }),
     message('board', { phase: 'idle', mode: 'auto', counts: {} }),
     message('board', { phase: 'running', mode: 'auto', counts: {} }),
+    message('plan', { sessionId: 'plan1', status: 'running' }),
+    message('plan', { sessionId: 'plan1', status: 'paused' }),
     message('inbox', { count: 3 }),
     message('something new', {}),
   ])
@@ -25,6 +27,7 @@ test('the last value counts, and all lines are kept', () => {
   expect(updates.roomEvents.get('general')).toEqual([{ thread: 'general', text: 'hello' }])
   expect(updates.hold).toEqual({ hold: 'stopped', stops: 1 })
   expect(updates.board?.phase).toBe('running')
+  expect([...updates.plans]).toEqual([['plan1', { sessionId: 'plan1', status: 'paused' }]])
   expect(updates.inbox).toBe(3)
   expect(updates.reset).toBe(false)
 })

@@ -1,6 +1,6 @@
 // Updates from a batch of stream messages, collected so that each store changes once a frame.
 
-import type { AutoView, BoardState, HoldView, LiveText, LogLine } from './api-types'
+import type { AutoView, BoardState, HoldView, LiveText, LogLine, PlanView } from './api-types'
 import type { RoomEvent, RoomSummary, RunView, TaskView } from './api-types'
 import type { Message } from './sse-reader'
 
@@ -10,6 +10,7 @@ export interface StreamUpdates {
   tasks: Map<string, TaskView>
   runs: Map<string, RunView>
   autos: Map<string, AutoView>
+  plans: Map<string, PlanView>
   logs: Map<string, LogLine[]>
   live: Map<string, LiveText[]>
   roomEvents: Map<string, RoomEvent[]>
@@ -25,6 +26,7 @@ export function noUpdates(): StreamUpdates {
     tasks: new Map(),
     runs: new Map(),
     autos: new Map(),
+    plans: new Map(),
     logs: new Map(),
     live: new Map(),
     roomEvents: new Map(),
@@ -58,6 +60,8 @@ function add(updates: StreamUpdates, { kind, data }: Message): void {
       return put(updates.runs, 'id', data)
     case 'auto':
       return put(updates.autos, 'run', data)
+    case 'plan':
+      return put(updates.plans, 'sessionId', data)
     case 'board':
       updates.board = JSON.parse(data) as BoardState
       return

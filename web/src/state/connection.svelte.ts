@@ -17,6 +17,8 @@ import { fetchRuns, runs } from './runs.svelte'
 import { allstop } from './stop.svelte'
 
 const RETRY_MS = 2_000
+/** How long the first fetch waits for the stream: what changes between the two would be missed. */
+const STREAM_MS = 1_000
 /** A hidden tab draws no frames, but its title must still be right. */
 const HIDDEN_MS = 250
 
@@ -37,6 +39,9 @@ class Connection {
   #messages: Message[] = []
   #frame: number | ReturnType<typeof setTimeout> | undefined
   #isLoading = false
+  #mustRepeat = false
+  /** Whether everything was fetched since the stream was opened. */
+  #isFollowing = false
 
   /** Connects and loads everything; the returned function disconnects. */
   open(): () => void {
@@ -47,8 +52,9 @@ class Connection {
     })
     if (this.#tabState) this.#bus.setTabState(this.#tabState)
     const stopClock = currentTime.start()
-    void this.load()
+    const timer = setTimeout(() => this.stream.is === 'connecting' && void this.load(), STREAM_MS)
     return () => {
+      clearTimeout(timer)
       stopClock()
       this.#bus?.leave()
     }
@@ -70,6 +76,7 @@ class Connection {
 
   /** Fetches everything. Messages of the stream wait meanwhile, since they are newer. */
   async load(): Promise<void> {
+    this.#mustRepeat = this.#isLoading
     if (this.#isLoading) return
     this.#isLoading = true
     try {
@@ -93,14 +100,19 @@ class Connection {
       setTimeout(() => this.error && this.stream.is === 'open' && void this.load(), RETRY_MS)
     } finally {
       this.#isLoading = false
-      this.#schedule()
+      if (this.#mustRepeat) void this.load()
+      else this.#schedule()
     }
   }
 
   #setStream = (state: StreamState) => {
-    const wasDown = this.stream.is !== 'open'
+    const { is: before } = this.stream
     this.stream = state
-    if (state.is === 'open' && wasDown && this.error) void this.load()
+    if (state.is === 'open' && (!this.#isFollowing || (before !== 'open' && this.error))) {
+      this.#isFollowing = true
+      void this.load()
+    } else if (state.is !== 'connecting' && before === 'connecting' && !this.#isFollowing)
+      void this.load()
     if (state.is === 'broken') void this.#checkServer()
     else this.serverResponds = undefined
   }
@@ -128,7 +140,7 @@ class Connection {
 
   #apply(updates: StreamUpdates): void {
     board.addTasks(updates.tasks)
-    runs.add(updates.runs, updates.autos)
+    runs.add(updates.runs, updates.autos, updates.plans)
     logs.addLines(updates.logs)
     logs.addLive(updates.live)
     rooms.add(updates.roomSummaries)

@@ -1,13 +1,15 @@
-// The runs: the latest, all that are not over, and what full auto adds to its own.
+// The runs: the latest, all that are not over, and what threads of full auto and plans add.
 
 import { get, part } from '../lib/api'
 import { autoDetail } from '../lib/auto-switch'
-import type { AutoView, RunDetail, RunList, RunView } from '../lib/api-types'
+import { planDetail } from '../lib/plan-steps'
+import type { AutoView, PlanList, PlanView, RunDetail, RunList, RunView } from '../lib/api-types'
 import { KeyedStore } from './keyed-store.svelte'
 
 class Runs {
   #runs = new KeyedStore<RunView>()
   #autos = new KeyedStore<AutoView>()
+  #plans = new KeyedStore<PlanView>()
 
   get all(): RunView[] {
     return this.#runs.all
@@ -22,19 +24,38 @@ class Runs {
     return this.#autos.get(id)
   }
 
+  get plans(): PlanView[] {
+    return this.#plans.all
+  }
+
+  /** The state of a plan. */
+  plan(id: string): PlanView | undefined {
+    return this.#plans.get(id)
+  }
+
   replace(runs: readonly RunView[]): void {
     this.#runs.replace(runs.map((run) => [run.id, run]))
   }
 
-  add(runs: ReadonlyMap<string, RunView>, autos: ReadonlyMap<string, AutoView>): void {
+  add(
+    runs: ReadonlyMap<string, RunView>,
+    autos: ReadonlyMap<string, AutoView>,
+    plans: ReadonlyMap<string, PlanView>,
+  ): void {
     this.#runs.add(runs)
     this.#autos.add(autos)
+    this.#plans.add(plans)
   }
 
   /** Adds a run that a page fetched by itself. */
   addDetail({ run, detail }: RunDetail): void {
     const auto = autoDetail(detail)
-    this.add(new Map([[run.id, run]]), new Map(auto ? [[auto.run, auto]] : []))
+    const plan = planDetail(detail)
+    this.add(
+      new Map([[run.id, run]]),
+      new Map(auto ? [[auto.run, auto]] : []),
+      new Map(plan ? [[plan.sessionId, plan]] : []),
+    )
   }
 }
 
@@ -57,3 +78,9 @@ async function openRuns(): Promise<RunView[]> {
 }
 
 export const runs = new Runs()
+
+/** Fetches the state of all plans; later states come with the stream. */
+export async function loadPlans(): Promise<void> {
+  const { plans } = await get<PlanList>('/plans')
+  runs.add(new Map(), new Map(), new Map(plans.map((plan) => [plan.sessionId, plan])))
+}

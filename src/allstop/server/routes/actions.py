@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import anyio
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from allstop.app.actions import Done, action_in, do
@@ -11,6 +12,7 @@ from allstop.app.setup.edit_setting import Change, write_setting
 from allstop.app.start_requests import StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.core.errors import AllstopError
+from allstop.plans.plan_file import LARGEST_BYTES, Format, ending_of, read_plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import runs
@@ -39,6 +41,24 @@ async def allow_today(app: AppState, _: NoParameters, more: More) -> Today:
 
 async def open_run(app: AppState, _: NoParameters, request: StartRequest) -> wire_types.Opened:
     return wire_types.Opened(run=await app.supervisor.open(request))
+
+
+class PlanText(NoOrder, frozen=True):
+    plan: Annotated[str, Meta(max_length=LARGEST_BYTES, description="The text of its file.")]
+    format: Format = Format.MARKDOWN
+
+
+async def check_plan(app: AppState, _: NoParameters, order: PlanText) -> wire_types.PlanCheck:
+    name = f"plan.{ending_of(order.format)}"
+    data = order.plan.encode(errors="replace")
+    found = await anyio.to_thread.run_sync(read_plan, name, data)
+    return wire_types.PlanCheck(
+        plan=found.plan,
+        problems=[
+            wire_types.PlanProblem(line=each.line, problem=each.problem, expected=each.expected)
+            for each in found.problems
+        ],
+    )
 
 
 async def command(app: AppState, params: CommandTarget, body: Struct) -> Done:

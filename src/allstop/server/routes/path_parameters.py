@@ -16,6 +16,7 @@ Limit = Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="The maximum number 
 RunName = Annotated[
     str, Meta(min_length=1, max_length=300, description="A run, or a task for its latest run.")
 ]
+PlanRun = Annotated[str, Meta(min_length=1, max_length=300, description="The run of a plan.")]
 TaskName = Annotated[str, Meta(min_length=1, max_length=64, description="A task's id.")]
 Thread = Annotated[str, Meta(min_length=1, max_length=64, description="The thread of a room.")]
 
@@ -75,8 +76,12 @@ class RoomEvents(NoParameters, frozen=True):
     limit: Limit = MAX_LIMIT
 
 
+class OnePlan(NoParameters, frozen=True):
+    run: PlanRun
+
+
 class PlanEvents(NoParameters, frozen=True):
-    run: Annotated[str, Meta(min_length=1, max_length=300, description="The run of a plan.")]
+    run: PlanRun
     after: After = 0
     limit: Limit = MAX_LIMIT
 

@@ -20,6 +20,7 @@ from allstop.app.usage import UsageReport, usage_since
 from allstop.core import replay
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, HELM, RunId, child_of
+from allstop.plans.plan import Plan
 from allstop.ports import Head, Holder, Record
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
@@ -30,6 +31,7 @@ from allstop.views.autopilot_events import LivePlan
 from allstop.views.failure_reasons import FAILURE_REASONS
 from allstop.views.kind import Kind
 from allstop.views.log import lines
+from allstop.views.plans import PlanView
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import LiveRoom
 
@@ -172,6 +174,23 @@ async def room_events(app: AppState, params: path_parameters.RoomEvents) -> wire
 
 
 # --- plans ---
+
+
+async def plans(app: AppState, _: path_parameters.NoParameters) -> wire_types.PlanList:
+    live = app.live_runs
+    found = [head.run for head in reversed(live.heads) if _is_plan(live.known_kind(head.run))]
+    views = [await detail_of(live, run) for run in found[: path_parameters.DEFAULT_LIMIT]]
+    return wire_types.PlanList(plans=[each for each in views if isinstance(each, PlanView)])
+
+
+def _is_plan(kind: Kind | None) -> bool:
+    return kind is not None and kind.detail_type is PlanView
+
+
+async def plan(app: AppState, params: path_parameters.OnePlan) -> Plan:
+    followed = await app.live_runs.run(RunId(params.run))
+    recorded: Plan = followed.state.pilot.spec.plan if isinstance(followed, LivePlan) else Plan()
+    return recorded
 
 
 async def plan_events(app: AppState, params: path_parameters.PlanEvents) -> wire_types.PlanEvents:

@@ -11,6 +11,7 @@ from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
 from allstop.board.statistics import Statistics
+from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import actions, board, history, path_parameters, runs
@@ -72,6 +73,8 @@ READ_ROUTES = (
     Route("/rooms", "Every room, the newest first.", path_parameters.NoParameters, wire_types.RoomList, runs.rooms),
     Route("/rooms/{thread}/events", "The messages of a room.", path_parameters.RoomEvents, wire_types.RoomEvents, runs.room_events),
     Route("/plans/{run}/events", "The events of a plan, with the names of document 004.", path_parameters.PlanEvents, wire_types.PlanEvents, runs.plan_events),
+    Route("/plans/{run}", "A plan as it was started: its phases and steps; none for a run of another kind.", path_parameters.OnePlan, Plan, runs.plan),
+    Route("/plans", "Every plan and its state, the newest first.", path_parameters.NoParameters, wire_types.PlanList, runs.plans),
     Route("/failures", "The reasons why a turn can fail: what happens by itself, and what a person can do.", path_parameters.NoParameters, wire_types.FailureList, runs.failures),
     Route("/inbox", "Everything that waits for a person, the oldest first.", path_parameters.NoParameters, wire_types.Inbox, runs.inbox),
     Route("/agents", "The configured agents, and whether they are ready.", path_parameters.NoParameters, wire_types.AgentList, runs.agents),
@@ -83,6 +86,7 @@ READ_ROUTES = (
 WRITE_ROUTES = (
     WriteRoute("/runs", "Start a run.", path_parameters.NoParameters, StartRequest, wire_types.Opened, actions.open_run),
     WriteRoute("/runs/{run}/commands", "Send a command to a run, a task, or all runs.", path_parameters.CommandTarget, Body, Done, actions.command),
+    WriteRoute("/plans/check", "Check the text of a plan without starting it.", path_parameters.NoParameters, actions.PlanText, wire_types.PlanCheck, actions.check_plan),
     WriteRoute("/allstop", "Stop everything at once.", path_parameters.NoParameters, actions.StopOrder, Stopped, actions.allstop),
     WriteRoute("/day", "Raise today's budget of all runs.", path_parameters.NoParameters, More, Today, actions.allow_today),
     WriteRoute("/settings", "Change one setting in the checkout's allstop.toml.", path_parameters.NoParameters, actions.SettingOrder, wire_types.SettingList, actions.change_setting),
