@@ -260,3 +260,48 @@ def test_the_description_names_how_it_is_started(here):
     body = described["paths"][f"{BASE}/runs"]["post"]["requestBody"]
     assert "StartCountdown" in json.dumps(body)
     assert len([route for route in WRITE_ROUTES if route.path == "/runs"]) == 1
+
+
+async def _start_and_approve():
+    async with api() as client:
+        queued = await client.post(f"{BASE}/runs", json={"kind": "countdown", "words": 2})
+        before = await client.get(f"{BASE}/runs")
+        inbox = await client.get(f"{BASE}/inbox")
+        commands = f"{BASE}/runs/start1/commands"
+        approved = await client.post(commands, json={"command": "approve"})
+        again = await client.post(commands, json={"command": "approve"})
+        after = await client.get(f"{BASE}/runs")
+        return queued, before, inbox, approved, again, after
+
+
+def test_p9_a_start_over_http_waits_for_approval(here):
+    here.write("allstop.toml", "[loop]\nauto_execute = false\n")
+    here.commit()
+
+    queued, before, inbox, approved, again, after = anyio.run(_start_and_approve)
+
+    assert queued.json() == {"run": "start1"}
+    assert [run["id"] for run in before.json()["runs"]] == ["start1"]
+    assert '"allstop approve start1"' in inbox.text
+    assert approved.json()["run"] == "c1", approved.text
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "run_over")
+    assert {run["id"] for run in after.json()["runs"]} == {"start1", "c1"}
+
+
+def test_p9_a_queued_start_of_any_kind_is_approved_in_a_terminal(here, capsys):
+    here.write("allstop.toml", "[loop]\nauto_execute = false\n")
+    here.commit()
+    anyio.run(_queue_two)
+
+    rejected = command(capsys, "reject", "start1")
+    approved = command(capsys, "approve", "start2")
+
+    assert rejected[0] == 0, rejected
+    assert approved[0] == 3, approved
+    assert "start2: approved; it starts c1" in approved[1]
+
+
+async def _queue_two():
+    async with api() as client:
+        for _ in range(2):
+            await client.post(f"{BASE}/runs", json={"kind": "countdown", "words": 2})

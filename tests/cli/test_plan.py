@@ -85,7 +85,7 @@ def test_p1_a_plan_is_done_step_by_step_checked_and_merged_once(coder):
     assert (state["status"], state["sessionId"], state["planId"]) == ("idle", "plan1", "PLAN")
     assert (state["completedSteps"], state["failedSteps"], state["skippedSteps"]) == (3, 0, [])
     assert state["config"]["errorStrategy"] == "retry"
-    assert person.allstop("plan", "list") == "plan1  done  3/3 steps  Count to three\n"
+    assert person.allstop("plan", "list") == "plan1  done  3 of 3 steps  Count to three\n"
     assert "come out the same" in person.allstop("replay", "plan1")
 
 
@@ -124,6 +124,8 @@ def test_p2_manual_stops_at_the_first_error_and_names_plan_resume(coder):
     assert [(each["status"], each["pauseReason"]) for each in listed] == [("paused", "failed")]
     assert "ended: done (merged)" in done
     assert shown(person)["skippedSteps"] == ["1.1"]
+    assert person.allstop("plan", "list") == "plan1  done  1 of 2 steps, 1 skipped  PLAN\n"
+    assert "steps:    1 of 2 steps, 1 skipped" in person.allstop("plan", "show", "plan1")
 
 
 def test_p1_a_plan_with_problems_does_not_start(coder):
@@ -188,8 +190,43 @@ def test_p7_an_interrupted_plan_is_offered_and_goes_on_where_it_was(coder):
     said, code = person.at_terminal("plan", "resume", keys=[("session?", "y\n")])
 
     assert "plan1 was interrupted: allstop plan resume plan1" in other.stderr
-    assert "Resume interrupted session? plan1, 1/2 steps: PLAN" in declined
+    assert "Resume interrupted session? plan1, 1 of 2 steps: PLAN" in declined
     assert "ended" not in declined
     assert code == 0, said
     assert (person.repository / "one.txt").read_text() == "1\n", "the first step was done once"
     assert shown(person)["completedSteps"] == 2
+
+
+FAILS = """
+repeat = true
+[[turn]]
+when = "Step 1.1"
+steps = [{ write = "one.txt", text = "1" }]
+[[turn]]
+steps = [{ fail = "crashed", message = "no luck" }]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("waits", "said"),
+    [
+        ("base_ms = 600000\nstep_delay_ms = 0", "retry 1 of 2; step 1.2 failed"),
+        ("step_delay_ms = 600000", "step 1.1 is done"),
+    ],
+    ids=["retry", "delay"],
+)
+def test_p7_a_plan_killed_while_it_waits_is_offered(coder, waits, said):
+    settings = SETTINGS.partition("[retry]")[0] + f"[retry]\n{waits}\n"
+    person = coder(script=FAILS, plan="# A\n- Write one\n- Write two\n", settings=settings)
+    process = person.start("plan", "run", "PLAN.md")
+    for line in process.stdout:
+        if said in line:
+            break
+    process.kill()
+    process.communicate()
+
+    declined, _ = person.at_terminal("plan", "resume", keys=[("session?", "n\n")])
+
+    assert shown(person)["status"] == "running"
+    assert "Resume interrupted session? plan1, 1 of 2 steps: PLAN" in declined

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from allstop.cli.board.run_board import next_steps
+from allstop.core.tasks import Status, Task
 from support.person import MERGE_AT_ONCE, alive
 
 WORKS = """
@@ -535,3 +537,12 @@ def test_k23_copied_settings_and_private_keys_never_reach_the_store(person):
     for secret in ("canary1one2three", "canary4four5six", "b3BlbnNz"):
         assert not [text for text in (*seen, *kept) if secret in text]
     assert "us-east-1" in seen[0]
+
+
+def test_k6_the_next_step_at_a_used_up_limit_raises_it():
+    task = Task(id="T1", title="a", number=1, status=Status.TIMEOUT, note="tokens: 11 of 10")
+
+    (line,) = next_steps([task], [task])
+
+    assert "allstop limit T1 --times 2" in line
+    assert "allstop log" not in line

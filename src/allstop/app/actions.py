@@ -17,7 +17,7 @@ from allstop.app.board import commands as boards
 from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
 from allstop.app.board.remedies import Clean, clean, raise_limits
 from allstop.app.board.review_comments import Comment, comment
-from allstop.app.raise_limits import Limit, is_run, raise_run
+from allstop.app.raise_limits import Limit, names_run, raise_run
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import (
     build_answer,
@@ -204,17 +204,17 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
             return await _roll_back(supervisor, run)
         case Clean():
             return Done(run=run, note=_kept_as(await clean(project, run)))
-        case Limit(iterations=UnsetType()) if await is_run(project, run):
+        case Limit(iterations=UnsetType()) if await names_run(project, run):
             return await _raise(supervisor, run, action, by)
         case Limit(times=float(times)):
             note = await raise_limits(project, run, times)
             return Done(run=run, driven=supervisor.drives(BOARD), note=note)
         case Limit():
             return await _tell_board(supervisor, run, _limit(run, action))
-        case commands.Approve() | commands.Skip() | commands.Retry() if await supervisor.command(
-            run, action, by
+        case commands.Approve() | commands.Reject() | commands.Skip() | commands.Retry() if (
+            went_on := await supervisor.command(run, action, by)
         ):
-            return Done(run=run)
+            return Done(run=went_on)
         case commands.Retry(text=text) if text:
             return await _tell_board(
                 supervisor, run, replace(action, text=f"A person says: {text}")

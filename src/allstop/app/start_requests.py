@@ -18,6 +18,11 @@ Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 class StartRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     """The body of `POST /runs`; its tag is the kind of run."""
 
+    @property
+    def subject(self) -> str:
+        """What the run is about, for a person who must approve it."""
+        return ""
+
 
 class StartBoard(StartRequest, frozen=True, tag="board"):
     """Start the board, or change how the running board continues."""
@@ -27,6 +32,13 @@ class StartBoard(StartRequest, frozen=True, tag="board"):
     count: Positive | None = None  # the maximum number of tasks to start
     until: datetime | None = None  # start no task after this
     budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
+    tasks: tuple[str, ...] = ()  # work on these and on `prompts` only; by default on all tasks
+    prompts: tuple[Annotated[str, Meta(min_length=1)], ...] = ()  # each becomes a new task
+    agent: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return ", ".join([*self.tasks, *self.prompts])
 
 
 class StartTask(StartRequest, frozen=True, tag="task"):
@@ -34,6 +46,10 @@ class StartTask(StartRequest, frozen=True, tag="task"):
 
     prompt: Annotated[str, Meta(min_length=1)]
     agent: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.prompt
 
 
 class StartRoom(StartRequest, frozen=True, tag="room"):
@@ -48,6 +64,10 @@ class StartRoom(StartRequest, frozen=True, tag="room"):
     respect_final: bool | None = None
     instead: bool = False  # end an interrupted session first
 
+    @property
+    def subject(self) -> str:
+        return self.goal
+
 
 class StartAuto(StartRequest, frozen=True, tag="auto"):
     """Start a Full Auto thread, which continues until its goal is reached."""
@@ -56,6 +76,10 @@ class StartAuto(StartRequest, frozen=True, tag="auto"):
     agent: str | None = None
     policy: DecisionPolicy | None = None
     approvals: Approvals | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.goal
 
 
 class PlanOptions(
@@ -75,6 +99,7 @@ class PlanOptions(
     retry_base_ms: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None
     max_rate_limit_retries: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
     step_delay: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None  # in milliseconds
+    auto_commit: bool | None = None
 
 
 class StartPlan(StartRequest, frozen=True, tag="plan"):
@@ -85,3 +110,7 @@ class StartPlan(StartRequest, frozen=True, tag="plan"):
     name: Annotated[str, Meta(max_length=200)] = "plan"
     mode: PlanMode = PlanMode.AUTOPILOT
     config: PlanOptions = PlanOptions()
+
+    @property
+    def subject(self) -> str:
+        return self.plan if self.name == "plan" else self.name

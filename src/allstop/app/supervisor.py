@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 from anyio.abc import TaskGroup
-from msgspec import Struct
 
 from allstop.app.board import board_spec, cleanup, commands, driver
 from allstop.app.board.hooks import run_hooks
 from allstop.app.resume import lift_hold
 from allstop.app.runs.budget_limits import day_limits
 from allstop.app.runs.commands import deliver_command, refuse_if_stopped
+from allstop.app.runs.queued_starts import queue
 from allstop.app.runs.status import helm_of, other_drivers, record_of
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.app.stop import everything
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from allstop.adapters.git import GitWorkspaces
     from allstop.app.project import Project
     from allstop.app.runs.status import RunRecord
+    from allstop.app.start_requests import StartRequest
     from allstop.core.brakes import Limits
     from allstop.core.commands import Command
     from allstop.core.ids import AgentName
@@ -47,7 +48,7 @@ Note = Callable[[str], None]
 class RunKind:
     """Defaults for any kind of run; a subclass overrides some."""
 
-    request: ClassVar[type[Struct] | None] = None
+    request: ClassVar[type[StartRequest] | None] = None
     """The body of `POST /runs` that starts one; its tag is the kind's name."""
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
@@ -79,6 +80,16 @@ class RunKind:
         supervisor.ensure_agents(self.agents(recorded.opened))
         await supervisor.engine.take(recorded.run)
 
+    async def command(
+        self, supervisor: Supervisor, recorded: RunRecord, command: Command, by: str
+    ) -> RunId:
+        """Send one of `commands` to a run and drive it; returns the run that continues."""
+        await deliver_command(supervisor.project, recorded.run, command, by)
+        async with supervisor.lock:
+            if not supervisor.is_driven(recorded.run):
+                await self.drive(supervisor, recorded)
+        return recorded.run
+
     def has_name(self, run: RunId) -> bool:
         """Whether a run of this name would be of this kind, also before it is opened."""
         return False
@@ -109,7 +120,7 @@ class RunKinds(Mapping[str, RunKind]):
     def __len__(self) -> int:
         return len(self.pure)
 
-    def requests(self) -> dict[type[Struct], str]:
+    def requests(self) -> dict[type[StartRequest], str]:
         """The kind that each request of `POST /runs` starts."""
         found = ((self[name].request, name) for name in self)
         return {request: name for request, name in found if request is not None}
@@ -144,12 +155,20 @@ class Supervisor:
     def drives(self, run: RunId) -> bool:
         return self.engine.state(root_of(run)) is not None
 
-    async def open(self, request: Struct) -> RunId:
-        """Open a run for a start request.
+    def kind_of(self, run: RunId) -> str:
+        """The kind of a run that this process drives."""
+        state = self.engine.state(run)
+        assert state is not None, "this process drives it"
+        return state.opened.kind
+
+    async def open(self, request: StartRequest, *, approved: bool = False) -> RunId:
+        """Open a run for a start request, or queue it if a person must approve it first.
 
         Raises AllstopError if the request is refused, or an Allstop is in force.
         """
         await refuse_if_stopped(self.project)
+        if not (approved or self.project.settings.loop.auto_execute):
+            return await queue(self.project, request)
         kind = self.kinds[self.kinds.requests()[type(request)]]
         async with self.lock:
             return await kind.open(self, request)
@@ -165,24 +184,22 @@ class Supervisor:
             await self.kinds[await self._root_kind(recorded)].resume(self, recorded, by)
         return recorded.run
 
-    async def command(self, run: str, command: Command, by: str) -> bool:
-        """Send a command to a run that takes it itself, and drive the run; whether it does.
+    async def command(self, run: str, command: Command, by: str) -> RunId | None:
+        """Send a command to a run that takes it itself; None if it doesn't.
+
+        Returns the run that continues: this one, or the one that it starts.
 
         Raises AllstopError if the run is over, or an Allstop is in force.
         """
         records = await self.project.journal.read(RunId(run)) if self.project.has_store else []
         opened = records[0].event if records else None
         if not isinstance(opened, Opened):
-            return False
+            return None
         if type(command) not in self.kinds[opened.kind].commands:
-            return False
+            return None
         await refuse_if_stopped(self.project)
         recorded = await record_of(self.project, run)
-        await deliver_command(self.project, run, command, by)
-        async with self.lock:
-            if not self.is_driven(recorded.run):
-                await self.kinds[recorded.opened.kind].drive(self, recorded)
-        return True
+        return await self.kinds[recorded.opened.kind].command(self, recorded, command, by)
 
     async def _root_kind(self, recorded: RunRecord) -> str:
         """The kind of the root run, which is the one a process drives."""

@@ -44,9 +44,14 @@ COMMANDS = {
     "Review work": {
         "diff": CommandEntry("board.diff", "Show the changes of a task or a thread"),
         "comment": CommandEntry("board.comment", "Comment on lines of a diff, for its agent"),
-        "approve": CommandEntry("board.review", "Merge work that waits for review"),
+        "approve": CommandEntry(
+            "board.review",
+            "Merge work that waits for review, or start a queued run",
+        ),
         "redo": CommandEntry("board.review", "Send work back to its agent, with a comment"),
-        "reject": CommandEntry("board.review", "Cancel a task that waits for review"),
+        "reject": CommandEntry(
+            "board.review", "Cancel a task that waits for review, or drop a queued start"
+        ),
         "retry": CommandEntry("board.review", "Try a failed task again in its workspace"),
         "skip": CommandEntry("board.review", "Treat a task as done without doing it"),
         "take": CommandEntry("board.takeover", "Take over a task by hand, in your own clone"),

@@ -38,7 +38,8 @@ def limit(context: Context, /, name: str, as_json: bool, **given: float | None) 
     """Change the limits of a run or a task.
 
     A run that waits at a limit continues: at once if a process drives it, else after `allstop
-    resume`. The limits of a task apply from its next attempt.
+    resume`. The limits of a task apply from its next attempt; if its attempt waits at a limit,
+    they apply to that.
 
     \b
     Examples:
@@ -68,9 +69,9 @@ async def _limit(
     project: Project, name: str, options: LimitOptions
 ) -> RaisedLimits | EditTask | str:
     """Raise the limits of a run. For a task, return the command for it or a text about it."""
-    from allstop.app.raise_limits import Allowance, is_run, raise_run
+    from allstop.app.raise_limits import Allowance, names_run, raise_run
 
-    if options.iterations is None and await is_run(project, name):
+    if options.iterations is None and await names_run(project, name):
         more = Allowance(
             times=options.times,
             turns=options.turns,

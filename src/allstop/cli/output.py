@@ -21,6 +21,7 @@ from allstop.glance import run as run
 if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.app.supervisor import RunKinds
+    from allstop.core.moves import Outcome
 
 USAGE = 2
 FINISHED, FAILED, WAITS, LIMIT, STOPPED = 0, 1, 3, 4, 130  # exit codes of commands that drive runs
@@ -77,6 +78,23 @@ def _value(text: str) -> object:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+
+
+def code_of(outcome: Outcome | None) -> int:
+    """The exit code for how a run ended; None: it waits for a person."""
+    from allstop.core.moves import Outcome
+
+    match outcome:
+        case None:
+            return WAITS
+        case Outcome.DONE:
+            return FINISHED
+        case Outcome.BRAKED | Outcome.TIMED_OUT:
+            return LIMIT
+        case Outcome.ABORTED:
+            return STOPPED
+        case _:
+            return FAILED
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:

@@ -15,7 +15,10 @@ from allstop.core import bounds
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from allstop.app.project import Project
+    from allstop.app.start_requests import StartBoard
     from allstop.app.supervisor import RunKinds
     from allstop.board.board_pilot import BoardState
     from allstop.core.commands import Command
@@ -73,12 +76,13 @@ async def _run(
 ) -> int:
     from allstop.app.agents.registry import task_agents
     from allstop.app.board.board_spec import board_spec
-    from allstop.app.board.commands import read
+    from allstop.app.board.commands import read, start_commands
     from allstop.cli.board.follow_board import continue_board, start_tasks
     from allstop.cli.board.run_board import run_board
+    from allstop.cli.queued_start import queue_start
     from allstop.cli.times import until
     from allstop.core.board_specs import Mode
-    from allstop.core.ids import BOARD
+    from allstop.core.ids import BOARD, AgentName
     from allstop.ports import HeldError
 
     known = await read(project)
@@ -88,18 +92,25 @@ async def _run(
     _refuse_prompts(prompts, named)
     mode = Mode(options.mode) if options.mode else known.state.chosen
     only = list(named)
+    ends_at = until(project.clock.now(), options.for_, options.until)
     spec = board_spec(
         project,
         mode=mode,
         slots=options.parallel,
         count=options.most,
-        until=until(project.clock.now(), options.for_, options.until),
+        until=ends_at,
         agents=task_agents(project, options.agent) if options.agent else None,
         only=named if options.what else None,
     )
 
+    if not project.settings.loop.auto_execute:
+        request = _start_request(options, named, prompts, ends_at, budget)
+        return await queue_start(project, request, as_json=as_json)
+
     def decide(state: BoardState, *, hand_over: bool = False) -> list[Command]:
-        todo = _commands_for(state, named, prompts, options.agent, hand_over=hand_over)
+        agent = AgentName(options.agent) if options.agent else None
+        assignee = agent if hand_over else None
+        todo = start_commands(state, named, prompts, agent, assignee=assignee)
         return _with_new_tasks(only, named, todo)
 
     if not project.has_store or BOARD not in project.journal.holders():
@@ -113,6 +124,28 @@ async def _run(
         tell = partial(decide, hand_over=True)
         return await start_tasks(project, tell, only=only, holder=holder, as_json=as_json)
     return await continue_board(project, spec, budget_usd=budget, holder=holder, as_json=as_json)
+
+
+def _start_request(
+    options: RunOptions,
+    named: list[str],
+    prompts: list[str],
+    ends_at: datetime | None,
+    budget: float | None,
+) -> StartBoard:
+    """The request that starts the same work later."""
+    from allstop.app.start_requests import StartBoard
+
+    return StartBoard(
+        mode=options.mode,  # type: ignore[arg-type]  # one of the choices
+        parallel=options.parallel,
+        count=options.most,
+        until=ends_at,
+        budget_usd=budget,
+        tasks=tuple(named),
+        prompts=tuple(prompts),
+        agent=options.agent,
+    )
 
 
 def _refuse_board_options(options: RunOptions, budget: float | None, holder: Holder | None) -> None:
@@ -144,28 +177,6 @@ def _refuse_prompts(prompts: list[str], named: list[str]) -> None:
                 "`allstop list` shows the tasks",
                 code="task_not_found",
             )
-
-
-def _commands_for(
-    state: BoardState,
-    named: list[str],
-    prompts: list[str],
-    agent: str | None,
-    *,
-    hand_over: bool = False,
-) -> list[Command]:
-    """The commands that start tasks and prompts; `hand_over` names the agent in each of them."""
-    from allstop.app.board.commands import free_ids, task_for_prompt
-    from allstop.core.commands import AddTasks, Assign
-    from allstop.core.ids import AgentName
-
-    at_rest = [task for task in named if not state.board[task].open]  # open ones continue anyway
-    assignee = AgentName(agent) if agent and hand_over else None
-    commands: list[Command] = [Assign(task=task, agent=assignee) for task in at_rest]
-    for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
-        new = task_for_prompt(task_id, prompt, AgentName(agent) if agent else None)
-        commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
-    return commands
 
 
 def _with_new_tasks(only: list[str], named: list[str], commands: list[Command]) -> list[Command]:

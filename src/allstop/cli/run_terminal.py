@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
+from allstop.cli.output import LIMIT, STOPPED, WAITS, code_of, echo
 from allstop.cli.record_lines import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
+    from datetime import datetime
 
     from allstop.app.project import Project
     from allstop.app.runtime import Runtime
@@ -37,30 +38,52 @@ async def drive(
 
     `begin` starts the run and returns its name. Its first `known` events were printed before.
     """
-    import anyio
-
     from allstop.app.board import board_spec
     from allstop.app.runtime import start_runtime
 
     for note in board_spec.start_note_texts(project):
         echo(f"note: {note}", err=True)
     async with start_runtime(project, agents) as resources:
-        terminal = RunTerminal(
-            resources, kind, await begin(resources.engine), as_json=as_json, known=known
-        )
-        async with anyio.create_task_group() as group:
-            group.start_soon(terminal.show)
-            group.start_soon(terminal.handle_signals, group.cancel_scope.cancel)
-            group.start_soon(terminal.handle_input)
-            await terminal.wait_until_over()
-            group.cancel_scope.cancel()
-        await terminal.catch_up()
-        return await terminal.finish()
+        run = await begin(resources.engine)
+        return await show_until_over(resources, kind, run, as_json=as_json, known=known)
+
+
+async def show_until_over(
+    resources: Runtime,
+    kind: Kind,
+    run: RunId,
+    *,
+    as_json: bool,
+    known: int = 0,
+    since: datetime | None = None,
+) -> int:
+    """Show a run that `resources` drive until only a person can continue it.
+
+    The exit code of an endless run is about what happened after `since`.
+    """
+    import anyio
+
+    terminal = RunTerminal(resources, kind, run, as_json=as_json, known=known, since=since)
+    async with anyio.create_task_group() as group:
+        group.start_soon(terminal.show)
+        group.start_soon(terminal.handle_signals, group.cancel_scope.cancel)
+        group.start_soon(terminal.handle_input)
+        await terminal.wait_until_over()
+        group.cancel_scope.cancel()
+    await terminal.catch_up()
+    return await terminal.finish()
 
 
 class RunTerminal:
     def __init__(
-        self, resources: Runtime, kind: Kind, name: RunId, *, as_json: bool, known: int
+        self,
+        resources: Runtime,
+        kind: Kind,
+        name: RunId,
+        *,
+        as_json: bool,
+        known: int,
+        since: datetime | None,
     ) -> None:
         import anyio
 
@@ -72,6 +95,7 @@ class RunTerminal:
         self._as_json = as_json
         self._seq = 0
         self._known = known
+        self._since = since
         self._log = kind.log()
         self._live: LiveState | None = None
         self._changed = anyio.Event()
@@ -230,15 +254,7 @@ class RunTerminal:
         files = self._kind.changed_files(state)
         if state.closed.outcome is not Outcome.DONE and files:
             self._show_unmerged(files)
-        match state.closed.outcome:
-            case Outcome.DONE:
-                return FINISHED
-            case Outcome.BRAKED | Outcome.TIMED_OUT:
-                return LIMIT
-            case Outcome.ABORTED:
-                return STOPPED
-            case _:
-                return FAILED
+        return code_of(state.closed.outcome)
 
     def _show_unmerged(self, files: int) -> None:
         """Say how to find the work of a run that ended without merging."""
@@ -256,6 +272,10 @@ class RunTerminal:
         name, waits, held = self._run, self._waits(state), self._is_held(state)
         why = waits.reason if waits else "it waits"
         code = LIMIT if waits and waits.at_limit else WAITS
+        if self._kind.is_endless and not held and code != LIMIT:
+            code = code_of(self._kind.rest_outcome(state, self._since))
+            if waits is None or not waits.for_person:
+                return code
         helps = self._kind.resume_command(name, state.opened)
         if self._kind.needs_look(state):
             helps = f"allstop diff {name}, then {helps}"

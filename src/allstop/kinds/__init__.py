@@ -72,8 +72,22 @@ def _plan() -> Kind:
     return PlanKind()
 
 
+def _start() -> Kind:
+    from allstop.kinds.start import StartKind
+
+    return StartKind()
+
+
 KINDS: Mapping[str, Kind] = LazyTable(
-    {"board": _board, "task": _task, "merge": _merge, "room": _room, "auto": _auto, "plan": _plan}
+    {
+        "board": _board,
+        "task": _task,
+        "merge": _merge,
+        "room": _room,
+        "auto": _auto,
+        "plan": _plan,
+        "start": _start,
+    }
 )
 """The built-in kinds; the entry point accepts another table."""
 PILOTS: Mapping[str, Pilot[Any]] = pilots_of(KINDS)

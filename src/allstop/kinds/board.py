@@ -1,7 +1,12 @@
 """The board as a kind of run."""
 
+from collections.abc import Iterable
+from datetime import datetime
+
 from allstop.board.board_pilot import BoardPilot, BoardState
+from allstop.core.moves import Outcome
 from allstop.core.run import RunState
+from allstop.core.tasks import OVER, Status, Task
 from allstop.views.kind import Kind
 
 
@@ -11,3 +16,23 @@ class BoardKind(Kind):
 
     def board(self, state: RunState[BoardState]) -> BoardState:
         return state.pilot
+
+    def rest_outcome(self, state: RunState[BoardState], since: datetime | None) -> Outcome | None:
+        named = state.pilot.named
+        tasks = [t for t in state.pilot.board.tasks() if named is None or t.id in named]
+        return outcome_of(tasks, [t for t in tasks if since is None or _is_newer(t, since)])
+
+
+def _is_newer(task: Task, since: datetime) -> bool:
+    return task.changed_at is not None and task.changed_at >= since
+
+
+def outcome_of(tasks: Iterable[Task], touched: Iterable[Task]) -> Outcome | None:
+    """How the touched tasks ended, the worst first; None if one of `tasks` is not over."""
+    changed = [*touched]
+    statuses = {task.status for task in changed}
+    if statuses & {Status.FAILED, Status.BLOCKED} or any(task.has_crashed for task in changed):
+        return Outcome.FAILED
+    if Status.TIMEOUT in statuses:
+        return Outcome.TIMED_OUT
+    return Outcome.DONE if all(task.status in OVER for task in tasks) else None

@@ -53,6 +53,8 @@ class PlanKind(Kind):
         if plan.step is not None and "pause" in usual:
             own = ("retry", "skip") if plan.paused else ("skip",)
             own = ("approve", *own) if plan.needs_approval and not plan.paused else own
+        if plan.paused and "pause" in usual:
+            usual = ("resume", "stop")
         return (*own, *usual, "abort")
 
     def kept_after_abort(self, called: str) -> str:

@@ -7,6 +7,8 @@ from msgspec import Struct
 from allstop.core.events import Opened
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId
+from allstop.core.moves import Outcome
+from allstop.core.room_specs import Ending
 from allstop.core.run import RunState
 from allstop.rooms.pilot import RoomPilot
 from allstop.rooms.session import RoomState, Session, Summary
@@ -14,6 +16,18 @@ from allstop.views.kind import Kind
 from allstop.views.room_summary import RoomSummary, room_summary
 from allstop.views.rooms import LiveRoom, RoomEvent, call_id
 from allstop.views.runs import RunView
+
+ENDED_BADLY = {
+    Ending.STOPPED_BY_USER: Outcome.ABORTED,
+    Ending.CANCELED_BY_USER: Outcome.ABORTED,
+    Ending.AGENT_FAILED: Outcome.FAILED,
+    Ending.MALFORMED: Outcome.FAILED,
+    Ending.EMERGENCY_CAP: Outcome.TIMED_OUT,
+}
+
+
+def outcome_of(session: Summary) -> Outcome:
+    return ENDED_BADLY.get(session.reason, Outcome.DONE)
 
 
 class RoomKind(Kind):
@@ -57,3 +71,8 @@ class RoomKind(Kind):
 
     def last_session(self, state: RunState[RoomState]) -> Summary | None:
         return state.pilot.last if state.pilot.session is None else None
+
+    def rest_outcome(self, state: RunState[RoomState], since: datetime | None) -> Outcome | None:
+        if state.pilot.session is not None:
+            return None
+        return outcome_of(state.pilot.last) if state.pilot.last else Outcome.DONE

@@ -36,11 +36,18 @@ def _plan() -> RunKind:
     return PlanRunKind()
 
 
+def _start() -> RunKind:
+    from allstop.app.kinds.start import StartRunKind
+
+    return StartRunKind()
+
+
 ENTRIES: Mapping[str, Callable[[], RunKind]] = {
     "board": _board,
     "task": _task,
     "room": _room,
     "auto": _auto,
     "plan": _plan,
+    "start": _start,
 }
 RUN_KINDS = RunKinds(KINDS, ENTRIES)

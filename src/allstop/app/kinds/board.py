@@ -22,13 +22,33 @@ class BoardRunKind(RunKind):
 
     async def open(self, supervisor: Supervisor, request: StartBoard) -> RunId:
         project = supervisor.project
+        is_part = bool(request.tasks or request.prompts)
+        if not (is_part and supervisor.is_driven(BOARD)):  # a running board keeps its options
+            await self._work(supervisor, request)
+        if is_part:
+            agent = task_agents(project, request.agent)[0] if request.agent else None
+            await commands.send_commands(
+                project,
+                lambda state: commands.start_commands(
+                    state, request.tasks, request.prompts, agent, assignee=agent
+                ),
+            )
+        return BOARD
+
+    async def _work(self, supervisor: Supervisor, request: StartBoard) -> None:
+        project = supervisor.project
         chosen = (await commands.read(project)).state.chosen
         mode = Mode(request.mode) if request.mode else chosen
         spec = board_spec.board_spec(
-            project, mode=mode, slots=request.parallel, count=request.count, until=request.until
+            project,
+            mode=mode,
+            slots=request.parallel,
+            count=request.count,
+            until=request.until,
+            agents=task_agents(project, request.agent) if request.agent else None,
+            only=request.tasks if request.tasks or request.prompts else None,
         )
         await supervisor.work_on_board(spec, request.budget_usd)
-        return BOARD
 
     async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
         """Drive the board, also to drive a run below it; then no other task starts."""

@@ -14,7 +14,7 @@ from allstop.app.supervisor import RunKind, Supervisor
 from allstop.core.commands import Approve, Retry, Skip
 from allstop.core.events import Opened
 from allstop.core.ids import AgentName, RunId
-from allstop.plans.plan_file import ENDINGS
+from allstop.plans.plan_file import ending_of
 from allstop.plans.state import PlanSpec
 
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ class PlanRunKind(RunKind):
     commands = (Approve, Retry, Skip)
 
     async def open(self, supervisor: Supervisor, request: StartPlan) -> RunId:
-        ending = next(ending for ending, kind in ENDINGS.items() if kind is request.format)
         plan = runs.prepare_plan(
             supervisor.project,
-            f"{request.name}.{ending}",
+            f"{request.name}.{ending_of(request.format)}",
             request.plan.encode(errors="replace"),
             mode=request.mode,
             options=request.config,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from allstop.app.agents.api_models import load_http_client
 from allstop.app.rooms import threads
 from allstop.app.rooms.driver import RoomDriver
-from allstop.app.rooms.session_spec import SessionRequest, session_spec
+from allstop.app.rooms.session_spec import SessionRequest, session_spec, start_request
 from allstop.app.runs.commands import refuse_if_stopped
+from allstop.app.runs.queued_starts import queue
 from allstop.app.start_requests import StartRoom
 from allstop.app.supervisor import RunKind, Supervisor
 from allstop.core.ids import RunId
@@ -59,6 +60,9 @@ class RoomRunKind(RunKind):
         result = await threads.handle_input(supervisor.project, thread, text)
         if result.began is not None:
             await refuse_if_stopped(supervisor.project)
+            if not supervisor.project.settings.loop.auto_execute:
+                queued = await queue(supervisor.project, start_request(thread, result.began))
+                return f"{queued} waits for your approval: allstop approve {queued}"
             async with supervisor.lock:
                 await self._start(supervisor, thread, result.began, instead=False)
         return result.note

@@ -10,18 +10,19 @@ from msgspec.structs import replace
 
 from allstop.app import runtime, target_gate
 from allstop.app.agents.registry import task_agents
-from allstop.app.auto.threads import open_under_free_name
 from allstop.app.board import board_spec
 from allstop.app.runs import budget_limits
+from allstop.app.runs.names import open_under_free_name
 from allstop.app.runs.status import helm_of, record_of
 from allstop.app.start_requests import PlanOptions
 from allstop.core import run as runs
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName, RunId
 from allstop.core.text import counted
-from allstop.plans.pilot import PlanPilot
+from allstop.plans.pilot import EDITION, PlanPilot
 from allstop.plans.plan import Plan
 from allstop.plans.plan_file import read_plan
+from allstop.plans.plan_status import Status
 from allstop.plans.state import ErrorStrategy, PlanMode, PlanSpec
 from allstop.settings.agent_order import fallbacks
 from allstop.views.plans import PlanView, plan_view
@@ -117,6 +118,8 @@ def plan_spec(
         ask_s=float(settings.auto.approval_timeout_s) if attended else 0.0,
         gate=target_gate.gate(settings),
         merge=settings.merge.enabled,
+        auto_commit=retry.auto_commit if options.auto_commit is None else options.auto_commit,
+        edition=EDITION,
     )
 
 
@@ -152,19 +155,17 @@ async def view_of(project: Project, run: str) -> PlanView:
 
 
 async def interrupted_views(project: Project) -> list[PlanView]:
-    """The plans whose process died during a move, the oldest first."""
-    found = [view for view in await all_views(project) if view.outcome is None]
+    """The plans that would go on by themselves, but their process died; the oldest first."""
+    found = [view for view in await all_views(project) if _goes_on(view)]
     held = project.journal.holders() if found else {}
-    return [
-        view
-        for view in found
-        if view.session_id not in held and await _has_open_move(project, view.session_id)
-    ]
+    return [view for view in found if view.session_id not in held]
 
 
-async def _has_open_move(project: Project, run: RunId) -> bool:
-    recorded = await record_of(project, run)
-    return runs.fold(PILOT, recorded.events).open_move is not None
+def _goes_on(view: PlanView) -> bool:
+    """Whether it works, or waits only for a time; not if it waits for a person."""
+    if view.outcome is not None:
+        return False
+    return view.status != Status.PAUSED or view.resumes_at is not None
 
 
 async def interrupted_view(project: Project) -> PlanView:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
+GONE_S = 2.0
 
 
 async def stop(
@@ -68,7 +69,9 @@ async def stop(
     for pid in silent:
         _kill(project, pid)
     asked_at = asked_at or command.at
-    return await _record(project, command, asked_at, answers, silent, killed, cut)
+    stopped = await _record(project, command, asked_at, answers, silent, killed, cut)
+    await _are_gone(project, silent)
+    return stopped
 
 
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
@@ -126,6 +129,13 @@ def _kill(project: Project, pid: int) -> None:
     if holder is not None and holder.host == socket.gethostname():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
+
+
+async def _are_gone(project: Project, killed: tuple[int, ...]) -> None:
+    """Wait until the kernel has released what the killed processes held, at most GONE_S."""
+    with suppress(AllstopError), anyio.move_on_after(GONE_S):
+        while any(pid in killed for pid in other_drivers(project)):  # noqa: ASYNC110 - nothing tells it
+            await anyio.sleep(0.01)
 
 
 async def _record(

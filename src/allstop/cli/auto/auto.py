@@ -57,7 +57,9 @@ def auto(
 
 async def _auto(project: Project, options: AutoOptions, *, as_json: bool) -> int:
     from allstop.app.auto import threads
+    from allstop.app.start_requests import StartAuto
     from allstop.auto.state import DecisionPolicy
+    from allstop.cli.queued_start import queue_start
     from allstop.cli.run_terminal import drive
     from allstop.settings.model import Approvals
 
@@ -69,5 +71,13 @@ async def _auto(project: Project, options: AutoOptions, *, as_json: bool) -> int
         approvals=Approvals(options.approvals) if options.approvals else None,
         attended=sys.stdin.isatty(),
     )
+    if not project.settings.loop.auto_execute:
+        request = StartAuto(
+            goal=options.goal,
+            agent=options.agent,
+            policy=DecisionPolicy(options.policy) if options.policy else None,
+            approvals=Approvals(options.approvals) if options.approvals else None,
+        )
+        return await queue_start(project, request, as_json=as_json)
     kind = project.kinds[threads.PILOT.kind]
     return await drive(project, kind, begun.agents, begun.open, as_json=as_json)

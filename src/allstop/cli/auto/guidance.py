@@ -58,6 +58,7 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
 
     from allstop.app.auto import threads
     from allstop.app.board.board_spec import thread_limits
+    from allstop.app.runs.names import open_under_free_name
     from allstop.app.runtime import start_runtime
     from allstop.auto.turn_summaries import read_summary
     from allstop.views.auto import AutoLog
@@ -68,7 +69,7 @@ async def _demo(project: Project, goal: str | None, text: bytes, *, as_json: boo
         title = given.goal.splitlines()[0][:80]
         payload = msgspec.to_builtins(spec)
         limits = thread_limits(project)
-        name = await threads.open_under_free_name(
+        name = await open_under_free_name(
             project,
             "guidance",
             lambda name: resources.engine.open(name, "auto", payload, title=title, limits=limits),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from allstop.adapters.git.workspace.cleanup import Leftover
     from allstop.adapters.git.workspace.orphan_refs import OrphanRefs
     from allstop.app.project import Project
-    from allstop.core.commands import Approve, Command, RollBack, TaskCommand
+    from allstop.core.commands import Approve, Command, Reject, RollBack, TaskCommand
     from allstop.core.errors import AllstopError
 
 
@@ -69,7 +69,7 @@ async def _send(project: Project, *commands: Command) -> Delivery:
 @json_option
 @click.pass_obj
 def approve(context: Context, task_ids: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Merge work that waits for review.
+    """Merge work that waits for review, or start a queued run.
 
     If the checks of the gate found something in the work, such as a deleted test, the findings are
     shown and you are asked.
@@ -86,10 +86,24 @@ def approve(context: Context, task_ids: tuple[str, ...], yes: bool, as_json: boo
     with context.project() as project:
         if not task_ids:
             raise look(lambda: _missing_id_error(project))
+        if len(task_ids) == 1:
+            command = Approve(task=task_ids[0])
+            code = run(partial(_command_run, context, project, command, as_json=as_json))
+            if code is not None:
+                return code
         confirmed = yes or _confirm_findings(project, task_ids, as_json=as_json)
         commands = [Approve(task=task, confirmed=confirmed) for task in task_ids]
         done = "the process that drives the board merges the work"
         return run(lambda: _drive_board(project, commands, done, as_json=as_json))
+
+
+async def _command_run(
+    context: Context, project: Project, command: Approve | Reject, *, as_json: bool
+) -> int | None:
+    """Send it to the run of that name if the run takes it itself, such as a queued start."""
+    from allstop.cli.queued_start import command_run
+
+    return await command_run(project, context.run_kinds, command.task, command, as_json=as_json)
 
 
 def _confirm_findings(project: Project, task_ids: Sequence[str], *, as_json: bool) -> bool:
@@ -165,12 +179,17 @@ def redo(context: Context, task_id: str, text: str, as_json: bool) -> None:
 @click.argument("task_id", metavar="ID", type=TASK)
 @json_option
 @click.pass_obj
-def reject(context: Context, task_id: str, as_json: bool) -> None:
-    """Cancel a task that waits for review. Its work is kept."""
+def reject(context: Context, task_id: str, as_json: bool) -> int:
+    """Cancel a task that waits for review, or drop a queued start. Work is kept."""
     from allstop.app.board import commands as board
     from allstop.cli.board.tasks import print_waiting_tasks
     from allstop.core.commands import Reject
 
+    with context.project() as project:
+        command = Reject(task=task_id)
+        code = run(partial(_command_run, context, project, command, as_json=as_json))
+        if code is not None:
+            return code
     command_task(
         context, task_id, Reject(task=task_id), "is rejected; its work is kept", as_json=as_json
     )
@@ -178,6 +197,7 @@ def reject(context: Context, task_id: str, as_json: bool) -> None:
         with context.project() as project:
             waiting = look(lambda: board.tasks_waiting_for(project, task_id))
         print_waiting_tasks(task_id, waiting)
+    return 0
 
 
 @click.command()

@@ -22,7 +22,7 @@ from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.interrupts import handle_signals
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, echo
+from allstop.cli.output import LIMIT, STOPPED, code_of, echo
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec, Mode
@@ -30,10 +30,12 @@ from allstop.core.brakes import AtLimit, BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
+from allstop.core.moves import Outcome
 from allstop.core.run import RunState
-from allstop.core.tasks import OVER, Status, Task
+from allstop.core.tasks import Status, Task
 from allstop.core.text import one_line
 from allstop.engine.send import send_command
+from allstop.kinds.board import outcome_of
 from allstop.open_files import raise_limit
 from allstop.views.inbox import review_note, suggested_command
 from allstop.views.log import receipt
@@ -238,14 +240,8 @@ def exit_code(tasks: list[Task], touched: list[Task], *, held: bool, at_limit: b
     """The exit code: held, failed, at a limit, waiting or finished, whichever applies first."""
     if held:
         return STOPPED
-    statuses = {task.status for task in touched}
-    if statuses & {Status.FAILED, Status.BLOCKED} or any(task.has_crashed for task in touched):
-        return FAILED
-    if at_limit or Status.TIMEOUT in statuses:
-        return LIMIT
-    if any(task.status not in OVER for task in tasks):
-        return WAITS
-    return FINISHED
+    outcome = outcome_of(tasks, touched)
+    return LIMIT if at_limit and outcome is not Outcome.FAILED else code_of(outcome)
 
 
 def _held_tasks(session: driver.BoardSession) -> list[str]:
@@ -278,10 +274,7 @@ def next_steps(tasks: list[Task], touched: list[Task]) -> list[str]:
             case Status.PENDING if task.held:
                 lines.append(f"○ {task.id} is held until you start it: allstop retry {task.id}")
             case Status.FAILED | Status.TIMEOUT | Status.BLOCKED if task in touched:
-                lines.append(
-                    f"✗ {task.id} {task.status}: {task.note}. Why: allstop log {task.id};"
-                    f" again: allstop retry {task.id}"
-                )
+                lines.append(_ending(task))
             case Status.PENDING if task in touched and task.has_crashed:
                 lines.append(
                     f"✗ {task.id} {task.note}. Why: allstop log {task.id}; what it did is kept:"
@@ -293,6 +286,13 @@ def next_steps(tasks: list[Task], touched: list[Task]) -> list[str]:
     if any(task.status is Status.REVIEW for task in tasks):
         lines.append("See the changes: allstop diff ID; see the findings: allstop show ID")
     return lines
+
+
+def _ending(task: Task) -> str:
+    helps = f"Why: allstop log {task.id}"
+    if task.status is Status.TIMEOUT:
+        helps = f"Raise its limit: allstop limit {task.id} --times 2"
+    return f"✗ {task.id} {task.status}: {task.note}. {helps}; again: allstop retry {task.id}"
 
 
 def _from_earlier_runs(tasks: list[Task], touched: list[Task]) -> list[str]:

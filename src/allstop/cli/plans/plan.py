@@ -162,8 +162,10 @@ async def _run(
 ) -> int:
     from allstop.app.plans import runs
     from allstop.app.runs.commands import refuse_if_stopped
-    from allstop.app.start_requests import PlanOptions
+    from allstop.app.start_requests import PlanOptions, StartPlan
+    from allstop.cli.queued_start import queue_start
     from allstop.cli.run_terminal import drive
+    from allstop.plans.plan_file import format_of
     from allstop.plans.state import ErrorStrategy, PlanMode
 
     options = PlanOptions(
@@ -177,6 +179,16 @@ async def _run(
         options=options,
         attended=sys.stdin.isatty(),
     )
+    if not project.settings.loop.auto_execute:
+        text, name = data.decode("utf-8-sig"), file.name.partition(".")[0] or "plan"
+        request = StartPlan(
+            plan=text,
+            format=format_of(file.name, text),
+            name=name,
+            mode=PlanMode(mode),
+            config=options,
+        )
+        return await queue_start(project, request, as_json=as_json)
     await refuse_if_stopped(project)
     kind = project.kinds[runs.PILOT.kind]
     return await drive(project, kind, new.agents, new.open, as_json=as_json)
@@ -206,8 +218,9 @@ def _state(view: PlanView) -> str:
 
 
 def _progress(view: PlanView) -> str:
-    over = view.completed_steps + len(view.skipped_steps)
-    return f"{over}/{counted(view.total_steps, 'step')}"
+    """Such as "3 of 4 steps, 1 skipped"."""
+    done = f"{view.completed_steps} of {counted(view.total_steps, 'step')}"
+    return f"{done}, {len(view.skipped_steps)} skipped" if view.skipped_steps else done
 
 
 @plan.command()
@@ -237,7 +250,8 @@ def _view_lines(view: PlanView) -> Iterator[str]:
         yield f"you can:  {view.failure.person} `{view.failure.command}`"
     if view.resumes_at:
         yield f"resumes:  {view.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"steps:    {_progress(view)}, {len(view.skipped_steps)} skipped, {view.failed_steps} failed"
+    failed = f", {view.failed_steps} failed" if view.failed_steps else ""
+    yield f"steps:    {_progress(view)}{failed}"
     if view.current_step is not None:
         yield f"phase:    {one_line(view.current_phase, 200)}"
         yield f"step:     {view.current_step.id}  {one_line(view.current_step.title, 200)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from allstop.cli.output import FAILED, FINISHED, LIMIT, STOPPED, WAITS, Context, run
+from allstop.cli.output import FINISHED, STOPPED, WAITS, Context, code_of, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from allstop.app.rooms.threads import ThreadSnapshot
     from allstop.cli.rooms.screen import RoomScreen
     from allstop.core.ids import RunId
-    from allstop.core.room_specs import Ending, SessionSpec
+    from allstop.core.room_specs import SessionSpec
     from allstop.ports import Live
     from allstop.rooms.session import Summary
 
@@ -97,8 +97,15 @@ async def run_room(project: Project, options: RoomOptions, *, as_json: bool = Fa
     import anyio
 
     from allstop.app.rooms.driver import room_driver
+    from allstop.app.rooms.session_spec import start_request
     from allstop.app.rooms.threads import read
+    from allstop.cli.queued_start import queue_start
 
+    if options.goal is not None and not project.settings.loop.auto_execute:
+        wanted = _spec(project, options)
+        assert wanted is not None, "it has a goal"
+        request = start_request(options.thread, wanted)
+        return await queue_start(project, request, as_json=as_json)
     async with room_driver(project, options.thread) as driver:
         found = await read(project, options.thread)
         terminal = _TerminalSession(project, driver, found)
@@ -288,10 +295,15 @@ class _TerminalSession:
             self._leave()
 
     async def _handle_line(self, line: str) -> None:
+        from allstop.app.rooms.session_spec import start_request
         from allstop.app.rooms.threads import handle_input
+        from allstop.app.runs.queued_starts import queue
 
         reply = await handle_input(self._project, self._driver.thread, line)
-        if reply.began is not None:
+        if reply.began is not None and not self._project.settings.loop.auto_execute:
+            queued = await queue(self._project, start_request(self._driver.thread, reply.began))
+            self.screen.note(f"{queued} waits for approval: allstop approve {queued}")
+        elif reply.began is not None:
             await self._driver.begin(reply.began)
             self._began = True
         elif reply.note:
@@ -318,13 +330,6 @@ class _TerminalSession:
 
 
 def exit_code(summary: Summary) -> int:
-    from allstop.core.room_specs import Ending
+    from allstop.kinds.room import outcome_of
 
-    codes: dict[Ending, int] = {
-        Ending.STOPPED_BY_USER: STOPPED,
-        Ending.CANCELED_BY_USER: STOPPED,
-        Ending.AGENT_FAILED: FAILED,
-        Ending.MALFORMED: FAILED,
-        Ending.EMERGENCY_CAP: LIMIT,
-    }
-    return codes.get(summary.reason, FINISHED)
+    return code_of(outcome_of(summary))

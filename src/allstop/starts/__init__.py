@@ -1,0 +1,1 @@
+"""Starts that wait for a person's approval, because `[loop] auto_execute` is off."""
