@@ -38,8 +38,8 @@ newest: ## a report: the tests of codex and claude on their newest versions; nev
 quick: ## the tests for daily work: all that start no programs, and a few that do
 	@tools/environment dev
 	@tools/system-packages git bwrap setpriv
-	@unset PYTHONDONTWRITEBYTECODE; ALLSTOP_EXAMPLES=quick ALLSTOP_SEEDS=20 \
-	  $(BIN)/python -m pytest -m 'not slow and not serial' $(ARGS) </dev/null
+	@unset PYTHONDONTWRITEBYTECODE; TEST_EXAMPLES=quick TEST_SEEDS=20 \
+	  $(BIN)/python -m pytest -n 4 -m 'not slow and not serial' $(ARGS) </dev/null
 
 check: ## format, lint, types, imports, requirements, the page
 	@tools/environment dev
@@ -65,8 +65,8 @@ soak: ## the long forms of the fault suites; takes hours
 	@tools/agent-programs codex claude claude-acp
 	@tools/browser
 	@$(BIN)/python hatch_build.py
-	@ALLSTOP_SEEDS=$${ALLSTOP_SEEDS:-10000} ALLSTOP_KILLS=$${ALLSTOP_KILLS:-1000} \
-	  ALLSTOP_EXAMPLES=soak \
+	@TEST_SEEDS=$${TEST_SEEDS:-10000} TEST_KILLS=$${TEST_KILLS:-1000} \
+	  TEST_EXAMPLES=soak \
 	  tools/suite -o timeout=14400 $(ARGS)
 
 docs: ## write the generated pages of docs/reference again

@@ -31,7 +31,7 @@ git_settings.hide_from_this_process()
 settings.register_profile("quick", max_examples=15, deadline=None, derandomize=True)
 settings.register_profile("every commit", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("soak", max_examples=2000, deadline=None)
-settings.load_profile(os.environ.get("ALLSTOP_EXAMPLES", "every commit"))
+settings.load_profile(os.environ.get("TEST_EXAMPLES", "every commit"))
 
 
 def pytest_configure(config):

@@ -735,3 +735,85 @@ def test_f3_the_reason_after_a_failure_is_in_words(kind, edition, reason):
     auto.fail(kind)
 
     assert auto.decision.reason == reason
+
+
+def fallback_auto(recover=True):
+    return AutoSteps(
+        fallbacks=["claude"],
+        terms={"codex": {"account": "a"}, "claude": {"account": "b"}},
+        endurance={"recover": recover},
+    )
+
+
+def test_p6_a_limited_agent_is_replaced_at_once_and_taken_back_after_its_limit():
+    auto = fallback_auto()
+    auto.turn()
+    auto.fail(FailureKind.USAGE_LIMITED, retry_at=auto.now + timedelta(hours=5))
+    other = auto.turn()
+    auto.now += timedelta(hours=5)
+    back = auto.turn()
+    switches = [(each.before, each.after, each.reason) for each in auto.state.roster.switches]
+
+    assert (other.agent, other.thread) == ("claude", None)
+    assert "Another agent worked on this before you." in auto.prompts[2]
+    assert (back.agent, back.thread) == ("codex", None)
+    assert switches == [("codex", "claude", "usage_limited"), ("claude", "codex", "recovered")]
+
+
+def test_p6_without_recover_primary_the_fallback_keeps_the_thread():
+    auto = fallback_auto(recover=False)
+    auto.fail(FailureKind.USAGE_LIMITED, retry_at=auto.now + timedelta(hours=5))
+    auto.turn()
+    auto.now += timedelta(hours=5)
+    kept = auto.turn()
+
+    assert (kept.agent, kept.thread) == ("claude", "t")
+
+
+def test_p5_a_short_limit_is_waited_for_and_then_the_fallback_continues():
+    auto = fallback_auto()
+    agents, waits = [], []
+    for _ in range(4):
+        before = auto.now
+        agents.append(auto.begin().agent)
+        waits.append((auto.now - before).total_seconds())
+        auto.ended(Failed(kind=FailureKind.RATE_LIMITED))
+
+    assert agents == ["codex"] * 4
+    assert [round(wait / 5) for wait in waits] in ([0, 1, 3, 9], [0, 1, 3, 10])
+    assert auto.begin().agent == "claude"
+
+
+def test_p6_without_credit_the_fallback_continues_and_without_one_it_is_decided():
+    auto = fallback_auto()
+    auto.fail(FailureKind.BILLING)
+    assert auto.begin().agent == "claude"
+
+    auto.ended(Failed(kind=FailureKind.BILLING, message="no credit"))
+    assert auto.decision is not None
+
+
+def test_p5_if_all_agents_are_limited_it_waits_for_the_first_one():
+    auto = fallback_auto()
+    at = auto.now + timedelta(hours=2)
+    auto.fail(FailureKind.USAGE_LIMITED, retry_at=at + timedelta(hours=1))
+    auto.fail(FailureKind.USAGE_LIMITED, retry_at=at)
+    move = run.choose(auto.pilot, auto.run, auto.now)
+
+    assert move == Wait(reason="every agent is at its limit", until=at)
+    assert auto.begin().agent == "claude"
+
+
+@pytest.mark.parametrize(("edition", "goes_on"), [(3, False), (4, True)])
+def test_k6_finished_work_is_verified_and_merged_although_its_budget_is_used_up(edition, goes_on):
+    auto = AutoSteps(name="a", target="main", gate={"checks": [CHECK]}, edition=edition)
+    auto.say(Raise(limits=Limits(tokens=50)))
+    auto.turn(DONE)
+
+    assert isinstance(auto.move(), RunChecks) is goes_on
+    if goes_on:
+        auto.begin()
+        auto.ended(ChecksDone(tree="t"))
+        assert isinstance(auto.begin(), Spawn)
+    else:
+        assert auto.move().outcome is Outcome.BRAKED

@@ -16,6 +16,7 @@ from allstop.core.commands import (
     Assign,
     Equip,
     Pin,
+    Raise,
     Resume,
     Retry,
     SetMode,
@@ -656,3 +657,14 @@ def test_b24_a_task_without_progress_keeps_its_slot_and_limits_no_agent():
 
     assert board.rests("a.1", NO_PROGRESS_WAIT, until=later(5)) == []
     assert board.next() == Wait(reason="1 at work")
+
+
+def test_k6_a_board_whose_budget_is_used_up_still_merges_and_starts_no_task():
+    board = BoardSteps(slots=1)
+    board.add("a", "b")
+    board.tell(Raise(limits=Limits(turns=1, at_limit=AtLimit.PAUSE)))
+
+    assert board.ends("a.1") == ["a.merge1"]
+    assert board.next().at_limit
+    assert board.ends("a.merge1", turns=0) == []
+    assert board.status("a", "b") == ["done", "pending"]

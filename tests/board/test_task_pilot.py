@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from allstop.board.task_pilot import RETRIED, TaskPilot
 from allstop.core import work_prompts
 from allstop.core.board_specs import EDITION
+from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Answer, Resume, Retry, Say, Skip
 from allstop.core.gate import Check
 from allstop.core.moves import (
@@ -29,6 +30,7 @@ from allstop.core.moves import (
     RunChecks,
     TakeTurn,
     TurnDone,
+    Usage,
     Wait,
     WorkspaceOpen,
 )
@@ -50,7 +52,8 @@ FLAT = {"first_s": 2.0, "jitter": 0.0, "retries": 2}
 
 def fly(**spec):
     given = {"task": "t", "goal": "Fix it", "agents": ["first"], "backoff": FLAT}
-    return PilotSteps(TaskPilot(), {**given, "edition": EDITION, **spec})
+    limits = spec.pop("limits", Limits())
+    return PilotSteps(TaskPilot(), {**given, "edition": EDITION, **spec}, limits=limits)
 
 
 def fly_in_a_workspace(**spec):
@@ -882,3 +885,45 @@ def test_b24_attempts_of_old_records_go_on_without_progress():
         assert isinstance(flight.back(said("I go on.", NO_WORK)), TakeTurn)
     for number in range(1, 6):
         assert isinstance(complete(flight, number, gate_failed("boom", before=True)), TakeTurn)
+
+
+# --- a used-up budget ---
+
+
+def test_k6_finished_work_is_verified_although_its_budget_is_used_up():
+    flight = fly_in_a_workspace(checks=[TESTS], branch="allstop/t", limits=Limits(tokens=10))
+    used = Usage(output=11)
+
+    move = flight.back(replace(said(COMPLETE, WORK), usage=used))
+
+    assert isinstance(move, RunChecks)
+    assert flight.back(ChecksDone()) == Deliver(workspace="t", branch="allstop/t")
+    assert flight.back(Delivered(branch="allstop/t", commit="c1")) == VERIFIED
+
+
+def test_k6_after_a_failed_gate_a_used_up_budget_allows_no_turn():
+    flight = fly_in_a_workspace(checks=[TESTS], limits=Limits(tokens=10))
+    flight.back(replace(said(COMPLETE, WORK), usage=Usage(output=11)))
+
+    assert flight.back(gate_failed("1 failed")) == Finish(
+        outcome=Outcome.BRAKED, note="tokens: 11 of 10"
+    )
+
+
+def test_k6_a_message_that_needs_a_turn_waits_for_the_budget():
+    limits = Limits(tokens=10, at_limit=AtLimit.PAUSE)
+    flight = fly_in_a_workspace(checks=[TESTS], limits=limits)
+    flight.back(replace(said(COMPLETE, WORK), usage=Usage(output=11)))
+
+    assert flight.told(Say(text="one more thing")).at_limit
+
+
+@pytest.mark.parametrize(
+    ("edition", "limits"), [(2, {"tokens": 10}), (EDITION, {"tokens": 10, "busy_s": 5.0})]
+)
+def test_k6_older_attempts_and_a_time_limit_end_before_the_gate(edition, limits):
+    flight = fly_in_a_workspace(checks=[TESTS], edition=edition, limits=Limits(**limits))
+
+    move = flight.back(replace(said(COMPLETE, WORK), usage=Usage(output=11)), after_s=6)
+
+    assert move.outcome is Outcome.BRAKED

@@ -80,6 +80,7 @@ def test_u2_needs_you_can_be_ordered_and_a_drag_to_running_starts(scene, visit):
 
 def test_u3_stream_updates_of_the_board_need_no_request(scene, visit):
     page = visit().page("board")
+    page.get_by_role("region", name="To do").get_by_role("listitem").first.wait_for()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
 

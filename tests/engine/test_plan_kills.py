@@ -2,13 +2,14 @@
 
 import re
 from datetime import timedelta
+from functools import partial
 
 import anyio
 import pytest
 
 from allstop.core.commands import Pause, Resume
 from allstop.core.events import MoveEnded, MoveStarted
-from allstop.core.moves import CheckResult, TurnDone, Usage
+from allstop.core.moves import Change, CheckResult, TurnDone, Usage
 from allstop.ports import Abilities
 from support.fault_scenarios import (
     assert_each_child_started_once,
@@ -61,6 +62,40 @@ class Coder:
         pass
 
 
+class CommittingWorkspaces(MergingWorkspaces):
+    """Keeps changes of files apart from commits, as git does."""
+
+    def __init__(self):
+        super().__init__()
+        self.changed = set()  # files with uncommitted changes
+        self.log = []  # (message, files) of each commit
+
+    async def keep(self, workspace, label, *, message="", uncommitted=False):
+        await anyio.sleep(1)
+        if self.changed and not uncommitted:
+            self.log.append((message, sorted(self.changed)))
+            self.changed = set()
+        await anyio.sleep(1)
+        number = self.commits[workspace] = len(self.log) + bool(self.changed)
+        return Change(head=f"c{number}", commits=number, files=1)
+
+
+class Writer(Coder):
+    """Writes a file for each step, and nothing if it is there."""
+
+    def __init__(self, workspaces):
+        super().__init__()
+        self.workspaces = workspaces
+
+    async def take_turn(self, turn, watch):
+        done = await super().take_turn(turn, watch)
+        name = self.asked[-1]
+        if name not in {file for _, files in self.workspaces.log for file in files}:
+            self.workspaces.changed.add(name)
+        await anyio.sleep(1)
+        return done
+
+
 class PassingChecks:
     async def run(self, check, place, label, progress):
         await anyio.sleep(1)
@@ -75,13 +110,13 @@ def at_work(journal):
     return world
 
 
-async def go(world):
+async def go(world, spec=SPEC):
     """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
         if await world.journal.heads():
             await world.resume_all(engine)
         else:
-            await engine.open(RUN, "plan", SPEC)
+            await engine.open(RUN, "plan", spec)
         await anyio.sleep(LONG_S)
 
 
@@ -138,6 +173,34 @@ async def test_p7_killed_at_any_write_of_a_plan_no_step_is_lost_or_counted_twice
 
         await assert_each_step_counted_once(world)
         assert len(world.agents["coder"].asked) <= len(STEPS) + 1, "finished steps were repeated"
+
+    assert nth > 10
+
+
+EACH_STEP = [
+    ("Step s1: Sort it", ["s1"]),
+    ("Step s2: Count it", ["s2"]),
+    ("Step s3: Print it", ["s3"]),
+]
+AT_THE_END = [("plan1: plan", ["s1", "s2", "s3"])]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("auto_commit", "log"), [(True, EACH_STEP), (False, AT_THE_END)])
+async def test_p8_killed_at_any_write_each_step_is_committed_once(when, auto_commit, log):
+    spec = {**SPEC, "edition": 2, "auto_commit": auto_commit}
+    for nth in every(1):
+        world = at_work(CrashingJournal(nth, when))
+        world.workspaces = CommittingWorkspaces()
+        world.agents = {"coder": Writer(world.workspaces)}
+        await run_until_death(world, partial(go, spec=spec))
+        if not world.journal.dead.is_set():
+            break
+        world.journal = world.journal.disk()
+        await go(world, spec)
+
+        assert world.workspaces.log == log
+        await assert_each_step_counted_once(world)
 
     assert nth > 10
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.person import MERGE_AT_ONCE, alive
 
-KILLS = int(os.environ.get("ALLSTOP_KILLS", "9"))  # `make soak`: 1000
+KILLS = int(os.environ.get("TEST_KILLS", "9"))  # `make soak`: 1000
 A_BOARD = 9  # kills of one board before it may finish
 
 MENDS = """
@@ -160,6 +160,51 @@ def test_q16_a_board_killed_at_any_moment_merges_each_task_once(person, first):
     assert sum(attempts.values()) <= 5  # the conflict is an attempt of its own
     assert all(person.json("replay", f"T{n}")["differences"] == [] for n in range(1, 5))
     assert person.json("replay", "board")["differences"] == []
+    is_whole(person)
+
+
+STEPS = """
+repeat = true
+[[turn]]
+when = "Step 1.1"
+steps = [{ write = "one.txt", text = "1" }, { sleep = 0.1 }, { say = "One." }]
+[[turn]]
+when = "Step 1.2"
+steps = [{ write = "two.txt", text = "2" }, { sleep = 0.1 }, { fail = "crashed" }]
+[[turn]]
+when = "Step 1.3"
+steps = [{ write = "three.txt", text = "3" }, { sleep = 0.1 }, { say = "Three." }]
+"""
+COMMITS = '[retry]\nerror_strategy = "skip"\nauto_commit = true\nstep_delay_ms = 10\n'
+PLAN_MOMENTS = ("takes a turn", "commits the work", "the work is at", "merges ", "moves main")
+
+
+@pytest.mark.parametrize("first", range(0, KILLS // 3, A_BOARD))
+def test_p8_a_plan_killed_at_any_moment_commits_each_step_once(person, first):
+    """P7, P8, Q16: a skipped step has its commit too; the target gets one merge."""
+    person.script(STEPS, settings=COMMITS)
+    person.write("PLAN.md", "# A\n- Write one\n- Write two\n- Write three\n")
+    person.commit("first")
+    chance = Random(first)
+    kills = 0
+    command = ("plan", "run", "PLAN.md")
+    for number in range(A_BOARD):
+        moment = PLAN_MOMENTS[(first + number) % len(PLAN_MOMENTS)]
+        kills += killed_at(person, moment, chance.uniform(0, 0.15), command)
+        command = ("plan", "resume", "plan1")
+    person.run_process("plan", "resume", "plan1")  # unless it has ended
+
+    assert kills  # the others came too late
+    assert json.loads(person.allstop("plan", "show", "plan1", "--json"))["outcome"] == "done"
+    made = person.git("log", "--no-merges", "--reverse", "--format=%s", "main").splitlines()
+    steps = [line for line in made if line.startswith("Step ")]
+    assert steps == [
+        "Step 1.1: Write one",
+        "Step 1.2 (skipped): Write two",
+        "Step 1.3: Write three",
+    ]
+    assert [line for line in made if "plan1" in line] == [], "nothing was left to commit"
+    assert person.json("replay", "plan1")["differences"] == []
     is_whole(person)
 
 

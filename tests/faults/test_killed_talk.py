@@ -9,7 +9,7 @@ import pytest
 from support.person import alive
 from support.room_models import person_with_models
 
-KILLS = int(os.environ.get("ALLSTOP_KILLS", "9"))  # `make soak`: 1000
+KILLS = int(os.environ.get("TEST_KILLS", "9"))  # `make soak`: 1000
 A_TALK = 6  # kills of one session, or of one thread, before it may finish
 ROUNDS = 6
 

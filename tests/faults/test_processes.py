@@ -14,7 +14,7 @@ from allstop.adapters.journals.sqlite import BUSY_S, BUSY_TRIES, SqliteJournal
 from allstop.ports import Entry, HeldError, StoreBusyError
 from faults.damaged_stores import read_all, said
 
-KILLS = int(os.environ.get("ALLSTOP_KILLS", "20"))  # `make soak`: 1000
+KILLS = int(os.environ.get("TEST_KILLS", "20"))  # `make soak`: 1000
 
 
 def test_q16_a_writer_killed_again_and_again_leaves_whole_appends_and_no_gaps(report, folder):

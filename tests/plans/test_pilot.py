@@ -16,6 +16,8 @@ from allstop.core.moves import (
     Change,
     CheckResult,
     ChecksDone,
+    Commit,
+    Committed,
     Failed,
     FailureKind,
     Finish,
@@ -319,6 +321,108 @@ def test_p8_a_moment_between_steps():
     assert plan.status.status is Status.RUNNING
 
 
+COMMITTED = Committed(change=CHANGE)
+THREE = "# A\n- one\n- two\n- three\n"
+
+
+def test_p8_without_auto_commit_the_work_is_committed_once_before_the_gate():
+    plan = PlanSteps(THREE, edition=2, on_error="skip", plan_id="tidy")
+    assert plan.to_turn().uncommitted
+    assert "leave your changes in the files" in plan.prompt()
+    plan.back(BROKEN)
+    assert plan.back(DONE).uncommitted
+    last = plan.back(DONE)
+
+    assert isinstance(last, Commit)
+    assert last.message.splitlines() == [
+        "plan1: tidy",
+        "",
+        "Skipped steps; their changes are included:",
+        "- 1.1: crashed: it died",
+    ]
+    assert isinstance(plan.back(COMMITTED), RunChecks)
+    assert isinstance(plan.back(PASSED), Spawn)
+    assert differences(PlanPilot(), plan.events) == []
+
+
+def test_p8_with_auto_commit_each_step_is_committed_when_it_is_over():
+    plan = PlanSteps(THREE, edition=2, on_error="skip", auto_commit=True, step_delay_s=5.0)
+    plan.to_turn()
+    commits = [plan.back(DONE)]
+    assert isinstance(plan.back(COMMITTED), Wait), "the delay follows the commit"
+    plan.wait(5)
+    commits.append(plan.back(BROKEN))
+    plan.back(COMMITTED)
+    plan.wait(5)
+    commits.append(plan.back(DONE))
+
+    assert [each.message for each in commits] == [
+        "Step 1.1: one",
+        "Step 1.2 (skipped): two\n\ncrashed: it died",
+        "Step 1.3: three",
+    ]
+    assert isinstance(plan.back(COMMITTED), RunChecks), "nothing is left to commit"
+
+
+def test_p8_a_check_decides_before_the_commit_and_a_retry_adds_to_it():
+    plan = PlanSteps("# A\n- one\n  check: make\n", edition=2, auto_commit=True)
+    plan.to_turn()
+    assert isinstance(plan.back(DONE), RunChecks)
+    assert isinstance(plan.back(WRONG), Wait)
+    plan.wait(2)
+    plan.back(DONE)
+
+    assert isinstance(plan.back(PASSED), Commit)
+
+
+def test_p8_a_pause_waits_for_the_commit_of_the_step():
+    plan = PlanSteps(THREE, edition=2, auto_commit=True)
+    plan.to_turn()
+    plan.start()
+    plan.told(Pause())
+    plan.end(DONE)
+
+    assert isinstance(plan.next(), Commit)
+    assert plan.status.status is Status.PAUSING
+    assert isinstance(plan.back(COMMITTED), Wait)
+    assert plan.status.status is Status.PAUSED
+
+
+def test_p8_an_interrupted_commit_is_repeated_and_no_later_step_takes_its_changes():
+    plan = PlanSteps(THREE, edition=2, auto_commit=True)
+    plan.to_turn()
+    first = plan.back(DONE)
+    plan.told(Skip())  # the second step, while the first is committed
+    assert isinstance(plan.back(Failed(kind=FailureKind.INTERRUPTED)), OpenWorkspace)
+
+    assert plan.back(WorkspaceOpen(base="b")) == first
+    assert "three" in plan.back(COMMITTED).prompt.text
+
+
+def test_p8_what_the_gate_found_is_a_commit_of_its_own():
+    plan = PlanSteps("# A\n- one\n", edition=2, auto_commit=True, plan_id="tidy")
+    plan.to_turn()
+    plan.back(DONE)
+    plan.back(COMMITTED)
+    plan.back(WRONG)
+    plan.wait(2)
+    assert "correct this" in plan.prompt()
+
+    assert plan.back(DONE) == Commit(workspace="plan1", message="Correct plan1: tidy")
+    assert isinstance(plan.back(COMMITTED), RunChecks)
+
+
+def test_plans_of_the_first_edition_commit_after_each_turn():
+    plan = PlanSteps(THREE)
+    move = plan.to_turn()
+    assert not move.uncommitted
+    assert "commit your work or leave it in the files" in move.prompt.text
+    plan.back(DONE)
+    plan.back(DONE)
+
+    assert isinstance(plan.back(DONE), RunChecks)
+
+
 def test_p13_ticked_steps_are_not_done_again():
     plan = PlanSteps("# A\n- [x] one\n- two\n- [x] three\n")
     plan.to_turn()
@@ -428,3 +532,71 @@ def test_p3_the_status_changes_only_as_the_table_says(mode, strategy, choices):
     assert set(steps) <= {0, 1}, "a step was left out or done again"
     assert runs.fold(PILOTS["plan"], plan.events) == plan.state
     assert differences(PlanPilot(), plan.events) == []
+
+
+TWO = {"agents": ["cli", "other"], "patience": {"recover": True}}
+
+
+def _after_limit(plan, told_s=None, kind=FailureKind.RATE_LIMITED):
+    retry_at = None if told_s is None else plan.now + timedelta(seconds=told_s)
+    return plan.back(Failed(kind=kind, retry_at=retry_at))
+
+
+def test_p5_a_plan_tries_the_same_agent_three_times_and_then_the_fallback():
+    plan = PlanSteps(**TWO)
+    move, waits = plan.to_turn(), 0
+    while isinstance(move := _after_limit(plan), Wait):
+        waits += 1
+        assert move.reason == "cli is at its limit"
+        plan.now = move.until
+        assert plan.next().agent == "cli"
+
+    assert (waits, move.agent) == (3, "other")
+    assert differences(PlanPilot(), plan.events) == []
+
+
+def test_p5_a_long_announced_wait_goes_to_the_fallback_at_once():
+    plan = PlanSteps(**TWO)
+    plan.to_turn()
+
+    assert _after_limit(plan, told_s=61).agent == "other"
+
+
+def test_p6_a_plan_takes_its_first_agent_back_between_steps_and_not_within_one():
+    plan = PlanSteps(**TWO)
+    plan.to_turn()
+    plan.back(DONE)
+    _after_limit(plan, told_s=61)
+    plan.back(DONE)
+    plan.now += timedelta(seconds=61)
+    plan.back(WRONG)
+    plan.now += timedelta(seconds=10)
+    within = plan.next()
+    plan.back(DONE)
+    plan.back(PASSED)
+    between = plan.next()
+    plan.back(DONE)
+
+    assert (within.agent, between.agent) == ("other", "cli")
+    told = [(each.before, each.after, each.reason) for each in plan.plan.roster.switches]
+    assert told == [("cli", "other", "rate_limited"), ("other", "cli", "recovered")]
+    assert differences(PlanPilot(), plan.events) == []
+
+
+def test_p6_without_recovery_a_plan_stays_with_the_fallback():
+    plan = PlanSteps(agents=["cli", "other"], patience={"recover": False})
+    plan.to_turn()
+    _after_limit(plan, told_s=61)
+
+    assert plan.back(DONE, after_s=100).agent == "other"
+
+
+def test_k13_without_credit_a_plan_retries_nothing():
+    alone = PlanSteps(patience={"recover": True})
+    alone.to_turn()
+    paused = _after_limit(alone, kind=FailureKind.BILLING)
+    two = PlanSteps(**TWO)
+    two.to_turn()
+
+    assert (paused.for_person, paused.failure) == (True, FailureKind.BILLING)
+    assert _after_limit(two, kind=FailureKind.BILLING).agent == "other"

@@ -24,6 +24,7 @@ LAYERED = {
     "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "guidance", "hooks", "init",
     "live_text", "log", "mcp", "notify", "openai_responses", "plan", "programs", "remedies",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
+    "start",
 }  # fmt: skip
 """Stems that name one thing at several layers: its rules, its wiring, its command."""
 

@@ -24,7 +24,7 @@ from allstop.settings.model import Agent, Driver, Loop, Settings
         (("a",), Loop(agent="a", fallback="a"), ("a",)),
     ],
 )
-def test_agents_are_tried_in_this_order(agents, loop, order):
+def test_p8_agents_are_tried_in_this_order(agents, loop, order):
     settings = Settings(agents={name: Agent(driver=Driver.CODEX) for name in agents}, loop=loop)
 
     assert roster(settings) == order

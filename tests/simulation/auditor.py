@@ -223,8 +223,11 @@ class Auditor:
     def _may_start(self, run, state, event, later):
         rule(state.closed is None, "no move starts in a closed run", run)
         rule(state.open_move is None, "one move at a time", run)
-        rule(self.helm.hold is Hold.NONE, "no move starts while the helm holds", run, self.helm)
-        rule(state.hold is Hold.NONE, "no move starts while the run is held", run, state.hold)
+        pilot = self._pilots[state.opened.kind]
+        helm_holds = runs.is_held(self.helm.hold, pilot, state.pilot)
+        rule(not helm_holds, "no move starts while the helm holds", run, self.helm)
+        is_run_held = runs.is_held(state.hold, pilot, state.pilot)
+        rule(not is_run_held, "no move starts while the run is held", run, state.hold)
         rule(not state.aborting, "no move starts in an aborting run", run)
         rule(event.id == state.moves + 1, "moves are numbered", run)
         if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):

@@ -71,7 +71,7 @@ class Repository:
     def shortage(self):
         return ""
 
-    async def keep(self, workspace, label):
+    async def keep(self, workspace, label, *, message="", uncommitted=False):
         await self._takes(1)
         self._commits[workspace] += self._chance.random() < 0.8
         number = self._commits[workspace]

@@ -58,7 +58,7 @@ from simulation.simulated_store import Disk, Faults, Port, ProcessKilledError
 from support.random_runs import SCENARIOS, some_day, some_limits, some_session
 
 AGENTS = ("anna", "ben", "cleo")
-ROOTS = ("board", "board", "fleet", "task", "room", "auto", "plan")
+ROOTS = ("board", "board", "fleet", "task", "room", "auto", "plan", "start")
 """Kinds that people open; boards open merges."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()
@@ -498,7 +498,7 @@ class Simulation:
                 await self._command(run, command)
         if state.opened.kind == "room":
             await self._command(run, Abort() if state.pilot.session is None else Say(text="go on"))
-        if state.opened.kind == "plan":
+        if state.opened.kind in ("plan", "start"):
             await self._command(run, Approve(task=run))
         await self._command(run, Answer(text="both"))
         for ask in state.asks:

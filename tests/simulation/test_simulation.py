@@ -1,6 +1,6 @@
 """Q17: simulated histories with virtual time, faults and commands in random order.
 
-60 seeds for each commit. `ALLSTOP_SEEDS` sets the number (`make soak`: 10000), or a range: `41:42`.
+60 seeds for each commit. `TEST_SEEDS` sets the number (`make soak`: 10000), or a range: `41:42`.
 """
 
 import os
@@ -26,7 +26,7 @@ MANY = range(30)
 
 
 def seeds():
-    said = os.environ.get("ALLSTOP_SEEDS", "60")
+    said = os.environ.get("TEST_SEEDS", "60")
     first, _, last = said.rpartition(":")
     return range(int(first or 0), int(last))
 
@@ -38,7 +38,7 @@ def chunks():
 
 def how_to_run_it_alone(seed):
     return (
-        f"seed {seed} breaks a rule. Alone: ALLSTOP_SEEDS={seed}:{seed + 1} pytest "
+        f"seed {seed} breaks a rule. Alone: TEST_SEEDS={seed}:{seed + 1} pytest "
         f"{Path(__file__).name} -n 0; step by step: PYTHONPATH=tests python "
         f"tests/simulation/simulated_run.py {seed}"
     )

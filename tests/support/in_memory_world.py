@@ -169,7 +169,7 @@ class FakeWorkspaces:
         self.candidate_grown.pop(workspace, None)
         self.dropped.append(workspace)
 
-    async def keep(self, workspace, label):
+    async def keep(self, workspace, label, *, message="", uncommitted=False):
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
         return Change(head=f"c{number}", commits=number, files=1)
 

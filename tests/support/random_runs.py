@@ -15,6 +15,7 @@ from allstop.core.run import Pilot
 from allstop.merges.pilot import MergePilot
 from allstop.plans.pilot import PlanPilot
 from allstop.rooms.pilot import RoomPilot
+from allstop.starts.pilot import StartPilot
 from support.fan_out_pilot import FanOutPilot
 
 Spec = dict[str, object]
@@ -185,6 +186,10 @@ def plan_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     }
 
 
+def start_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    return {"name": name, "request": {"kind": "board", "count": chance.randint(1, 9)}}
+
+
 SCENARIOS: Mapping[str, Scenario] = {
     "board": Scenario(BoardPilot(), board_spec),
     "merge": Scenario(MergePilot(), merge_spec),
@@ -193,6 +198,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "room": Scenario(RoomPilot(), room_spec),
     "auto": Scenario(AutoPilot(), auto_spec),
     "plan": Scenario(PlanPilot(), plan_spec),
+    "start": Scenario(StartPilot(), start_spec),
 }
 
 

@@ -3,7 +3,7 @@
 import itertools
 import os
 
-IS_SOAK = os.environ.get("ALLSTOP_EXAMPLES") == "soak"
+IS_SOAK = os.environ.get("TEST_EXAMPLES") == "soak"
 
 
 def every(step, first=1):

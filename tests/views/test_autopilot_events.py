@@ -173,3 +173,21 @@ def test_p18_a_retry_of_the_gate_has_no_step():
 
     assert told(plan)[-1]["type"] == "autopilot:retrying"
     assert told(plan)[-1]["step"] is None
+
+
+def test_p6_a_switch_names_the_failure_if_the_account_has_no_credit():
+    plan = PlanSteps(PLAN, agents=["cli", "other"], patience={"recover": True})
+    plan.to_turn()
+    plan.back(Failed(kind=FailureKind.BILLING, message="no credit"))
+    plan.start()
+    switch = told(plan)[-1]
+
+    assert (switch["type"], switch["reason"]) == ("autopilot:agent-switched", "billing")
+
+
+def test_p5_a_short_limit_of_one_agent_does_not_limit_all():
+    plan = PlanSteps(PLAN, agents=["cli", "other"], patience={"recover": True})
+    plan.to_turn()
+    plan.back(Failed(kind=FailureKind.RATE_LIMITED))
+
+    assert names(plan)[2:] == ["rate-limited", "paused"]

@@ -64,9 +64,22 @@ class RaisedLimits(Struct, frozen=True, kw_only=True):
     held: bool  # paused or stopped by a person: higher limits don't resume it
 
 
-async def is_run(project: Project, name: str) -> bool:
-    """Whether a run has exactly this name; a task's name is not that of its attempts."""
-    return project.has_store and bool(await project.records.read(RunId(name)))
+async def names_run(project: Project, name: str) -> bool:
+    """Whether limits for this name are those of a run.
+
+    It is the name of a run, or of a task whose open attempt waits at the attempt's own limit.
+    """
+    if not project.has_store:
+        return False
+    if await project.records.read(RunId(name)):
+        return True
+    try:
+        recorded = await record_of(project, name)
+    except AllstopError:  # a task that was never started, or an unknown name
+        return False
+    state = runs.fold(recorded.pilot, recorded.events)
+    verdict = brakes.check(state.limits, state.tally, state.opened.at, project.clock.now())
+    return state.closed is None and verdict.level is BrakeLevel.HARD
 
 
 async def raise_run(project: Project, name: str, more: Allowance, by: str) -> RaisedLimits:

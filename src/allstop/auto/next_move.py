@@ -1,13 +1,16 @@
 """The next move of a Full Auto run: a turn, a model's decision, the gate or the merge."""
 
+from datetime import datetime
+
 import msgspec
 
 from allstop.auto import prompts as prompts
 from allstop.auto.decision_prompt import decide
 from allstop.auto.state import AutoSpec, AutoState, TurnSummary
+from allstop.core import accounts
 from allstop.core.board_specs import MergeSpec
 from allstop.core.ids import AgentName
-from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn
+from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn, Wait
 from allstop.core.prompt import prompt, prompt_from
 from allstop.core.run import PilotContext
 
@@ -15,16 +18,28 @@ MERGE = "merge"
 DECISION_S = 120.0
 
 
-def turn(state: AutoState) -> Move:
+def turn(state: AutoState, now: datetime) -> Move:
     spec = state.spec
+    stays = state.agent if spec.endurance and spec.endurance.recover is False else None
+    agent = accounts.pick(state.roster, now, stays)
+    if isinstance(agent, datetime):
+        awaited = state.roster.awaited
+        reason = f"{awaited} is at its limit" if awaited else "every agent is at its limit"
+        return Wait(reason=reason, until=agent)
+    is_other = state.agent not in ("", agent)
+    words = prompts.words(state)
+    terms = spec.terms_of(agent)
     return TakeTurn(
-        agent=spec.agent,
-        prompt=prompt(prompts.words(state), review=prompts.own_review(state)),
-        thread=state.thread,
+        agent=agent,
+        prompt=prompt(
+            f"{prompts.TAKEN_OVER}\n\n{words}" if is_other else words,
+            review=prompts.own_review(state),
+        ),
+        thread=None if is_other else state.thread,
         workspace=spec.name or None,
-        timeout_s=spec.turn_s,
-        idle_s=spec.idle_s,
-        max_tokens=spec.max_tokens,
+        timeout_s=terms.turn_s,
+        idle_s=terms.idle_s,
+        max_tokens=terms.max_tokens,
         asks_first=spec.asks_first,
         ask_s=spec.ask_s,
         adviser=_adviser(spec),

@@ -21,7 +21,7 @@ from allstop.auto.state import (
     TurnSummary,
     read_decision,
 )
-from allstop.core import events
+from allstop.core import accounts, events
 from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.decisions import Decided
 from allstop.core.ids import MoveId
@@ -58,12 +58,15 @@ class AutoPilot:
     needs_slots = True
 
     def begin(self, spec: dict[str, object]) -> AutoState:
-        return _initial_state(AutoState(spec=msgspec.convert(spec, AutoSpec)))
+        terms = msgspec.convert(spec, AutoSpec)
+        roster = accounts.Roster(agents=(terms.agent, *terms.fallbacks))
+        return _initial_state(AutoState(spec=terms, roster=roster))
 
     def evolve(self, state: AutoState, event: events.Event) -> AutoState:
         match event:
-            case events.MoveStarted(move=TakeTurn() | Survey(), id=move):
-                return replace(state, doing=_open_turn(state, move), wait_until=None)
+            case events.MoveStarted(move=TakeTurn() | Survey() as move, id=id_, at=at):
+                begun = replace(state, doing=_open_turn(state, id_), wait_until=None)
+                return _with_agent(begun, move, at)
             case events.MoveStarted():
                 return replace(state, doing=None, wait_until=None)
             case events.MoveEnded(result=result, at=at):
@@ -106,7 +109,13 @@ class AutoPilot:
             return moves.decision(state, spec.decision_agent, state.summary, context)
         if guidance_stages.has_stage(state):
             return guidance_stages.move(state)
-        return moves.finish(state) if state.done else moves.turn(state)
+        return moves.finish(state) if state.done else moves.turn(state, context.now)
+
+    def completion(self, state: AutoState, context: PilotContext) -> Move | None:
+        if state.spec.edition < 4 or not state.done:
+            return None
+        move = self.next_move(state, context)
+        return None if isinstance(move, TakeTurn | Survey) else move
 
 
 def _commanded(state: AutoState, command: Command, by: str) -> AutoState:
@@ -127,7 +136,8 @@ def _resume(state: AutoState, by: str) -> AutoState:
     """Continue after a pause. After a safety pause, the stored decision is carried out."""
     decision = state.decision if state.paused else None
     history = history_after_review(state) if state.paused else state.history.forgiven()
-    state = replace(_unpaused(state), wait_until=None, history=history)
+    roster = accounts.release_all(state.roster)
+    state = replace(_unpaused(state), wait_until=None, history=history, roster=roster)
     if decision is None or not is_unsafe(decision):
         return state
     return _decision_made(state, resumed_decision(decision, by))
@@ -142,7 +152,8 @@ def _add_message(state: AutoState, text: str) -> AutoState:
 
 
 def _unpaused(state: AutoState) -> AutoState:
-    return replace(state, paused="", paused_by=None, standstill=NO_STREAK)
+    roster = accounts.release_all(state.roster) if state.paused else state.roster
+    return replace(state, paused="", paused_by=None, standstill=NO_STREAK, roster=roster)
 
 
 def _initial_state(state: AutoState) -> AutoState:
@@ -164,6 +175,15 @@ def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
         plan=state.plan,
         hears=len(state.told),
     )
+
+
+def _with_agent(state: AutoState, move: TakeTurn | Survey, at: datetime) -> AutoState:
+    """Note which agent works. Another agent begins a conversation of its own."""
+    if not isinstance(move, TakeTurn) or state.doing is None or state.doing.is_aside:
+        return state
+    thread = state.thread if state.agent in ("", move.agent) else None
+    roster = accounts.turn_started(state.roster, state.agent, move.agent, at)
+    return replace(state, agent=move.agent, thread=thread, roster=roster)
 
 
 def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
@@ -227,6 +247,7 @@ def _turn_done(state: AutoState, doing: OpenTurn, turn: TurnDone, at: datetime) 
         thread=turn.thread or state.thread,
         failures=0,
         standstill=NO_STREAK,
+        roster=accounts.turn_done(state.roster, state.agent),
         news=prompts.reviewed(turn.text) if summary.only_reviewed else "",
         told=state.told[doing.hears :],
         checked=False,
@@ -239,6 +260,8 @@ def _turn_failed(state: AutoState, doing: OpenTurn, failed: Failed, at: datetime
         return state
     if failed.kind in RESUMABLE or failed.kind in OVER_MACHINE_LIMIT:
         return replace(state, base="" if state.spec.name else state.base)
+    if state.spec.fallbacks and not doing.unanswered and (held := _held(state, failed, at)):
+        return held
     before = state.standstill
     if failed.kind in LIMITED and not doing.unanswered and may_wait(state.spec, failed, at, before):
         standstill = before.extended(failed, at)
@@ -253,6 +276,26 @@ def _turn_failed(state: AutoState, doing: OpenTurn, failed: Failed, at: datetime
     delay: timedelta = state.spec.backoff.delay(attempt, state.spec.goal)
     state = _turn_summarized(replace(state, failures=attempt), summary, at)
     return replace(state, wait_until=at + delay, waits_for="tries again after a failure")
+
+
+def _held(state: AutoState, failed: Failed, at: datetime) -> AutoState | None:
+    """Hold the agents of a limited account; None if the run waits for none of its agents."""
+    spec, agent = state.spec, state.agent
+    sharing = spec.agents_sharing_account(agent)
+    if failed.kind is FailureKind.BILLING:
+        roster = accounts.after_billing(state.roster, sharing, failed, at)
+        is_over = isinstance(accounts.pick(roster, at), datetime)
+        return None if is_over else replace(state, roster=roster)
+    if failed.kind not in LIMITED or spec.endurance is None:
+        return None
+    affected = (agent,) if failed.kind is FailureKind.OVERLOADED else sharing
+    before = state.standstill
+    after = accounts.after_limit(
+        state.roster, agent, affected, failed, at, before, spec.endurance, spec.goal
+    )
+    if after.gave_up:
+        return None
+    return replace(state, roster=after.roster, standstill=before.extended(failed, at))
 
 
 def _turn_summarized(state: AutoState, summary: TurnSummary, at: datetime | None) -> AutoState:

@@ -14,6 +14,9 @@ REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
 the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
 
+TAKEN_OVER = "Another agent worked on this before you. Its work is in the workspace: read it before you change it."
+"""Before the prompt of an agent that continues the work of another one."""
+
 
 def words(state: AutoState) -> str:
     spec = state.spec

@@ -12,7 +12,9 @@ from msgspec import Meta, Struct
 
 from allstop.auto.guidance import Guide, GuideSpec
 from allstop.auto.structured_output import read
+from allstop.core.accounts import Roster
 from allstop.core.asks import Ask
+from allstop.core.board_specs import AgentTerms
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
 from allstop.core.decisions import DecisionPolicy as DecisionPolicy
@@ -24,8 +26,9 @@ from allstop.core.retries import NO_STREAK, Backoff, LimitPatience, LimitStreak
 from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 
-EDITION = 3
-"""Version of the rules and prompts. A run keeps its edition when it is resumed or replayed."""
+EDITION = 4
+"""Version of the rules and prompts. A run keeps its edition when it is resumed or replayed.
+Since 4, a used-up budget doesn't stop the gate and the merge of finished work."""
 
 
 class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -56,6 +59,18 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     edition: int = 1  # of the rules
     guards_files: bool = False  # pause when guarded files change
     endurance: LimitPatience | None = None  # None: ten waits for a limit without a reset time
+    fallbacks: tuple[AgentName, ...] = ()  # replace the agent while its account is limited
+    terms: dict[AgentName, AgentTerms] = {}  # of all agents, if there are fallbacks
+
+    def terms_of(self, agent: AgentName) -> AgentTerms:
+        own = AgentTerms(turn_s=self.turn_s, idle_s=self.idle_s, max_tokens=self.max_tokens)
+        return self.terms.get(agent, own)
+
+    def agents_sharing_account(self, agent: AgentName) -> tuple[AgentName, ...]:
+        """The agents that a limit on this agent's account affects, itself included."""
+        account = self.terms_of(agent).account
+        others = [name for name in self.terms if account == self.terms_of(name).account != ""]
+        return tuple(others) or (agent,)
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -159,6 +174,8 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     base: str = ""
     gate: Gate | None = None  # the target's gate when the workspace was last opened
     thread: str | None = None
+    roster: Roster = Roster(agents=())
+    agent: AgentName = AgentName("")  # of the last turn
     turns: int = 0
     ended_at: datetime | None = None  # end of the last turn
     doing: OpenTurn | None = None

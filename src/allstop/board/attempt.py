@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from allstop.board import remedies
 from allstop.core import brakes
+from allstop.core.accounts import Roster
 from allstop.core.board_specs import EarlierAttempts, TaskSpec
 from allstop.core.events import ChildClosed, MoveEnded
-from allstop.core.fallback import Roster
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import (

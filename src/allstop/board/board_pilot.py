@@ -155,14 +155,19 @@ class BoardPilot:
         spec = state.spec
         if state.is_braked:
             return Wait(reason=state.brake_reason, for_person=True)
-        if not state.merging and (queued := _next_merge(state)) is not None:
-            return _merge(state, *queued)
+        if (merge := self.completion(state, context)) is not None:
+            return merge
         has_room = state.at_work(context.now) < spec.slots
         if has_room and (task := _best(state, context.now)) is not None:
             return _start(spec, task)
         until = _free_again_at(state, context.now)
         is_at_rest = len(state.refs) == len(state.others())
         return Wait(reason=_reason(state, context.now), until=until, for_person=is_at_rest)
+
+    def completion(self, state: BoardState, context: PilotContext) -> Move | None:
+        """The next merge; it also takes place when the board's budget is used up."""
+        queued = None if state.is_braked or state.merging else _next_merge(state)
+        return None if queued is None else _merge(state, *queued)
 
 
 def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
@@ -252,6 +257,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
         limit_s=spec.limit_s,
+        recover_primary=spec.recover_primary,
         onto=task.onto,
         news=task.news,
         given=task.given,

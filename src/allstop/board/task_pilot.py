@@ -9,11 +9,10 @@ from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
 from allstop.board.change_findings import serious_findings
-from allstop.core import events, moves, work_prompts
-from allstop.core import fallback as roster
+from allstop.core import accounts, events, moves, work_prompts
+from allstop.core.accounts import Roster
 from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Resume, Retry, Say
-from allstop.core.fallback import Roster
 from allstop.core.ids import AgentName
 from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.run import PilotContext
@@ -29,9 +28,6 @@ RETRIED = frozenset(
     }
 )
 """Failures that are retried after a while."""
-
-UNPAID = timedelta(days=365)
-"""How long an attempt does without an account that has no credit: until a person has acted."""
 
 UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
 """Signals after which the agent gets another turn."""
@@ -129,12 +125,19 @@ class TaskPilot:
             return moves.Wait(reason=attempts.NO_PROGRESS_WAIT, until=until)
         return _turn(state, context)
 
+    def completion(self, state: TaskState, context: PilotContext) -> moves.Move | None:
+        if state.spec.edition < 3 or state.claim.signal is not Signal.COMPLETE:
+            return None
+        move = self.next_move(state, context)
+        return None if isinstance(move, moves.TakeTurn) else move
+
 
 def _turn_started(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
     """A turn may change the work, so earlier checks and deliveries don't count."""
     return replace(
         moved_target.without_merge(state),
         agent=agent,
+        roster=accounts.turn_started(state.roster, state.agent, agent, at),
         wait_until=None,
         messages_delivered=len(state.messages),
         move_began_at=at,
@@ -208,10 +211,11 @@ def _noted(state: TaskState, items: tuple[moves.Item, ...]) -> TaskState:
 
 def _turn(state: TaskState, context: PilotContext) -> moves.Move:
     spec = state.spec
-    agent = roster.pick(state.roster, context.now)
+    stays = state.agent if spec.endurance.recover is False else None
+    agent = accounts.pick(state.roster, context.now, stays)
     if isinstance(agent, datetime):
-        is_one = len(spec.agents) == 1
-        reason = f"{spec.agents[0]} is at its limit" if is_one else "every agent is at its limit"
+        only = spec.agents[0] if len(spec.agents) == 1 else state.roster.awaited
+        reason = f"{only} is at its limit" if only else "every agent is at its limit"
         return moves.Wait(reason=reason, until=agent)
     terms, left_s = spec.terms_of(agent), attempts.seconds_left(state, agent)
     if left_s <= 0:
@@ -315,6 +319,7 @@ def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
         messages_delivered=0,
         failures=0,
         standstill=NO_STREAK,
+        roster=accounts.turn_done(state.roster, state.agent),
         idle_iterations=_idle_iterations(state, turn.change),
         unchanged_turns=_unchanged_turns(state, turn.change, turn.text),
         said=turn.text,
@@ -384,6 +389,8 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
     note = remedies.note_of(failed)
     if failed.kind is moves.FailureKind.BILLING:
         return _unpaid(state, failed, at, note)
+    if failed.kind in moves.LIMITED and state.spec.endurance.edition >= 2:
+        return _at_limit(state, failed, at, note)
     if failed.kind in moves.LIMITED and not state.spec.endurance.is_out_of_guesses(
         failed, state.standstill
     ):
@@ -405,24 +412,47 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
 def _unpaid(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:
     """Leave the account to a person: another account continues, or the attempt ends."""
     sharing = state.spec.agents_sharing_account(state.agent)
-    held = state.roster
-    for agent in sharing:
-        held = roster.hold(held, agent, failed.retry_at or at + UNPAID)
-    next_agent = roster.pick(held, at)
+    held = accounts.after_billing(state.roster, sharing, failed, at)
+    next_agent = accounts.pick(held, at)
     if isinstance(next_agent, datetime):
         return replace(state, end=moves.Outcome.FAILED, note=note, failure=failed.kind)
     return replace(state, roster=held)
 
 
+def _affected(state: TaskState, kind: moves.FailureKind) -> tuple[AgentName, ...]:
+    """The agents that a limit of the last turn holds: those of its account."""
+    if kind is moves.FailureKind.OVERLOADED:
+        return (state.agent,)
+    return state.spec.agents_sharing_account(state.agent)
+
+
+def _at_limit(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:
+    spec = state.spec
+    after = accounts.after_limit(
+        state.roster,
+        state.agent,
+        _affected(state, failed.kind),
+        failed,
+        at,
+        state.standstill,
+        spec.endurance,
+        spec.task,
+    )
+    if after.gave_up:
+        note = f"{note}; {after.gave_up}"
+        return replace(state, end=moves.Outcome.FAILED, note=note, failure=failed.kind)
+    standstill = state.standstill.extended(failed, at)
+    return replace(state, roster=after.roster, standstill=standstill)
+
+
 def _limited(state: TaskState, failed: moves.Failed, at: datetime, note: str) -> TaskState:
-    """Wait longer each time; an agent that never gives a retry time is given up at some point."""
+    """The rules of edition 1: wait longer each time; an agent that never gives a retry time is given up at some point."""
     if overdue_reason := state.spec.endurance.overdue_reason(failed, at, state.standstill):
         note = f"{note}; {overdue_reason}"
         return replace(state, end=moves.Outcome.FAILED, note=note, failure=failed.kind)
     standstill = state.standstill.extended(failed, at)
     until = retry_time(failed.retry_at, at, standstill.times, state.spec.task)
-    is_accounts = failed.kind is not moves.FailureKind.OVERLOADED
     held = state.roster
-    for agent in state.spec.agents_sharing_account(state.agent) if is_accounts else (state.agent,):
-        held = roster.hold(held, agent, until)
+    for agent in _affected(state, failed.kind):
+        held = accounts.hold(held, agent, until)
     return replace(state, roster=held, standstill=standstill)

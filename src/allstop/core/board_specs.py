@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
@@ -13,10 +13,11 @@ from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, LimitPatience
 
-EDITION = 2
+EDITION = 3
 """The version of the rules for attempts. An attempt is continued and replayed by the rules it began
 with. Edition 1 had no gate if no check or protected path was configured, checked work without the
-target's newer commits, and did not mention PROGRESS in prompts."""
+target's newer commits, and did not mention PROGRESS in prompts. Up to edition 2, a used-up budget
+also stopped the gate of finished work."""
 
 
 class Mode(StrEnum):
@@ -74,6 +75,8 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     limit_retries: int = 3  # of an agent that seems to be limited and gives no retry time
     # how long a limited agent without a retry time is tried; None: forever
     limit_s: float | None = None
+    # take the first agent back once its limit is over; None: the first rules about limits
+    recover_primary: bool | None = None
     onto: str = ""  # a commit of the target that the work conflicted with
     news: str = ""  # added to the goal in the first prompt
     given: str = ""  # a person's commit to merge in
@@ -96,7 +99,11 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     @property
     def endurance(self) -> LimitPatience:
-        return LimitPatience(guesses=self.limit_retries, most_s=self.limit_s)
+        return LimitPatience(
+            guesses=self.limit_retries,
+            most_s=self.limit_s,
+            recover=UNSET if self.recover_primary is None else self.recover_primary,
+        )
 
     def terms_of(self, agent: AgentName) -> AgentTerms:
         own = AgentTerms(
@@ -156,6 +163,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     backoff: Backoff = Backoff()
     limit_retries: int = 3
     limit_s: float | None = None
+    recover_primary: bool | None = None
     limits: Limits = Limits()  # of each attempt
     task_limits: Limits = Limits()  # of all attempts at a task together
     count: int | None = None  # start at most this many tasks

@@ -96,6 +96,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     asks_first: bool = False  # before each command, if the driver supports it
     ask_s: float | None = None  # how long a question waits for a person; 0: not at all
     adviser: Adviser | None = None
+    uncommitted: bool = False  # its changes stay uncommitted in the workspace
 
     @property
     def most_tokens(self) -> int | None:
@@ -132,6 +133,13 @@ class OpenWorkspace(_Move, frozen=True, tag="open_workspace"):
     onto: str = ""  # a commit of the target to merge in; conflicts are left in the files
     stash: bool = False  # stash changes that a stop left uncommitted
     given: str = ""  # a person's commit to merge in
+
+
+class Commit(_Move, frozen=True, tag="commit"):
+    """Commit the uncommitted changes of the workspace, if there are any."""
+
+    workspace: str
+    message: str
 
 
 class Deliver(_Move, frozen=True, tag="deliver"):
@@ -197,7 +205,16 @@ class Finish(_Move, frozen=True, tag="finish"):
 
 
 Work: TypeAlias = (
-    TakeTurn | RunChecks | OpenWorkspace | Deliver | Integrate | Revert | Land | Survey | Spawn
+    TakeTurn
+    | RunChecks
+    | OpenWorkspace
+    | Commit
+    | Deliver
+    | Integrate
+    | Revert
+    | Land
+    | Survey
+    | Spawn
 )
 Move: TypeAlias = Work | Wait | Finish
 
@@ -362,6 +379,10 @@ class WorkspaceOpen(_Result, frozen=True, tag="workspace_open"):
     notes: tuple[str, ...] = ()  # for people
 
 
+class Committed(_Result, frozen=True, tag="committed"):
+    change: Change
+
+
 class Integrated(_Result, frozen=True, tag="integrated"):
     tip: str  # the commit of the target that the work was merged with
     commit: str  # the merge; the tip itself if there was nothing to merge
@@ -414,6 +435,7 @@ Result: TypeAlias = (
     TurnDone
     | ChecksDone
     | WorkspaceOpen
+    | Committed
     | Delivered
     | Integrated
     | Landed

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Self
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from allstop.core.moves import Failed
@@ -60,6 +60,13 @@ class LimitPatience(Struct, frozen=True, gc=False, kw_only=True):
 
     guesses: int = 3  # tries if the limit was only guessed: each try is a whole turn
     most_s: float | None = None  # None: forever
+    # take the first agent back once its limit is over; unset: the run has the rules of edition 1
+    recover: bool | UnsetType = UNSET
+
+    @property
+    def edition(self) -> int:
+        """The version of the rules about limits; from 2: those of `accounts.after_limit`."""
+        return 1 if self.recover is UNSET else 2
 
     def is_out_of_guesses(self, failed: Failed, before: LimitStreak) -> bool:
         return failed.guessed and failed.retry_at is None and before.times >= self.guesses

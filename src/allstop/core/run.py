@@ -118,6 +118,15 @@ class SteppedPilot(Protocol[S_contra]):
         ...
 
 
+@runtime_checkable
+class CompletingPilot(Protocol[S_contra]):
+    """A pilot that verifies and merges finished work at a used-up budget, as this needs no turn."""
+
+    def completion(self, state: S_contra, context: PilotContext) -> Move | None:
+        """The next move if it only verifies or merges finished work; otherwise None."""
+        ...
+
+
 def is_held(hold: Hold, pilot: Pilot[S], state: S) -> bool:
     """Whether a hold lets no move begin. A paused run still ends its current step."""
     if hold is not Hold.PAUSED or not _is_stepped(type(pilot)):
@@ -220,7 +229,7 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_H
         return Wait(reason=state.hold.value)
     status = brakes.check(state.limits, state.tally, state.opened.at, now)
     if status.level is HARD:
-        return _stop_at_limit(state.limits, status)
+        return _completion(pilot, state, now) or _stop_at_limit(state.limits, status)
     if state.limit_reached and not pilot.ends_when_stopped:  # in a room it ends only the session
         return _stop_at_limit(state.limits, LimitStatus(HARD, state.limit_reached))
     move = pilot.next_move(
@@ -231,6 +240,22 @@ def choose(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_H
         if status.level is HARD:
             return _stop_at_limit(state.limits, status)
     return move
+
+
+def _completion(pilot: Pilot[S], state: RunState[S], now: datetime) -> Move | None:
+    """The next move of finished work. A budget doesn't stop it, but a time limit does."""
+    if not _is_completing(type(pilot)):
+        return None
+    limits, tally, opened_at = state.limits, state.tally, state.opened.at
+    if brakes.seconds_left(limits, tally, opened_at, now) == 0:
+        return None
+    context = PilotContext(now, "", limits, tally, opened_at)
+    return cast("CompletingPilot[S]", pilot).completion(state.pilot, context)
+
+
+@cache
+def _is_completing(kind: type) -> bool:
+    return issubclass(kind, CompletingPilot)
 
 
 def expected_move(pilot: Pilot[S], state: RunState[S], now: datetime, helm: Helm = NO_HOLD) -> Move:

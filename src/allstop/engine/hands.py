@@ -10,6 +10,8 @@ from msgspec.structs import replace as with_
 
 from allstop.core.ids import RunId
 from allstop.core.moves import (
+    Commit,
+    Committed,
     Deliver,
     Failed,
     FailureKind,
@@ -180,7 +182,9 @@ class Hands:
         why = self._launcher.out_of_memory(run)
         return with_(failed, kind=FailureKind.OUT_OF_MEMORY, message=why) if why else failed
 
-    def _do(self, run: RunId, move: Work, watch: ActivityWatch) -> Awaitable[Result]:
+    def _do(  # noqa: C901 - one case for each kind of move
+        self, run: RunId, move: Work, watch: ActivityWatch
+    ) -> Awaitable[Result]:
         match move:
             case TakeTurn():
                 return self._take_turn(run, move, watch)
@@ -188,6 +192,8 @@ class Hands:
                 return self._check_runner.run(run, move, watch)
             case OpenWorkspace():
                 return self._open(run, move, watch)
+            case Commit():
+                return self._commit(run, move)
             case Integrate():
                 made = self._workspaces.integrate(move.workspace, move.target, move.message, run)
                 return self._with_gate(move.target, made)
@@ -243,7 +249,7 @@ class Hands:
         with anyio.CancelScope() as scope:
             self._deadlines[run] = Deadlines(self._timer, math.inf, math.inf, scope)
             try:
-                return await self._save_work(run, move.workspace, failed)
+                return await self._save_work(run, move, move.workspace, failed)
             finally:
                 del self._deadlines[run]
         return None
@@ -292,15 +298,21 @@ class Hands:
         if move.workspace is None:
             return result
         watch.deadlines.clear()  # saving the work has no deadline
-        return await self._save_work(run, move.workspace, result)
+        return await self._save_work(run, move, move.workspace, result)
 
     def _tool_adviser(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> ToolAdviser | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None
         return ToolAdviser(watch, adviser, run, move) if adviser else None
 
-    async def _save_work(self, run: RunId, workspace: str, result: TurnDone | Failed) -> Result:
-        """Commit the agent's uncommitted changes, also after a failure."""
-        change = await self._workspaces.keep(workspace, run)
+    async def _commit(self, run: RunId, move: Commit) -> Result:
+        change = await self._workspaces.keep(move.workspace, run, message=move.message)
+        return change if isinstance(change, Failed) else Committed(change=change)
+
+    async def _save_work(
+        self, run: RunId, move: TakeTurn, workspace: str, result: TurnDone | Failed
+    ) -> Result:
+        """Fetch the agent's changes, also after a failure."""
+        change = await self._workspaces.keep(workspace, run, uncommitted=move.uncommitted)
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)

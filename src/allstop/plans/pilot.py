@@ -5,21 +5,24 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import events, moves, work_prompts
-from allstop.core import fallback as roster
+from allstop.core import accounts, events, moves, work_prompts
+from allstop.core.accounts import Roster
 from allstop.core.board_specs import MergeSpec
 from allstop.core.commands import Answer, Approve, Command, Resume, Retry, Say, Skip
-from allstop.core.fallback import Roster
 from allstop.core.gate import Check
+from allstop.core.ids import AgentName
 from allstop.core.prompt import prompt
 from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.run import PilotContext
 from allstop.core.signals import Signal
 from allstop.core.text import last_line, one_line
+from allstop.plans import commit_messages as messages
 from allstop.plans import prompts
 from allstop.plans.state import ErrorStrategy, PlanMode, PlanSpec, PlanState, Skipped
 
 MERGE = "merge"
+EDITION = 2
+"""The edition of new plans."""
 STUCK = (Signal.BLOCKED, Signal.PENDING)
 """Signals with which the agent says that it can't do the step by itself."""
 
@@ -38,8 +41,8 @@ class PlanPilot:
 
     def evolve(self, state: PlanState, event: events.Event) -> PlanState:
         match event:
-            case events.MoveStarted(move=move):
-                return _started(state, move)
+            case events.MoveStarted(move=move, at=at):
+                return _started(state, move, at)
             case events.MoveEnded(result=result, at=at):
                 return _ended(replace(state, moving=False, ended_at=at), result, at)
             case events.ThreadOpened(thread=thread):
@@ -63,8 +66,9 @@ class PlanPilot:
         return tuple(map(work_prompts.from_person, state.told[state.heard :]))
 
     def is_within_step(self, state: PlanState) -> bool:
-        """Whether a pause waits for the check that ends the step."""
-        return state.turn_done and not state.paused and state.end is None
+        """Whether a pause waits for the check or the commit that ends the step."""
+        is_open = state.turn_done or bool(state.to_commit)
+        return is_open and not state.paused and state.end is None
 
     def next_move(self, state: PlanState, context: PilotContext) -> moves.Move:
         spec = state.spec
@@ -72,13 +76,15 @@ class PlanPilot:
             return moves.Finish(outcome=state.end, note=state.note, failure=state.paused_by)
         if state.paused:
             return moves.Wait(reason=state.paused, for_person=True, failure=state.paused_by)
+        if state.to_commit and state.base:
+            return moves.Commit(workspace=spec.name, message=state.to_commit)
         if state.wait_until is not None and context.now < state.wait_until:
             return moves.Wait(reason=state.waits_for, until=state.wait_until)
         if state.merging:
             waits = state.merge_waits
             reason = f"its merge waits: {waits}" if waits else "its work is being merged"
             return moves.Wait(reason=reason)
-        if state.needs_approval:
+        if state.needs_approval and not state.to_commit:
             return moves.Wait(reason=_approval(state), for_person=True)
         if not state.base:
             return moves.OpenWorkspace(workspace=spec.name, target=spec.target)
@@ -93,9 +99,11 @@ class PlanPilot:
 
 
 def _turn(state: PlanState, context: PilotContext) -> moves.Move:
-    agent = roster.pick(state.roster, context.now)
+    agent = accounts.pick(state.roster, context.now, state.agent if _stays(state) else None)
     if isinstance(agent, datetime):
-        return moves.Wait(reason="every agent is at its limit", until=agent)
+        awaited = state.roster.awaited
+        reason = f"{awaited} is at its limit" if awaited else "every agent is at its limit"
+        return moves.Wait(reason=reason, until=agent)
     terms = state.spec.terms_of(agent)
     return moves.TakeTurn(
         agent=agent,
@@ -106,7 +114,15 @@ def _turn(state: PlanState, context: PilotContext) -> moves.Move:
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
         ask_s=state.spec.ask_s,
+        uncommitted=state.spec.edition >= prompts.COMMITS_EDITION,
     )
+
+
+def _stays(state: PlanState) -> bool:
+    """Whether a fallback agent keeps the plan. Between steps the first agent takes it back."""
+    patience = state.spec.patience
+    is_within_step = state.failures > 0 or state.repairs
+    return patience.edition >= 2 and (patience.recover is False or is_within_step)
 
 
 def _check(state: PlanState) -> moves.Move:
@@ -128,16 +144,17 @@ def _finish(state: PlanState) -> moves.Move:
         return moves.Finish(outcome=moves.Outcome.FAILED, note=note)
     if change is None or not change.files:
         return moves.Finish(outcome=moves.Outcome.DONE, note="nothing was changed")
+    if state.uncommitted:
+        return moves.Commit(workspace=spec.name, message=messages.of_plan(state))
     if not state.checked:
         return moves.RunChecks.for_gate(gate, spec.name)
     if not spec.merge:
         note = "verified; its work is kept in the workspace"
         return moves.Finish(outcome=moves.Outcome.DONE, note=note)
-    title = one_line(spec.plan.title or spec.plan_id or "plan", 60)
     merge = MergeSpec(
         task=spec.name,
         target=spec.target,
-        message=f"Merge {spec.name}: {title}",
+        message=f"Merge {spec.name}: {messages.title(state)}",
         gate=gate,
         verified=state.tree,
         verified_by=gate.fingerprint if state.gate else "",
@@ -149,15 +166,28 @@ def _finish(state: PlanState) -> moves.Move:
 # --- events ---
 
 
-def _started(state: PlanState, move: moves.Work) -> PlanState:
-    state = replace(state, moving=True, in_turn=False, wait_until=None)
+def _started(state: PlanState, move: moves.Work, at: datetime) -> PlanState:
+    state = replace(state, moving=True, in_turn=False)
+    if isinstance(move, moves.Commit):
+        return state
+    state = replace(state, wait_until=None)
     if not isinstance(move, moves.TakeTurn):
         return state
     thread = state.thread if move.agent == state.agent else None
-    return replace(state, in_turn=True, agent=move.agent, thread=thread, heard=len(state.told))
+    return replace(
+        state,
+        in_turn=True,
+        agent=move.agent,
+        thread=thread,
+        heard=len(state.told),
+        roster=accounts.turn_started(state.roster, state.agent, move.agent, at),
+        uncommitted=state.uncommitted or move.uncommitted,
+    )
 
 
 def _ended(state: PlanState, result: moves.Result, at: datetime) -> PlanState:
+    if isinstance(result, moves.Committed):
+        state = replace(state, change=result.change, uncommitted=False, to_commit="")
     if state.skip_asked:
         return _skip_asked(replace(state, in_turn=False), result, at)
     if isinstance(result, moves.Failed):
@@ -212,6 +242,7 @@ def _turn_taken(state: PlanState, turn: moves.TurnDone) -> PlanState:
         heard=0,
         news="",
         standstill=NO_STREAK,
+        roster=accounts.turn_done(state.roster, state.agent),
         checked=False,
     )
 
@@ -231,9 +262,15 @@ def _turn_done(state: PlanState, turn: moves.TurnDone, at: datetime) -> PlanStat
 def _turn_failed(state: PlanState, failed: moves.Failed, at: datetime) -> PlanState:
     state = replace(state, change=failed.change or state.change)
     spec, before = state.spec, state.standstill
-    if (
+    is_auto = spec.mode is PlanMode.AUTOPILOT
+    if is_auto and spec.patience.edition >= 2:
+        if failed.kind is moves.FailureKind.BILLING:
+            return _unpaid(state, failed, at)
+        if failed.kind in moves.LIMITED:
+            return _at_limit(state, failed, at)
+    elif (
         failed.kind in moves.LIMITED
-        and spec.mode is PlanMode.AUTOPILOT
+        and is_auto
         and not spec.patience.give_up_reason(failed, at, before)
     ):
         return _limited(state, failed, at)
@@ -242,15 +279,48 @@ def _turn_failed(state: PlanState, failed: moves.Failed, at: datetime) -> PlanSt
     return _failed(state, _described(failed), failed.kind, at)
 
 
+def _affected(state: PlanState, kind: moves.FailureKind) -> tuple[AgentName, ...]:
+    """The agents that a failure of the last turn holds: those of its account."""
+    if kind is moves.FailureKind.OVERLOADED:
+        return (state.agent,)
+    return state.spec.agents_sharing_account(state.agent)
+
+
+def _unpaid(state: PlanState, failed: moves.Failed, at: datetime) -> PlanState:
+    """Without credit another account continues, or the plan waits for a person."""
+    held = accounts.after_billing(state.roster, _affected(state, failed.kind), failed, at)
+    state = replace(state, roster=held)
+    if isinstance(accounts.pick(held, at), datetime):
+        return _pause(state, _described(failed), failed.kind)
+    return state
+
+
+def _at_limit(state: PlanState, failed: moves.Failed, at: datetime) -> PlanState:
+    spec = state.spec
+    after = accounts.after_limit(
+        state.roster,
+        state.agent,
+        _affected(state, failed.kind),
+        failed,
+        at,
+        state.standstill,
+        spec.patience,
+        spec.name,
+    )
+    standstill = state.standstill.extended(failed, at)
+    state = replace(state, roster=after.roster, standstill=standstill)
+    if after.gave_up:
+        return _failed(state, f"{_described(failed)}; {after.gave_up}", failed.kind, at)
+    return state
+
+
 def _limited(state: PlanState, failed: moves.Failed, at: datetime) -> PlanState:
-    """Hold the agent until its limit ends; a fallback agent continues meanwhile."""
+    """The rules of edition 1: hold the agent; a fallback agent continues meanwhile."""
     standstill = state.standstill.extended(failed, at)
     until = retry_time(failed.retry_at, at, standstill.times, state.spec.name)
-    is_accounts = failed.kind is not moves.FailureKind.OVERLOADED
-    sharing = state.spec.agents_sharing_account(state.agent) if is_accounts else (state.agent,)
     held = state.roster
-    for agent in sharing:
-        held = roster.hold(held, agent, until)
+    for agent in _affected(state, failed.kind):
+        held = accounts.hold(held, agent, until)
     return replace(state, roster=held, standstill=standstill)
 
 
@@ -316,6 +386,7 @@ def _step_done(state: PlanState, at: datetime) -> PlanState:
     step = state.step
     assert step is not None, "it was its turn"
     failed = tuple(each for each in state.failed if each != step.id)
+    state = _to_commit(state, messages.of_step(step))
     return replace(_advanced(state, at), completed=state.completed + 1, failed=failed)
 
 
@@ -323,7 +394,15 @@ def _skip(state: PlanState, reason: str, at: datetime) -> PlanState:
     step = state.step
     assert step is not None, "only steps are skipped"
     skipped = Skipped(step=step.id, reason=reason)
+    state = _to_commit(state, messages.of_skipped(step, reason))
     return replace(_advanced(state, at), skipped=(*state.skipped, skipped), news="")
+
+
+def _to_commit(state: PlanState, message: str) -> PlanState:
+    """With `auto_commit`, the changes of a step that is over are committed before all else."""
+    if not state.spec.auto_commit or not state.uncommitted or state.to_commit:
+        return state
+    return replace(state, to_commit=message)
 
 
 def _failed(
@@ -405,5 +484,5 @@ def _tried_again(state: PlanState) -> PlanState:
         failures=0,
         wait_until=None,
         standstill=NO_STREAK,
-        roster=replace(state.roster, held_until={}),
+        roster=accounts.release_all(state.roster),
     )

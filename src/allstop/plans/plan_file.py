@@ -27,6 +27,11 @@ ENDINGS = {
 }
 
 
+def ending_of(kind: Format) -> str:
+    """The usual ending of a file's name in this format."""
+    return next(ending for ending, each in ENDINGS.items() if each is kind)
+
+
 def format_of(name: str, text: str) -> Format:
     ending = name.rpartition(".")[2].lower()
     other = Format.JSON if text.lstrip().startswith("{") else Format.MARKDOWN

@@ -10,6 +10,14 @@ Do only this step. Steps before it are over, and later steps follow by themselve
 If it can't be done, end your final message with this line:
 <promise>BLOCKED: reason</promise>"""
 
+COMMITS_EDITION = 2
+"""From this edition on, Allstop alone commits."""
+
+WORK_UNCOMMITTED = WORK.replace(
+    "commit your work or leave it in the files, both count.",
+    "leave your changes in the files, they are committed for you.",
+)
+
 REPAIR = """\
 All steps of the plan are over. Before the work is merged, correct this:"""
 
@@ -17,7 +25,8 @@ All steps of the plan are over. Before the work is merged, correct this:"""
 def words(state: PlanState) -> str:
     step = state.step
     middle = [REPAIR] if step is None else [_phase(state), _step(step), _skipped(state)]
-    parts = [_about(state), *middle, state.news, *map(from_person, state.told), WORK]
+    work = WORK if state.spec.edition < COMMITS_EDITION else WORK_UNCOMMITTED
+    parts = [_about(state), *middle, state.news, *map(from_person, state.told), work]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from allstop.core.accounts import Roster
 from allstop.core.board_specs import AgentTerms
-from allstop.core.fallback import Roster
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, FailureKind, Outcome
@@ -51,6 +51,7 @@ class PlanSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     ask_s: float | None = None  # how long a request waits for a person
     gate: Gate = Gate()
     merge: bool = True
+    auto_commit: bool = False  # one commit for each step; otherwise one before the gate
     edition: int = 1  # of the prompts and rules
 
     def terms_of(self, agent: AgentName) -> AgentTerms:
@@ -98,6 +99,8 @@ class PlanState(Struct, frozen=True, gc=False, kw_only=True):
     wait_until: datetime | None = None
     waits_for: str = ""
     standstill: LimitStreak = NO_STREAK
+    uncommitted: bool = False  # the workspace may have uncommitted changes
+    to_commit: str = ""  # the message for the changes of a step that is over
     repairs: bool = False  # the next turn corrects what the gate found
     checked: bool = False
     tree: str = ""

@@ -92,8 +92,14 @@ class Workspaces(Protocol):
         """The same for the clean clone in which its work is checked."""
         ...
 
-    async def keep(self, workspace: str, label: str) -> Change | Failed:
-        """Commit uncommitted changes, fetch the work, and describe it."""
+    async def keep(
+        self, workspace: str, label: str, *, message: str = "", uncommitted: bool = False
+    ) -> Change | Failed:
+        """Commit uncommitted changes, fetch the work, and describe it. Safe to repeat.
+
+        With `uncommitted` they stay as they are in the workspace; what is fetched is a commit
+        that none of its branches has.
+        """
         ...
 
     async def subject(

@@ -4,7 +4,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from allstop.core.accounts import is_waited_for
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed
 from allstop.core.retries import NO_STREAK, LimitStreak, has_retry_time, retry_time
@@ -22,6 +24,7 @@ class Outage(Struct, frozen=True, gc=False, kw_only=True):
     is_told: bool = False  # the provider named the time; no call is made before it
     failures: int = 0  # in a row
     streak: LimitStreak = NO_STREAK
+    is_replaced: bool = False  # the limit is long: other agents speak meanwhile
 
 
 Outages = dict[str, Outage]
@@ -64,7 +67,10 @@ def after_limit(
     key = account(spec, agent)
     before = outages[key].streak if key in outages else NO_STREAK
     patience = spec.endurance
-    if patience and (over := patience.give_up_reason(failed, at, before)):
+    over = patience.give_up_reason(failed, at, before) if patience else ""
+    if patience and patience.edition >= 2 and stand_in(spec, outages, agent, at):
+        over = ""
+    if over:
         return Delay(outages, gave_up=f"{agent}: {reason}; {over}")
     streak = before.extended(failed, at)
     until = retry_time(failed.retry_at, at, streak.times, spec.id)
@@ -74,7 +80,26 @@ def after_limit(
         is_told=has_retry_time(failed, at),
         streak=streak,
     )
-    return Delay({**outages, key: outage})
+    is_awaited = (
+        patience is None
+        or patience.edition < 2
+        or is_waited_for(failed, at, streak.times, patience)
+    )
+    if is_awaited:
+        return Delay({**outages, key: outage})
+    after = {**outages, key: replace(outage, is_replaced=True)}
+    return Delay(after, stand_in(spec, after, agent, at) or _soonest(spec, after, agent))
+
+
+def _soonest(spec: SessionSpec, outages: Outages, agent: AgentName) -> AgentName | None:
+    """The agent that can speak before this one, if all are out."""
+    if spec.mode is not AUTOPILOT:
+        return None
+    ends = {
+        each: outage.until for each in spec.agents if (outage := outage_of(spec, outages, each))
+    }
+    first = min(spec.agents, key=lambda each: (ends[each], each != agent))
+    return None if first == agent else first
 
 
 def after_failure(
@@ -104,9 +129,12 @@ def stand_in(
 
 
 def has_failed(spec: SessionSpec, outages: Outages, agent: AgentName, at: datetime) -> bool:
-    """Whether the agent is out after its quick retries, and not because of a limit."""
-    outage = outages.get(agent)
-    return outage is not None and outage.until > at and outage.failures > spec.backoff.retries
+    """Whether the agent is out after its quick retries, or because of a long limit."""
+    found = [outages[key] for key in {agent, account(spec, agent)} if key in outages]
+    return any(
+        outage.until > at and (outage.is_replaced or outage.failures > spec.backoff.retries)
+        for outage in found
+    )
 
 
 def tried_now(spec: SessionSpec, outages: Outages, agent: AgentName) -> Outages:

@@ -17,7 +17,7 @@ from allstop.core.brakes import SOFT_SHARE, BrakeLevel
 from allstop.core.commands import Raise
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
-from allstop.core.moves import LIMITED, Failed, Outcome, TurnDone, Wait
+from allstop.core.moves import LIMITED, Failed, FailureKind, Outcome, TakeTurn, TurnDone, Wait
 from allstop.core.room_specs import Ending, TalkMode
 from allstop.core.run import NO_HOLD, RunState
 from allstop.core.tasks import OVER, Status, Task
@@ -59,6 +59,7 @@ class Topic(StrEnum):
     BUDGET = "budget"
     LIMITED = "limited"
     REST = "rest"
+    BILLING = "billing"
     STUCK = "stuck"
 
 
@@ -117,7 +118,7 @@ def _expire(sent: SentAlerts, event: events.Event, context: EventContext) -> Sen
         case events.Commanded(command=Raise()):
             past = {(run, Topic.REST), (run, Topic.BUDGET)}
         case events.Commanded():
-            past = {(run, Topic.REST)}
+            past = {(run, Topic.REST), (run, Topic.BILLING)}
         case _:
             return sent
     return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
@@ -259,6 +260,7 @@ def _state_alerts(
     found = {
         Topic.BUDGET: _budget_alert(event, context.state, context.run, grant),
         Topic.LIMITED: _limit_alert(event, context),
+        Topic.BILLING: _billing_alert(event, context),
         Topic.REST: _waiting_alert(event, context.state, context),
         Topic.STUCK: _stuck_alert(event, context.state, context),
     }
@@ -293,6 +295,26 @@ def _limit_alert(event: events.Event, context: EventContext) -> Alert | None:
     text = f"It continues by itself at {move.until.astimezone():%H:%M}."
     title = f"{label_of(context.run)}: {move.reason}"
     return _alert(Level.INFO, title, text, event, context.run)
+
+
+def _billing_alert(event: events.Event, context: EventContext) -> Alert | None:
+    """Alert of an account without credit while another agent continues: only a person can pay."""
+    state = context.state
+    is_billing = (
+        isinstance(event, events.MoveEnded)
+        and isinstance(event.result, Failed)
+        and event.result.kind is FailureKind.BILLING
+    )
+    if not is_billing or state is None or context.kind is None or state.closed is not None:
+        return None
+    following = runs.expected_move(context.kind.pilot, state, event.at, context.helm)
+    if state.open_move is None and not isinstance(following, TakeTurn):
+        return None
+    assert isinstance(event, events.MoveEnded), "a turn ended"
+    assert isinstance(event.result, Failed), "it failed"
+    title = f"{label_of(context.run)}: an account has no credit"
+    text = f"{event.result.message} Another agent continues."
+    return _alert(Level.NEEDS_YOU, title, text, event, context.run)
 
 
 def _stuck_alert(event: events.Event, state: RunState[Any], context: EventContext) -> Alert | None:

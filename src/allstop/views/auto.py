@@ -167,7 +167,7 @@ def auto_view(run: RunId, state: RunState[AutoState], helm: Helm, now: datetime)
     auto = state.pilot
     return AutoView(
         run=run,
-        agent=auto.spec.agent,
+        agent=auto.agent or auto.spec.agent,
         policy=auto.spec.policy.value,
         plan=run_plan(auto, stop_condition(state, helm, now)),
         agent_plan=auto.doing.plan if auto.doing else auto.plan,
@@ -204,12 +204,20 @@ class AutoLog:
             self.state = run.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
-        found = lines(event)
+        found = lines(event) + _switch_lines(before.pilot if before else None, self.state.pilot)
         steps = _new_steps(before.pilot if before else None, self.state.pilot)
         found += [Line(event.at, "◇", describe_step(step)) for step in steps]
         if decision := _decision_after(self.pilot, before, self.state, event, stop_of):
             found.append(Line(event.at, "◆", describe_decision(decision)))
         return found
+
+
+def _switch_lines(before: AutoState | None, after: AutoState) -> list[Line]:
+    """The line of a switch to another agent."""
+    if before is None or after.roster.switches is before.roster.switches:
+        return []
+    switch = after.roster.switches[-1]
+    return [Line(switch.at, "◇", f"{switch.after} replaces {switch.before}: {switch.reason}")]
 
 
 def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:

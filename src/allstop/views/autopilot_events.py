@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
+from allstop.core.accounts import RECOVERED, pick
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
-from allstop.core.fallback import pick
 from allstop.core.helm import Helm
 from allstop.core.moves import LIMITED, Failed, Outcome, TakeTurn, TurnDone
 from allstop.core.run import Pilot, RunState
@@ -24,8 +24,8 @@ MAX_OUTPUT = 2000
 NAMED_SKIPPED = 20
 """So many of the skipped steps are named at the start of a later one, as in its prompt."""
 
-RATE_LIMIT, RECOVERED = "rate-limit", "recovered"
-"""Why another agent continues: the present one is limited, or the first one is free again."""
+RATE_LIMIT = "rate-limit"
+"""The document's word for all limits as the reason why another agent continues."""
 
 
 class _Event(
@@ -206,7 +206,8 @@ class LivePlan(LiveState):
         common, first = self._common(at), after.spec.agents[0]
         last = before.agent or first
         if after.agent != last:
-            reason = RECOVERED if after.agent == first else RATE_LIMIT
+            reason = after.roster.switches[-1].reason if before.agent else RECOVERED
+            reason = RATE_LIMIT if reason in LIMITED else reason
             yield AgentSwitched(**common, from_=last, to=after.agent, reason=reason)
         if after.step is not None and after.position != self._announced:
             self._announced = after.position
@@ -261,7 +262,8 @@ class LivePlan(LiveState):
                 yield Resumed(**common)
             return
         plan: PlanState = self.state.pilot
-        if now.reason is PauseReason.LIMITED and isinstance(pick(plan.roster, at), datetime):
+        is_all = plan.roster.awaited is None and isinstance(pick(plan.roster, at), datetime)
+        if now.reason is PauseReason.LIMITED and is_all:
             yield AllLimited(**common, resumes_at=now.resumes_at)
         error = one_line(now.note, 300) if now.reason is not PauseReason.USER else ""
         yield Paused(**common, reason=now.reason, error=error, resumes_at=now.resumes_at)

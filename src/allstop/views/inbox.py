@@ -110,7 +110,8 @@ def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
         do, *options = _limit_commands(open_run, name, now)
         return _item(open_run, Kind.LIMIT, wait.reason, do, *options)
     if open_run.kind.waits_as:
-        return _item(open_run, Kind(open_run.kind.waits_as), wait.reason, do, "retry")
+        kind = open_run.kind
+        return _item(open_run, Kind(kind.waits_as), wait.reason, do, *kind.wait_options)
     if wait.question:
         do = f'allstop answer {name} "…"'
         return _item(open_run, Kind.PENDING, wait.question, do, "answer")
@@ -129,7 +130,8 @@ def _limit_commands(open_run: OpenRun, name: str, now: datetime) -> tuple[str, .
     if root_of(open_run.run) == BOARD and not open_run.state.limit_reached:
         return f"allstop limit {name} --times 2", "limit", "abort"
     if root_of(open_run.run) == BOARD:  # the limit of the board
-        return f"allstop log {name}", "limit", "abort"
+        do = f"allstop limit {BOARD} --times 2" if open_run.driven else "allstop run --budget USD"
+        return do, "limit", "abort"
     if open_run.state.limit_reached:  # the limit of a parent run
         return open_run.resume_command, "limit", "resume", "abort"
     return f"allstop limit {name} --times 2", "limit", "abort"

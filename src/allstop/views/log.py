@@ -32,6 +32,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
             return f"runs {', '.join(check.name for check in checks)}"
         case moves.OpenWorkspace(target=target):
             return f"opens a workspace from {target}"
+        case moves.Commit(message=message):
+            return f"commits the work: {one_line(message)}"
         case moves.Deliver(branch=branch):
             return f"delivers the work to {branch}"
         case moves.Integrate(workspace=workspace, target=target):
@@ -50,7 +52,7 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
             return f"ends: {outcome}" + (f" ({note})" if note else "")
 
 
-def describe_result(result: moves.Result) -> str:
+def describe_result(result: moves.Result) -> str:  # noqa: C901 - one case for each kind of result
     match result:
         case moves.TurnDone(text=text, claim=claim, usage=usage, change=change):
             parts = [_last_words(text, claim), _used(usage.tokens), _changed(change, claim)]
@@ -61,6 +63,8 @@ def describe_result(result: moves.Result) -> str:
             left = "; uncommitted changes are in its git stash" if is_stashed else ""
             clash = f"; conflicts in {one_line(', '.join(conflicts))}" if conflicts else ""
             return f"from commit {base[:10]}{left}{clash}"
+        case moves.Committed(change=change):
+            return f"the work is at {change.head[:10]}"
         case moves.Delivered(branch=branch, commit=commit):
             return f"{branch} is at {commit[:10]}"
         case moves.Integrated(commit=commit, tip=tip):

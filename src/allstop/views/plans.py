@@ -33,6 +33,7 @@ class PlanConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     retry_base_ms: int
     max_rate_limit_retries: int
     step_delay: int  # in milliseconds
+    auto_commit: bool
 
 
 class SkippedStep(Struct, frozen=True, kw_only=True):
@@ -112,6 +113,7 @@ def plan_view(run: RunId, state: RunState[PlanState], helm: Helm, now: datetime)
             retry_base_ms=round(spec.backoff.first_s * 1000),
             max_rate_limit_retries=spec.patience.guesses,
             step_delay=round(spec.step_delay_s * 1000),
+            auto_commit=spec.auto_commit,
         ),
     )
 

@@ -296,3 +296,52 @@ async def test_f3_of_many_files_the_first_are_named(repo):
 
     assert change.files == 51
     assert change.sketch == tuple(f"A f{number}" for number in range(100, 120))
+
+
+async def in_clone(repo, arguments):
+    code, said = await repo.agent(f"git {arguments}")
+    assert code == 0, said
+    return said.strip()
+
+
+async def test_p8_changes_stay_uncommitted_until_they_are_committed_once(repo):
+    await repo.opened()
+    base = await in_clone(repo, "rev-parse HEAD")
+    await repo.agent("echo 1 >one")
+    first = await repo.kept(uncommitted=True)
+    await repo.agent("echo 2 >two")
+    second = await repo.kept(uncommitted=True)
+
+    assert await in_clone(repo, "rev-parse HEAD") == base
+    assert (first.commits, second.commits, second.files) == (1, 1, 2)
+    assert git(repo.root, "show", f"{second.head}:two") == "2"
+    assert await repo.kept(uncommitted=True) == second
+    await repo.opened()  # as after a kill
+    assert await repo.kept(uncommitted=True) == second
+
+    done = await repo.kept(message="Step 1: both")
+    assert await repo.kept(message="Step 1: both") == done
+    assert await in_clone(repo, f"log --format=%s {base}..") == "Step 1: both"
+    assert (done.commits, done.tree) == (1, second.tree)
+    assert git(repo.root, "rev-parse", f"{done.head}^") == base
+
+
+async def test_p8_what_was_not_committed_survives_the_loss_of_the_workspace(repo):
+    await repo.opened()
+    await repo.agent("echo 1 >one")
+    await repo.kept(uncommitted=True)
+    repo.workspaces.discard("w")
+    await repo.opened()
+
+    assert (repo.tree() / "one").read_text() == "1\n"
+
+
+async def test_p8_after_a_turn_without_changes_the_earlier_ones_are_still_committed(repo):
+    await repo.opened()
+    await repo.agent("echo 1 >one")
+    for _ in range(3):
+        await repo.kept(uncommitted=True)
+    await repo.kept(message="Step 1")
+
+    assert await in_clone(repo, "log -1 --format=%s") == "Step 1"
+    assert await in_clone(repo, "status --porcelain") == ""

@@ -67,8 +67,8 @@ class RepositoryFixture:
         code = await run_to_end(self.launcher, launch, b"", out, lambda live: None)
         return code, out.text()
 
-    async def kept(self, name="w"):
-        result = await self.workspaces.keep(name, "run")
+    async def kept(self, name="w", **how):
+        result = await self.workspaces.keep(name, "run", **how)
         assert isinstance(result, Change), result
         return result
 

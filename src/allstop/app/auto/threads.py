@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ from allstop.app import runtime, target_gate
 from allstop.app.agents.registry import task_agents
 from allstop.app.auto import guidance
 from allstop.app.board import board_spec
+from allstop.app.runs.names import open_under_free_name
 from allstop.app.runs.status import record_of
 from allstop.auto.guidance import GuideSpec
 from allstop.auto.pilot import AutoPilot
@@ -21,8 +21,8 @@ from allstop.auto.state import EDITION, AutoSpec, DecisionPolicy, TurnSummary
 from allstop.core.asks import NEVER, Rule
 from allstop.core.asks import Decision as Verdict
 from allstop.core.errors import AllstopError
-from allstop.core.ids import AgentName, RunId, label_of
-from allstop.ports import HeldError
+from allstop.core.ids import AgentName, RunId
+from allstop.settings.agent_order import fallbacks
 from allstop.settings.model import Approvals, GuardedFiles
 from allstop.settings.section_file import read_section
 
@@ -51,6 +51,10 @@ def auto_spec(
     settings = project.settings
     auto = settings.auto
     terms = board_spec.agent_terms(project, settings.agents[agent])
+    others = tuple(AgentName(name) for name in fallbacks(settings) if name != agent)
+    every = {
+        name: board_spec.agent_terms(project, settings.agents[name]) for name in (agent, *others)
+    }
     policy = policy or auto.policy
     is_model = policy is DecisionPolicy.MODEL
     named = AgentName(auto.decision_agent) if auto.decision_agent else None
@@ -82,6 +86,8 @@ def auto_spec(
         merge=settings.merge.enabled,
         backoff=board_spec.backoff(project),
         endurance=board_spec.limit_patience(project),
+        fallbacks=others,
+        terms=every if others else {},
         guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,
@@ -133,8 +139,8 @@ async def prepare_thread(
 def agents_of(spec: AutoSpec) -> tuple[AgentName, ...]:
     """All agents that take turns in it."""
     guide = spec.guide or GuideSpec()
-    worker = None if guide.rehearses else spec.agent
-    found = (worker, spec.decision_agent, spec.adviser, guide.agent)
+    workers = () if guide.rehearses else (spec.agent, *spec.fallbacks)
+    found = (*workers, spec.decision_agent, spec.adviser, guide.agent)
     return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
@@ -165,28 +171,6 @@ def rules(project: Project, approvals: Approvals | None) -> tuple[Rule, ...]:
             return (Rule(prefix=(), decision=Verdict.ASK, why="approvals = ask"),)
         case Approvals.POLICY:
             return ()  # the engine's own policy has the rules of the settings
-
-
-async def open_under_free_name(
-    project: Project, kind: str, opened: Callable[[RunId], Awaitable[bool]]
-) -> RunId:
-    """Open a run under the first free name; retries if another process takes that name first."""
-    while True:
-        name = await _free_name(project, kind)
-        with suppress(HeldError):
-            if await opened(name):
-                return name
-
-
-async def _free_name(project: Project, kind: str) -> RunId:
-    """auto1, auto2 …"""
-    heads = await project.journal.heads()
-    taken = {head.run for head in heads} | {label_of(head.run) for head in heads}
-    taken |= set(project.journal.holders())
-    number = 1
-    while f"{kind}{number}" in taken:
-        number += 1
-    return RunId(f"{kind}{number}")
 
 
 async def auto_records(project: Project, run: str) -> list[RunRecord]:

@@ -88,6 +88,7 @@ def board_spec(
         backoff=backoff(project),
         limit_retries=limit_patience(project).guesses,
         limit_s=limit_patience(project).most_s,
+        recover_primary=settings.retry.recover_primary,
         limits=budget_limits.run_limits(project),
         task_limits=budget_limits.task_limits(project),
         count=count,
@@ -149,7 +150,9 @@ def backoff(project: Project) -> Backoff:
 def limit_patience(project: Project) -> LimitPatience:
     retry = project.settings.retry
     return LimitPatience(
-        guesses=retry.max_rate_limit_retries, most_s=3600.0 * retry.max_rate_limit_hours
+        guesses=retry.max_rate_limit_retries,
+        most_s=3600.0 * retry.max_rate_limit_hours,
+        recover=retry.recover_primary,
     )
 
 

@@ -15,7 +15,7 @@ from allstop.board.graph import Board
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
 from allstop.core.brakes import AtLimit, Limits
-from allstop.core.commands import AddTasks, Command, EditTask, RemoveTask, TaskCommand
+from allstop.core.commands import AddTasks, Assign, Command, EditTask, RemoveTask, TaskCommand
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.ids import BOARD, HELM, AgentName
@@ -144,6 +144,26 @@ def free_ids(board: Board, count: int = 1) -> list[str]:
     names = (f"T{number}" for number in itertools.count(board.added + 1))
     free = (name for name in names if name not in board.nodes)
     return list(itertools.islice(free, count))
+
+
+def start_commands(
+    state: BoardState,
+    tasks: Sequence[str],
+    prompts: Sequence[str],
+    agent: AgentName | None,
+    *,
+    assignee: AgentName | None = None,
+) -> list[Command]:
+    """The commands that start tasks, and new tasks for prompts. `agent` works on new tasks.
+
+    `assignee` works on the tasks that exist; None leaves that to the board.
+    """
+    at_rest = [task for task in tasks if not state.board[task].open]  # open ones continue anyway
+    commands: list[Command] = [Assign(task=task, agent=assignee) for task in at_rest]
+    for task_id, prompt in zip(free_ids(state.board, len(prompts)), prompts, strict=True):
+        new = task_for_prompt(task_id, prompt, agent)
+        commands += [AddTasks(tasks=(new,)), Assign(task=new.id)]
+    return commands
 
 
 def task_for_prompt(task_id: str, prompt: str, agent: AgentName | None) -> NewTask:

@@ -11,6 +11,7 @@ from allstop.app.agents import registry
 from allstop.app.agents.api_models import key_name
 from allstop.app.agents.prompt_cache import cache_pricing
 from allstop.app.board.board_spec import agent_terms, backoff, limit_patience
+from allstop.app.start_requests import StartRoom
 from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -31,6 +32,19 @@ class SessionRequest(NamedTuple):
     first: str | None = None
     max_rounds: int | None = None
     respect_final: bool | None = None
+
+
+def start_request(thread: str, spec: SessionSpec) -> StartRoom:
+    """The request that starts this session later."""
+    return StartRoom(
+        goal=spec.goal,
+        thread=thread,
+        mode=spec.mode,
+        agents=spec.agents,
+        first=spec.first,
+        max_rounds=spec.max_rounds,
+        respect_final=spec.respect_final,
+    )
 
 
 def session_spec(project: Project, request: SessionRequest) -> SessionSpec:

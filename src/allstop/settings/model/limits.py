@@ -53,10 +53,10 @@ class Retry(Table, frozen=True, kw_only=True):
         doc("Milliseconds between two steps of a plan."),
     ] = 500
     recover_primary: Annotated[
-        bool, doc("Retry the first agent between steps. Not implemented; has no effect.")
+        bool, doc("Take the first agent back between steps once its limit is over.")
     ] = True
     auto_commit: Annotated[
-        bool, doc("Commit after each step of a plan. Not implemented; has no effect.")
+        bool, doc("Commit each step of a plan; otherwise all its work once, before the gate.")
     ] = False
 
 

@@ -39,7 +39,7 @@ class Loop(Table, frozen=True, kw_only=True):
         Mode.AUTOPILOT
     )
     auto_execute: Annotated[
-        bool, doc("Start tasks without approval. false isn't implemented and has no effect.")
+        bool, doc("Start runs without approval. false: each start waits for `allstop approve`.")
     ] = True
     idle_seconds: Annotated[
         Seconds, doc("Seconds without output after which a turn counts as stalled.")

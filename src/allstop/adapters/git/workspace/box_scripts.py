@@ -162,7 +162,7 @@ is_unresolved() {
 KEEP = (
     _START
     + """
-base=$1 tip=$2 message=$3 most_kb=$4; shift 4
+base=$1 tip=$2 message=$3 mode=$4 most_kb=$5; shift 5
 """
     + _TREE
     + _UNRESOLVED
@@ -183,6 +183,15 @@ clean_head() {
   echo "$said"
 }
 
+snapshot() {
+  add_all "$@" >&2
+  tree=$(git write-tree) last=$(git rev-parse --verify 'HEAD^{commit}')
+  if [ "$tree" = "$(git rev-parse 'HEAD^{tree}')" ]; then echo "$last"
+  elif [ -n "$tip" ] && [ "$(git rev-parse -q --verify "$tip^{tree}")" = "$tree" ] &&
+    [ "$(git rev-parse -q --verify "$tip^")" = "$last" ]; then echo "$tip"
+  else git commit-tree "$tree" -p "$last" -m "$message"; fi
+}
+
 for lock in .git/index.lock .git/HEAD.lock; do [ ! -f "$lock" ] || rm -f "$lock"; done
 if [ "$most_kb" -gt 0 ]; then
   size_kb=$(size "$@")
@@ -190,10 +199,14 @@ if [ "$most_kb" -gt 0 ]; then
 fi
 head=$(clean_head "$@")
 if [ -z "$head" ]; then
-  is_unresolved || commit_leftovers "$@"
+  if [ "$mode" = commit ] || [ -f .git/MERGE_HEAD ]; then
+    is_unresolved || commit_leftovers "$@"
+  else
+    head=$(snapshot "$@")
+  fi
   git diff-files --ignore-submodules=untracked -- . "$@" |
     sed -n 's/^:160000 160000 [0-9a-f]* [0-9a-f]* M.//p' | head -n 20 | sed 's/^/changed /'
-  head=$(git rev-parse --verify 'HEAD^{commit}')
+  [ -n "$head" ] || head=$(git rev-parse --verify 'HEAD^{commit}')
 fi
 printf 'head %s\\n\\n' "$head"
 if [ "$head" != "$tip" ]; then
@@ -204,6 +217,8 @@ fi
 """
 )
 """Commits the agent's changes, except for a merge with open conflicts, and prints a pack.
+
+In the mode `snapshot` the changes are only staged; the commit that holds them is on no branch.
 
 Usually there are none, and one `git status` tells both that and the commit.
 

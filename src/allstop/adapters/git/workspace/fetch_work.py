@@ -59,6 +59,7 @@ FEW_ENTRIES = 250
 class _LastFetch(NamedTuple):
     meta: Meta
     change: Change
+    is_committed: bool  # and not only fetched
     snapshot: Snapshot | None = None  # only after a fetch without changes
 
 
@@ -81,8 +82,19 @@ class WorkFetcher:
         self._limits = TreeLimits(repository)
         self._last: dict[str, _LastFetch] = {}  # the latest fetched last
 
-    async def fetch(self, folders: WorkspaceFolders, workspace: str, label: str) -> Change | Failed:
+    async def fetch(
+        self,
+        folders: WorkspaceFolders,
+        workspace: str,
+        label: str,
+        *,
+        message: str = "",
+        uncommitted: bool = False,
+    ) -> Change | Failed:
         """Commit uncommitted changes, and fetch them into the user's repository.
+
+        With `uncommitted` they stay uncommitted; a commit that no branch of the clone has is
+        fetched.
 
         If nothing changed since a fetch without changes, no program is started. If no new commit
         came, the objects aren't checked again: the ref has kept them.
@@ -94,20 +106,24 @@ class WorkFetcher:
         kept = self._repository.own.tip(workspace)
         last = await self._last_fetch(workspace, meta, kept)
         tip = last.change.head if last else await self._repository.commit(kept)
-        if last and last.snapshot and await _is_unchanged(last.snapshot):
+        is_as_wanted = last is not None and last.is_committed is not uncommitted
+        if last and last.snapshot and is_as_wanted and await _is_unchanged(last.snapshot):
             return last.change
         snapshot = await self._take_snapshot(folders) if last else None
-        header = await self._receive(folders, meta, workspace, tip, label)
+        mode = "snapshot" if uncommitted else "commit"
+        message = message or f"Work on {folder_name(workspace)}"
+        header = await self._receive(folders, meta, label, tip or "", message, mode)
         if header.size_kb:
             message = too_big(header.size_kb * 1024, self._disk_mb or 0)
             return Failed(kind=FailureKind.OUT_OF_ROOM, message=message)
         if last and header.head == tip and not header.changed:
-            return self._remember(workspace, last._replace(snapshot=snapshot))
+            last = last._replace(snapshot=snapshot, is_committed=not uncommitted)
+            return self._remember(workspace, last)
         change = await self._inspect(folders, meta.base, header.head)
         change = replace(change, loose=(*change.loose, *header.changed))
         if header.head != tip:
             await self._repository.set_refs(f"update {kept} {header.head}")
-        return self._remember(workspace, _LastFetch(meta, change))
+        return self._remember(workspace, _LastFetch(meta, change, not uncommitted))
 
     async def _last_fetch(self, workspace: str, meta: Meta, kept: str) -> _LastFetch | None:
         last = self._last.get(workspace)
@@ -145,21 +161,19 @@ class WorkFetcher:
             seen -= entries
 
     async def _receive(
-        self, folders: WorkspaceFolders, meta: Meta, workspace: str, tip: str | None, label: str
+        self, folders: WorkspaceFolders, meta: Meta, label: str, tip: str, message: str, mode: str
     ) -> FetchHeader:
         most_bytes = self._disk_mb * 1024**2 if self._disk_mb else MAX_BYTES
         with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", 0, dir=str(self._folder)) as spool:
             await self._box_git.receive(
                 self._builder.box_of(folders, meta), label, KEEP,
-                meta.base, tip or "", f"Work on {folder_name(workspace)}",
+                meta.base, tip, message, mode,
                 str((self._disk_mb or 0) * 1024), *exclude_paths(meta.excluded),
                 write=spool.write, most_bytes=most_bytes,
             )  # fmt: skip
             return await self._unpack(spool, tip, folders)
 
-    async def _unpack(
-        self, spool: IO[bytes], tip: str | None, folders: WorkspaceFolders
-    ) -> FetchHeader:
+    async def _unpack(self, spool: IO[bytes], tip: str, folders: WorkspaceFolders) -> FetchHeader:
         try:
             header = FetchHeader(spool)
             if header.head != tip and not header.size_kb:

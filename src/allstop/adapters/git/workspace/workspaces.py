@@ -163,9 +163,13 @@ class GitWorkspaces:
             return short
         return await anyio.to_thread.run_sync(free_space.over_limit, folders, self._disk_mb, what)
 
-    async def keep(self, workspace: str, label: str) -> moves.Change | moves.Failed:
+    async def keep(
+        self, workspace: str, label: str, *, message: str = "", uncommitted: bool = False
+    ) -> moves.Change | moves.Failed:
         try:
-            return await self._fetch_work(workspace, label)
+            return await self._fetch_work(
+                workspace, label, message=message, uncommitted=uncommitted
+            )
         except EXPECTED_ERRORS as error:
             if why := self.shortage():
                 return moves.Failed(kind=moves.FailureKind.OUT_OF_ROOM, message=why)
@@ -362,8 +366,12 @@ class GitWorkspaces:
 
     # --- fetching work ---
 
-    async def _fetch_work(self, workspace: str, label: str) -> moves.Change | moves.Failed:
-        return await self._fetcher.fetch(self._folders(workspace), workspace, label)
+    async def _fetch_work(
+        self, workspace: str, label: str, *, message: str = "", uncommitted: bool = False
+    ) -> moves.Change | moves.Failed:
+        return await self._fetcher.fetch(
+            self._folders(workspace), workspace, label, message=message, uncommitted=uncommitted
+        )
 
     async def _tip(self, workspace: str, label: str) -> str:
         """Return the fetched work; fetch it only if that never happened."""
