@@ -1,4 +1,4 @@
-"""P7, P12: plans in a real browser: the control bar, the steps, and what a person can do."""
+"""P7, P12, P13: plans in a real browser: written, steered, and their steps."""
 
 import re
 
@@ -18,6 +18,29 @@ when = "hopeless work"
 steps = [{ fail = "bad_request", message = "the model refused the request" }]
 
 [[turn]]
+when = "ask a person first"
+steps = [{ sleep = 0.5 }, { say = "<questions>\n1. Which folder?\n2. Which names?\n</questions>" }]
+
+[[turn]]
+when = "Answer: src"
+steps = [{ say = '''<plan>
+# Sort the files
+
+Assumption: names are short.
+
+## Sort
+
+- Sort them by name
+  - [ ] they are sorted
+  - check: true
+</plan>''' }]
+
+[[turn]]
+when = "Nothing good"
+steps = [{ say = "<plan>\n# Bad\n</plan>" }]
+
+[[turn]]
+when = "Do only this step."
 steps = [{ write = "done.txt", text = "done\n" }, { say = "Done." }]
 
 [[turn]]
@@ -219,6 +242,53 @@ def test_p12_a_new_plan_is_checked_while_it_is_typed_and_started(scene, visit):
     run = page.url.rpartition("/")[2]
     found = detail(scene, run)
     assert (found["planId"], found["config"]["mode"]) == ("tidy", "step")
+
+
+def test_p13_an_agent_asks_and_writes_a_plan_in_the_form(scene, visit):
+    page = visit(viewport=PHONE).page("plans")
+    page.get_by_role("button", name="New plan").click()
+    dialog = page.get_by_role("dialog", name="New plan")
+    dialog.get_by_role("button", name="Let an agent write it").click()
+    agent = dialog.get_by_role("region", name="A plan by an agent")
+    agent.get_by_label("Goal").fill("Sort the files")
+    agent.get_by_role("button", name="Let it write").click()
+
+    expect(agent).to_contain_text("The agent asks 2 questions.")
+    agent.get_by_label("Which folder?").fill("src")
+    assert clipped(page) == []
+    assert Axe().run(page).response["violations"] == []
+    agent.get_by_role("button", name="Answer").click()
+
+    expect(agent).to_contain_text("The agent has written a plan.")
+    expect(agent.get_by_role("list", name="Assumptions")).to_contain_text("names are short")
+    text = dialog.get_by_label("Plan", exact=True)
+    expect(text).to_have_value(re.compile("# Sort the files"))
+    expect(dialog).to_contain_text("Understood: 1 phase, 1 step")
+    run = page.url.rpartition("draft=")[2]
+    assert [each["answer"] for each in detail(scene, run)["questions"]] == ["src", ""]
+
+    text.fill(text.input_value().replace("by name", "by size"))
+    page.reload()
+    expect(text).to_have_value(re.compile("Sort them by size"))
+    dialog.get_by_label("Mode").select_option("step")
+    dialog.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sort the files")
+    (phase,) = scene.ask(f"/plans/{page.url.rpartition('/')[2]}")["phases"]
+    assert phase["steps"][0]["text"] == "Sort them by size"
+
+
+def test_p13_a_plan_that_cannot_be_used_is_there_to_correct(scene, visit):
+    run = scene.post("/runs", {"kind": "draft", "goal": "Nothing good", "asks": False})["run"]
+    wait_for(lambda: detail(scene, run)["outcome"] == "failed", "it gives up", 60)
+    page = visit().page(f"plans?draft={run}")
+    dialog = page.get_by_role("dialog", name="New plan")
+
+    expect(dialog).to_contain_text("The agent’s text can’t be used yet. Correct it below.")
+    expect(dialog.get_by_label("Plan", exact=True)).to_have_value("# Bad\n")
+    expect(dialog.get_by_role("list", name="Problems")).to_contain_text("has no steps")
+    expect(dialog.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+    dialog.get_by_role("button", name="Close").click()
+    expect(page).to_have_url(re.compile("#/plans$"))
 
 
 def test_p12_the_settings_have_a_group_for_autopilot(visit):

@@ -1,4 +1,4 @@
-"""P2, P3, P18: plans over the API: started, approved, paused and shown."""
+"""P2, P3, P13, P18: plans over the API: written, started, approved, paused and shown."""
 
 import pytest
 
@@ -128,3 +128,38 @@ def test_p12_a_plan_with_a_failed_step_can_be_resumed(room):
 
     actions = room.read("/runs/plan1")["run"]["actions"]
     assert actions == ["retry", "skip", "resume", "stop", "abort"]
+
+
+ASKS = (
+    """
+repeat = true
+[[turn]]
+when = "ask a person first"
+steps = [{ say = "<questions>\\n1. Where?\\n2. When?\\n</questions>" }]
+[[turn]]
+when = "Answer: here"
+steps = [{ say = """
+    "'''<plan>\n# A\n\nAssumption: now.\n\n## B\n\n- one\n  - [ ] it holds\n  - check: true\n</plan>'''"
+    " }]\n"
+)
+
+
+def test_p13_an_agent_writes_a_plan_with_a_person_over_the_api(room):
+    room.person.script(ASKS, RETRY)
+    assert room.post("/runs", {"kind": "draft", "goal": "Do B"}).json == {"run": "draft1"}
+    wait_for(lambda: detail(room, "draft1")["questions"], "it asks", 60)
+    wait_for(lambda: room.read("/inbox")["waiting"], "it waits", 60)
+    (waiting,) = room.read("/inbox")["waiting"]
+    actions = room.read("/runs/draft1")["run"]["actions"]
+
+    room.do("draft1", "answer", texts=["here"])
+    room.do("draft1", "skip")
+    wait_for(lambda: detail(room, "draft1")["outcome"] == "done", "it ends", 60)
+    found = detail(room, "draft1")
+
+    assert (waiting["kind"], waiting["text"]) == ("pending", "Where?")
+    assert actions == ["answer", "skip", "pause", "stop", "abort"]
+    assert [each["answer"] for each in found["questions"]] == ["here", ""]
+    assert (found["is_ready"], found["assumptions"]) == (True, ["Assumption: now."])
+    assert room.post("/plans/check", {"plan": found["text"]}).json["problems"] == []
+    assert room.read("/plans")["plans"] == []

@@ -15,6 +15,8 @@ STUBBORN_S = 8.0
 SIGNALS = (
     *["going on"] * 8,
     *["<promise>COMPLETE</promise>"] * 4,
+    "<questions>\n1. which?\n2. where?\n</questions>",
+    "<plan>\n# A\n\n## B\n\n- c\n  - [ ] d\n  - check: e\n</plan>",
     *["<promise>PROGRESS: 50% half</promise>"] * 2,
     *["<promise>PENDING: which one?</promise>"] * 2,
     "<promise>BLOCKED: no key</promise>",

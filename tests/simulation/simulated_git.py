@@ -8,6 +8,7 @@ import anyio
 from allstop.core.moves import (
     Change,
     Delivered,
+    Discarded,
     Failed,
     FailureKind,
     Integrated,
@@ -92,6 +93,10 @@ class Repository:
 
     async def changes(self, work):
         return ()
+
+    async def discard(self, workspace):
+        await self._takes(1)
+        return Discarded()
 
     async def deliver(self, workspace, branch, label):
         await self._takes(20)

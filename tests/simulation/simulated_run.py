@@ -58,7 +58,7 @@ from simulation.simulated_store import Disk, Faults, Port, ProcessKilledError
 from support.random_runs import SCENARIOS, some_day, some_limits, some_session
 
 AGENTS = ("anna", "ben", "cleo")
-ROOTS = ("board", "board", "fleet", "task", "room", "auto", "plan", "start")
+ROOTS = ("board", "board", "fleet", "task", "room", "auto", "plan", "draft", "start")
 """Kinds that people open; boards open merges."""
 PILOTS = {kind: scenario.pilot for kind, scenario in SCENARIOS.items()}
 CLOCK = LoopClock()

@@ -15,6 +15,7 @@ from allstop.core.moves import (
     Change,
     CheckResult,
     Delivered,
+    Discarded,
     Failed,
     FailureKind,
     Integrated,
@@ -144,6 +145,7 @@ class FakeWorkspaces:
         self.grown = {}  # reason by workspace
         self.candidate_grown = {}  # the same for the clone of the checks
         self.dropped = []
+        self.discarded = []
 
     async def open(self, workspace, target, label, *, onto="", stash=False, given=""):
         if self.trouble.get("open"):
@@ -199,6 +201,10 @@ class FakeWorkspaces:
             return self.trouble["survey"].pop(0)
         commit = f"c{self.commits[workspace]}" if workspace in self.commits else "base"
         return Surveyed(commit=commit, paths=("README.md",))
+
+    async def discard(self, workspace):
+        self.discarded.append(workspace)
+        return Discarded()
 
     async def revert(self, commit, target, message):
         tip = self.tips[target]

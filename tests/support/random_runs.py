@@ -13,6 +13,7 @@ from allstop.core.context_window import CachePricing
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
 from allstop.core.run import Pilot
 from allstop.merges.pilot import MergePilot
+from allstop.plans.draft_pilot import DraftPilot
 from allstop.plans.pilot import PlanPilot
 from allstop.rooms.pilot import RoomPilot
 from allstop.starts.pilot import StartPilot
@@ -186,6 +187,19 @@ def plan_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     }
 
 
+def draft_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
+    used = chance.sample(list(agents), chance.randint(1, min(3, len(agents))))
+    return {
+        "goal": f"goal of {name}",
+        "name": name,
+        "target": "main",
+        "agents": used,
+        "terms": {agent: {"max_tokens": TOKENS_A_TURN} for agent in used},
+        "asks": chance.random() < 0.5,
+        "corrections": chance.randint(0, 3),
+    }
+
+
 def start_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     return {"name": name, "request": {"kind": "board", "count": chance.randint(1, 9)}}
 
@@ -198,6 +212,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "room": Scenario(RoomPilot(), room_spec),
     "auto": Scenario(AutoPilot(), auto_spec),
     "plan": Scenario(PlanPilot(), plan_spec),
+    "draft": Scenario(DraftPilot(), draft_spec),
     "start": Scenario(StartPilot(), start_spec),
 }
 

@@ -645,10 +645,10 @@ export interface components {
          * @description The body of every error response.
          */
         Refused: {
-            error: components["schemas"]["Problem"];
+            error: components["schemas"]["allstop.server.wire_types.Problem"];
         };
         /** Problem */
-        Problem: {
+        "allstop.server.wire_types.Problem": {
             code: string;
             message: string;
             hint: string;
@@ -1325,6 +1325,34 @@ export interface components {
             stepDelay: number;
             autoCommit: boolean;
         };
+        /**
+         * DraftView
+         * @description A plan that an agent writes.
+         */
+        DraftView: {
+            run: string;
+            goal: string;
+            questions: components["schemas"]["DraftQuestion"][];
+            text: string;
+            problems: components["schemas"]["allstop.plans.plan.Problem"][];
+            assumptions: string[];
+            is_ready: boolean;
+            outcome: string | null;
+        };
+        /** DraftQuestion */
+        DraftQuestion: {
+            text: string;
+            answer: string | null;
+        };
+        /**
+         * Problem
+         * @description Something in a plan's file that must be corrected.
+         */
+        "allstop.plans.plan.Problem": {
+            line: number;
+            problem: string;
+            expected: string;
+        };
         /** Health */
         Health: {
             version: string;
@@ -1433,7 +1461,7 @@ export interface components {
             last: number;
             at: string;
             run: components["schemas"]["RunView"];
-            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"];
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"] | components["schemas"]["DraftView"];
         };
         /** Replayed */
         Replayed: {
@@ -1517,7 +1545,7 @@ export interface components {
             asks: components["schemas"]["Ask"][];
             limits: components["schemas"]["Limits"];
             children: components["schemas"]["RunView"][];
-            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"];
+            detail: null | components["schemas"]["RoomSummary"] | components["schemas"]["AutoView"] | components["schemas"]["PlanView"] | components["schemas"]["DraftView"];
         };
         /** ReceiptList */
         ReceiptList: {
@@ -1532,16 +1560,16 @@ export interface components {
         Receipt: {
             seq: number;
             at: string;
-            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
+            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
             tally: components["schemas"]["Tally"];
             /** @default  */
             warning: string;
             /** @default true */
             same: boolean;
             /** @default null */
-            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
+            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
             /** @default null */
-            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Committed"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
+            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Committed"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Discarded"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
             /** @default  */
             overridden: string;
         };
@@ -1569,6 +1597,8 @@ export interface components {
             adviser: components["schemas"]["Adviser"] | null;
             /** @default false */
             uncommitted: boolean;
+            /** @default false */
+            discards: boolean;
         };
         /**
          * Prompt
@@ -1737,6 +1767,15 @@ export interface components {
             move: "survey";
             target: string;
             /** @default  */
+            workspace: string;
+        };
+        /**
+         * Discard
+         * @description Remove a workspace with everything in it.
+         */
+        Discard: {
+            /** @enum {unknown} */
+            move: "discard";
             workspace: string;
         };
         /** Spawn */
@@ -1952,6 +1991,11 @@ export interface components {
         Excerpt: {
             path: string;
             text: string;
+        };
+        /** Discarded */
+        Discarded: {
+            /** @enum {unknown} */
+            result: "discarded";
         };
         /** Spawned */
         Spawned: {
@@ -2543,6 +2587,19 @@ export interface components {
          * @enum {unknown}
          */
         ErrorStrategy: "abort" | "retry" | "skip";
+        /**
+         * StartDraft
+         * @description Let an agent write a plan; nothing runs before a person starts it.
+         */
+        StartDraft: {
+            /** @enum {unknown} */
+            kind: "draft";
+            goal: string;
+            /** @default null */
+            agent: string | null;
+            /** @default true */
+            asks: boolean;
+        };
         /**
          * Pause
          * @description Starts no new move; the current one ends normally.
@@ -3285,7 +3342,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"] | components["schemas"]["StartPlan"];
+                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"] | components["schemas"]["StartPlan"] | components["schemas"]["StartDraft"];
             };
         };
         responses: {
@@ -4421,6 +4478,10 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "plan";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "draft";
                         data: string;
                     };
                 };

@@ -1,4 +1,4 @@
-"""Start requests: the bodies of `POST /runs` for the board, a task, a room, Full Auto and a plan."""
+"""Start requests: the bodies of `POST /runs` for each kind of run that a person can start."""
 
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
@@ -114,3 +114,15 @@ class StartPlan(StartRequest, frozen=True, tag="plan"):
     @property
     def subject(self) -> str:
         return self.plan if self.name == "plan" else self.name
+
+
+class StartDraft(StartRequest, frozen=True, tag="draft"):
+    """Let an agent write a plan; nothing runs before a person starts it."""
+
+    goal: Annotated[str, Meta(min_length=1)]
+    agent: str | None = None
+    asks: bool = True  # the agent may ask; otherwise it states assumptions
+
+    @property
+    def subject(self) -> str:
+        return self.goal

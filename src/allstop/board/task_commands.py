@@ -17,7 +17,7 @@ from allstop.core.review_comments import Review, in_words
 from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
-THREAD = re.compile(r"(auto|guidance|plan)[0-9]+")
+THREAD = re.compile(r"(auto|draft|guidance|plan)[0-9]+")
 """Names of runs beside the board, whose workspaces have these names."""
 
 BOUNDS = {
@@ -238,7 +238,7 @@ def _cycle(path: Iterable[str]) -> Refusal:
 
 def what_else(board: Board, name: str) -> str:
     """A hint for a task id that is not on the board."""
-    if re.fullmatch(r"(auto|plan)\d+|room:.+", name):
+    if re.fullmatch(r"(auto|draft|plan)\d+|room:.+", name):
         return f"this command is for tasks of the board; `allstop resume {name}` resumes that run"
     if not len(board.nodes):
         return 'the board is empty: allstop add "TITLE"'

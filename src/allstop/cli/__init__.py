@@ -23,7 +23,7 @@ COMMANDS = {
         "room": CommandEntry("rooms.room", "Let agents discuss a goal; you can join in"),
         "auto": CommandEntry("auto.auto", "Keep one agent working until a goal is reached"),
         "plan": CommandEntry(
-            "plans.plan", "Run a plan: phases of steps that an agent does in order"
+            "plans.plan", "Write and run a plan: phases of steps that an agent does in order"
         ),
         "up": CommandEntry("up", "Open the control room in the browser"),
     },

@@ -100,7 +100,7 @@ class RunTerminal:
         self._live: LiveState | None = None
         self._changed = anyio.Event()
         self._shown_asks: set[str] = set()
-        self._wait_shown_at: int | None = None  # number of moves at that time
+        self._wait_shown: tuple[int, str] | None = None  # number of moves then, and the reason
 
     async def show(self) -> None:
         from allstop.app.runs.follow import follow
@@ -176,12 +176,14 @@ class RunTerminal:
     def _print_wait(self, state: RunState[Any]) -> None:
         """Say once per wait how the person at this terminal can continue the run."""
         waits = self._waits(state)
-        if self._as_json or waits is None or self._wait_shown_at == state.moves:
+        if self._as_json or waits is None or self._wait_shown == (state.moves, waits.reason):
             return
-        self._wait_shown_at = state.moves
+        self._wait_shown = (state.moves, waits.reason)
         here = "press Enter to continue, or type a message; Ctrl-C leaves"
         if waits.at_limit:
             here = f"to continue, run `{self._raise_command(state)}` elsewhere; Ctrl-C leaves"
+        elif waits.question:
+            here = "type your answer; Enter alone leaves it to the agent; Ctrl-C leaves"
         elif self._kind.needs_look(state):
             here = f"see `allstop diff {self._run}` elsewhere; {here}"
         echo(f"{self._run}: {waits.reason}\n          {here}")
@@ -281,10 +283,13 @@ class RunTerminal:
             helps = f"allstop diff {name}, then {helps}"
         if code == LIMIT:
             helps = f"{self._raise_command(state)}, then {helps}"
+        if waits and waits.question:
+            helps = f'allstop answer {name} "…", then {helps}'
         if self._engine.helm.hold is not Hold.NONE:
             helps = f"allstop resume, then {helps}"
         if not self._as_json:
-            echo(f"{name}: {why.rstrip('.')}. Continue: {helps}")
+            end = "" if why.endswith("?") else "."
+            echo(f"{name}: {why.rstrip('.')}{end} Continue: {helps}")
         return STOPPED if held else code
 
 

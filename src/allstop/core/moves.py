@@ -97,6 +97,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     ask_s: float | None = None  # how long a question waits for a person; 0: not at all
     adviser: Adviser | None = None
     uncommitted: bool = False  # its changes stay uncommitted in the workspace
+    discards: bool = False  # nothing that it changes in the workspace is fetched or kept
 
     @property
     def most_tokens(self) -> int | None:
@@ -180,6 +181,12 @@ class Survey(_Move, frozen=True, tag="survey"):
     workspace: str = ""
 
 
+class Discard(_Move, frozen=True, tag="discard"):
+    """Remove a workspace with everything in it."""
+
+    workspace: str
+
+
 class Spawn(_Move, frozen=True, tag="spawn"):
     kind: str
     ref: str
@@ -214,6 +221,7 @@ Work: TypeAlias = (
     | Revert
     | Land
     | Survey
+    | Discard
     | Spawn
 )
 Move: TypeAlias = Work | Wait | Finish
@@ -414,6 +422,10 @@ class Surveyed(_Result, frozen=True, tag="surveyed"):
     subjects: tuple[str, ...] = ()  # of the last commits
 
 
+class Discarded(_Result, frozen=True, tag="discarded"):
+    pass
+
+
 class Spawned(_Result, frozen=True, tag="spawned"):
     run: RunId
 
@@ -440,6 +452,7 @@ Result: TypeAlias = (
     | Integrated
     | Landed
     | Surveyed
+    | Discarded
     | Spawned
     | Failed
 )

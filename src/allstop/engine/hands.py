@@ -13,6 +13,7 @@ from allstop.core.moves import (
     Commit,
     Committed,
     Deliver,
+    Discard,
     Failed,
     FailureKind,
     Integrate,
@@ -206,6 +207,8 @@ class Hands:
                 return self._workspaces.deliver(move.workspace, move.branch, run)
             case Survey():
                 return self._workspaces.survey(move.workspace, move.target)
+            case Discard():
+                return self._workspaces.discard(move.workspace)
             case Spawn():
                 raise AssertionError("the drive opens child runs itself")
         assert_never(move)
@@ -244,7 +247,7 @@ class Hands:
     ) -> Result | None:
         """Save the work of a turn that ran out of time."""
         failed = _ran_out(deadlines, move, within_s, used)
-        if not isinstance(move, TakeTurn) or move.workspace is None:
+        if not isinstance(move, TakeTurn) or move.workspace is None or move.discards:
             return failed
         with anyio.CancelScope() as scope:
             self._deadlines[run] = Deadlines(self._timer, math.inf, math.inf, scope)
@@ -295,7 +298,7 @@ class Hands:
         if tool_adviser is not None:
             result = tool_adviser.charged(result)
             del self._advice[run]
-        if move.workspace is None:
+        if move.workspace is None or move.discards:
             return result
         watch.deadlines.clear()  # saving the work has no deadline
         return await self._save_work(run, move, move.workspace, result)

@@ -72,6 +72,12 @@ def _plan() -> Kind:
     return PlanKind()
 
 
+def _draft() -> Kind:
+    from allstop.kinds.draft import DraftKind
+
+    return DraftKind()
+
+
 def _start() -> Kind:
     from allstop.kinds.start import StartKind
 
@@ -86,6 +92,7 @@ KINDS: Mapping[str, Kind] = LazyTable(
         "room": _room,
         "auto": _auto,
         "plan": _plan,
+        "draft": _draft,
         "start": _start,
     }
 )

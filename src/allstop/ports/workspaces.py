@@ -9,6 +9,7 @@ from allstop.core.moves import (
     Change,
     CheckResult,
     Delivered,
+    Discarded,
     Failed,
     Integrated,
     Landed,
@@ -146,6 +147,10 @@ class Workspaces(Protocol):
 
         The result is bounded and read from git's object store: nothing is run or checked out.
         """
+        ...
+
+    async def discard(self, workspace: str) -> Discarded | Failed:
+        """Remove it with everything in it and its refs. Safe to repeat; no program runs in it."""
         ...
 
     async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:

@@ -44,6 +44,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
             return f"moves {target} to {commit[:10]}"
         case moves.Survey(workspace=workspace, target=target):
             return f"lists the files of {workspace or target}"
+        case moves.Discard(workspace=workspace):
+            return f"removes the workspace {workspace}"
         case moves.Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
         case moves.Wait(reason=reason):
@@ -73,6 +75,8 @@ def describe_result(result: moves.Result) -> str:  # noqa: C901 - one case for e
             return f"landed as {commit[:10]}"
         case moves.Surveyed(commit=commit, paths=paths, more=more):
             return f"{counted(len(paths) + more, 'file')} at {commit[:10]}"
+        case moves.Discarded():
+            return "nothing of it is kept"
         case moves.Spawned(run=run):
             return f"started {run}"
         case moves.Failed(kind=kind, message=message):

@@ -270,7 +270,7 @@ async def test_b6_one_that_was_never_finished_is_safe_to_remove(repo, cleaning):
 
 async def test_b6_refs_of_a_workspace_that_is_gone_are_found(repo, cleaning):
     await repo.worked("echo x >x", "odd name/1")
-    repo.workspaces.discard("odd name/1")
+    repo.workspaces.remove_folders("odd name/1")
 
     leftover = await found(cleaning, "odd name/1")
     removal = await cleaning.remove("odd name/1", "clean")
@@ -279,12 +279,13 @@ async def test_b6_refs_of_a_workspace_that_is_gone_are_found(repo, cleaning):
     assert not removal.removed
 
 
-async def test_b17_after_a_merge_refs_stay_until_they_are_dropped(repo, cleaning):
+async def test_b17_after_a_merge_refs_stay_until_the_workspace_is_discarded(repo):
     """B17: nothing stays but refs under refs/allstop/, for as long as retention says."""
     await merged(repo)
     kept = refs(repo.root)
 
-    await cleaning.drop_refs("w")
+    await repo.workspaces.discard("w")
+    await repo.workspaces.discard("w")
 
     assert kept == ["refs/allstop/base/w", "refs/allstop/merge/w", "refs/allstop/tip/w"]
     assert refs(repo.root) == []

@@ -231,7 +231,7 @@ async def test_q19_a_damaged_git_folder_is_repaired_and_no_file_is_lost(repo, da
 
 async def test_q19_a_workspace_whose_folder_is_gone_goes_on_from_what_came_home(repo):
     change = await repo.worked("echo x >x")
-    repo.workspaces.discard("w")
+    repo.workspaces.remove_folders("w")
 
     opened = await repo.opened()
     await repo.agent("echo y >y")
@@ -254,7 +254,7 @@ async def test_q19_a_tree_that_somebody_removed_is_there_again(repo):
 async def test_a_workspace_is_fresh_when_its_former_work_was_merged(repo):
     await repo.worked("echo x >x")
     await repo.landed(await repo.integrated())
-    repo.workspaces.discard("w")
+    repo.workspaces.remove_folders("w")
 
     opened = await repo.opened()
 

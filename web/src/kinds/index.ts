@@ -3,6 +3,7 @@
 import { AUTO_KIND } from './auto'
 import { BOARD_KIND } from './board'
 import type { RunKind } from './kind'
+import { DRAFT_KIND } from './draft'
 import { MERGE_KIND } from './merge'
 import { PLAN_KIND } from './plan'
 import { ROOM_KIND } from './room'
@@ -17,6 +18,7 @@ export const KINDS: readonly RunKind[] = [
   AUTO_KIND,
   TASK_KIND,
   MERGE_KIND,
+  DRAFT_KIND,
 ]
 
 export function kindOf(kind: string | undefined): RunKind {

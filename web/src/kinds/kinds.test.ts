@@ -22,6 +22,7 @@ test('every kind that the server knows has an entry', () => {
   expect(KINDS.map(({ kind }) => kind).toSorted()).toEqual([
     'auto',
     'board',
+    'draft',
     'merge',
     'plan',
     'room',
@@ -36,6 +37,7 @@ test('the page of a kind is in the table of pages', () => {
 test('each kind of run has an address', () => {
   expect(kindOf('auto').address('auto1')).toBe('#/auto/auto1')
   expect(kindOf('plan').address('plan1')).toBe('#/plans/plan1')
+  expect(kindOf('draft').address('draft1')).toBe('#/plans?draft=draft1')
   expect(kindOf('room').address('room:default')).toBe('#/rooms/default')
   expect(kindOf('task').address('board/T1.1')).toBe('#/history/board/T1.1')
 })

@@ -15,6 +15,7 @@ test('the last value counts, and all lines are kept', () => {
     message('board', { phase: 'running', mode: 'auto', counts: {} }),
     message('plan', { sessionId: 'plan1', status: 'running' }),
     message('plan', { sessionId: 'plan1', status: 'paused' }),
+    message('draft', { run: 'draft1', text: '' }),
     message('inbox', { count: 3 }),
     message('something new', {}),
   ])
@@ -28,6 +29,7 @@ test('the last value counts, and all lines are kept', () => {
   expect(updates.hold).toEqual({ hold: 'stopped', stops: 1 })
   expect(updates.board?.phase).toBe('running')
   expect([...updates.plans]).toEqual([['plan1', { sessionId: 'plan1', status: 'paused' }]])
+  expect([...updates.drafts]).toEqual([['draft1', { run: 'draft1', text: '' }]])
   expect(updates.inbox).toBe(3)
   expect(updates.reset).toBe(false)
 })

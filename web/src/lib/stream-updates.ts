@@ -1,7 +1,7 @@
 // Updates from a batch of stream messages, collected so that each store changes once a frame.
 
-import type { AutoView, BoardState, HoldView, LiveText, LogLine, PlanView } from './api-types'
-import type { RoomEvent, RoomSummary, RunView, TaskView } from './api-types'
+import type { AutoView, BoardState, DraftView, HoldView, LiveText, LogLine } from './api-types'
+import type { PlanView, RoomEvent, RoomSummary, RunView, TaskView } from './api-types'
 import type { Message } from './sse-reader'
 
 export interface StreamUpdates {
@@ -11,6 +11,7 @@ export interface StreamUpdates {
   runs: Map<string, RunView>
   autos: Map<string, AutoView>
   plans: Map<string, PlanView>
+  drafts: Map<string, DraftView>
   logs: Map<string, LogLine[]>
   live: Map<string, LiveText[]>
   roomEvents: Map<string, RoomEvent[]>
@@ -27,6 +28,7 @@ export function noUpdates(): StreamUpdates {
     runs: new Map(),
     autos: new Map(),
     plans: new Map(),
+    drafts: new Map(),
     logs: new Map(),
     live: new Map(),
     roomEvents: new Map(),
@@ -62,6 +64,8 @@ function add(updates: StreamUpdates, { kind, data }: Message): void {
       return put(updates.autos, 'run', data)
     case 'plan':
       return put(updates.plans, 'sessionId', data)
+    case 'draft':
+      return put(updates.drafts, 'run', data)
     case 'board':
       updates.board = JSON.parse(data) as BoardState
       return

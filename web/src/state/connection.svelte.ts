@@ -140,7 +140,7 @@ class Connection {
 
   #apply(updates: StreamUpdates): void {
     board.addTasks(updates.tasks)
-    runs.add(updates.runs, updates.autos, updates.plans)
+    runs.add(updates.runs, updates)
     logs.addLines(updates.logs)
     logs.addLive(updates.live)
     rooms.add(updates.roomSummaries)

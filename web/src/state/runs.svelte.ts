@@ -2,14 +2,24 @@
 
 import { get, part } from '../lib/api'
 import { autoDetail } from '../lib/auto-switch'
+import { draftDetail } from '../lib/plan-draft'
 import { planDetail } from '../lib/plan-steps'
-import type { AutoView, PlanList, PlanView, RunDetail, RunList, RunView } from '../lib/api-types'
+import type { AutoView, DraftView, PlanList, PlanView } from '../lib/api-types'
+import type { RunDetail, RunList, RunView } from '../lib/api-types'
 import { KeyedStore } from './keyed-store.svelte'
+
+/** What runs of some kinds add, by run. */
+export interface Details {
+  autos: ReadonlyMap<string, AutoView>
+  plans: ReadonlyMap<string, PlanView>
+  drafts: ReadonlyMap<string, DraftView>
+}
 
 class Runs {
   #runs = new KeyedStore<RunView>()
   #autos = new KeyedStore<AutoView>()
   #plans = new KeyedStore<PlanView>()
+  #drafts = new KeyedStore<DraftView>()
 
   get all(): RunView[] {
     return this.#runs.all
@@ -33,29 +43,32 @@ class Runs {
     return this.#plans.get(id)
   }
 
+  /** The state of a plan that an agent writes. */
+  draft(id: string): DraftView | undefined {
+    return this.#drafts.get(id)
+  }
+
   replace(runs: readonly RunView[]): void {
     this.#runs.replace(runs.map((run) => [run.id, run]))
   }
 
-  add(
-    runs: ReadonlyMap<string, RunView>,
-    autos: ReadonlyMap<string, AutoView>,
-    plans: ReadonlyMap<string, PlanView>,
-  ): void {
+  add(runs: ReadonlyMap<string, RunView>, details: Partial<Details>): void {
     this.#runs.add(runs)
-    this.#autos.add(autos)
-    this.#plans.add(plans)
+    this.#autos.add(details.autos ?? new Map())
+    this.#plans.add(details.plans ?? new Map())
+    this.#drafts.add(details.drafts ?? new Map())
   }
 
   /** Adds a run that a page fetched by itself. */
   addDetail({ run, detail }: RunDetail): void {
     const auto = autoDetail(detail)
     const plan = planDetail(detail)
-    this.add(
-      new Map([[run.id, run]]),
-      new Map(auto ? [[auto.run, auto]] : []),
-      new Map(plan ? [[plan.sessionId, plan]] : []),
-    )
+    const draft = draftDetail(detail)
+    this.add(new Map([[run.id, run]]), {
+      autos: new Map(auto ? [[auto.run, auto]] : []),
+      plans: new Map(plan ? [[plan.sessionId, plan]] : []),
+      drafts: new Map(draft ? [[draft.run, draft]] : []),
+    })
   }
 }
 
@@ -82,5 +95,5 @@ export const runs = new Runs()
 /** Fetches the state of all plans; later states come with the stream. */
 export async function loadPlans(): Promise<void> {
   const { plans } = await get<PlanList>('/plans')
-  runs.add(new Map(), new Map(), new Map(plans.map((plan) => [plan.sessionId, plan])))
+  runs.add(new Map(), { plans: new Map(plans.map((plan) => [plan.sessionId, plan])) })
 }

@@ -119,14 +119,6 @@ async def discard_work(project: Project, task_id: str, branch: str = "") -> str:
         return await cleaning.reset(task_id, LABEL, branch)
 
 
-async def drop_refs(
-    project: Project, workspaces: GitWorkspaces, launcher: Launcher, name: str
-) -> None:
-    """Delete the refs of a discarded workspace in which no agent worked."""
-    with _open_cleanup(project, workspaces, launcher) as cleaning:
-        await cleaning.drop_refs(name)
-
-
 @contextmanager
 def _open_cleanup(
     project: Project, workspaces: GitWorkspaces, launcher: Launcher

@@ -36,6 +36,12 @@ def _plan() -> RunKind:
     return PlanRunKind()
 
 
+def _draft() -> RunKind:
+    from allstop.app.kinds.draft import DraftRunKind
+
+    return DraftRunKind()
+
+
 def _start() -> RunKind:
     from allstop.app.kinds.start import StartRunKind
 
@@ -48,6 +54,7 @@ ENTRIES: Mapping[str, Callable[[], RunKind]] = {
     "room": _room,
     "auto": _auto,
     "plan": _plan,
+    "draft": _draft,
     "start": _start,
 }
 RUN_KINDS = RunKinds(KINDS, ENTRIES)

@@ -32,7 +32,6 @@ from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box
 from allstop.app.agents.token_caps import describe_agent_budgets
-from allstop.app.board.cleanup import drop_refs
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
 from allstop.app.setup.tool_comparison import Tool, compare_tools
@@ -416,9 +415,8 @@ async def try_checks(project: Project) -> Trial:
             notes=opened.notes,
         )
     finally:
-        workspaces.discard(name)
         with anyio.CancelScope(shield=True):
-            await drop_refs(project, workspaces, launcher, name)
+            await workspaces.discard(name)
 
 
 async def _try_check(

@@ -1,4 +1,4 @@
-"""The command `plan`: checks, runs, lists, shows and steers plans."""
+"""The command `plan`: checks, runs, lists, shows and steers plans; its other commands are beside it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import USAGE, Context, echo, json_option, look, print_json, run
+from allstop.cli.plans.new import export, new
 from allstop.core.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -28,13 +29,18 @@ SHOWN = 50
 
 @click.group()
 def plan() -> None:
-    """Run a plan: phases of steps that an agent does in order.
+    """Write and run a plan: phases of steps that an agent does in order.
 
     \b
     Examples:
+      allstop plan new "Move the parser to its own package"
       allstop plan check PLAN.md
       allstop plan run PLAN.md --mode step
     """
+
+
+plan.add_command(new)
+plan.add_command(export)
 
 
 @plan.command()

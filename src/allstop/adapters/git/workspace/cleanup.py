@@ -189,10 +189,6 @@ class WorkspaceCleanup:
                 code="branch_has_other_commits",
             )
 
-    async def drop_refs(self, workspace: str) -> None:
-        """Delete the refs of merged work."""
-        await self._repository.set_refs(*_deletions(await self._refs_of(workspace)))
-
     # --- inspecting ---
 
     async def _inspect(self, folder: str, label: str) -> Leftover:

@@ -258,6 +258,19 @@ class GitWorkspaces:
         except EXPECTED_ERRORS as error:
             return _failed(error)
 
+    async def discard(self, workspace: str) -> moves.Discarded | moves.Failed:
+        own = self._repository.own
+        try:
+            async with self.lock(workspace):
+                kinds = (own.base, own.tip, own.merge, own.given)
+                refs = await self._repository.refs(*(ref(workspace) for ref in kinds))
+                if refs:
+                    await self._repository.set_refs(*(f"delete {r} {refs[r]}" for r in refs))
+                await anyio.to_thread.run_sync(self._folders(workspace).remove)
+                return moves.Discarded()
+        except EXPECTED_ERRORS as error:
+            return _failed(error)
+
     async def revert(
         self, commit: str, target: str, message: str
     ) -> moves.Integrated | moves.Failed:
@@ -301,8 +314,8 @@ class GitWorkspaces:
         """End the long-lived git processes; later calls start them again."""
         self._repository.close()
 
-    def discard(self, workspace: str) -> None:
-        """Remove a workspace without any check. Only for workspaces that no agent worked in."""
+    def remove_folders(self, workspace: str) -> None:
+        """Remove the files of a workspace without any check; its refs stay."""
         self._folders(workspace).remove()
 
     # --- opening ---
