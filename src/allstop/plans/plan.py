@@ -58,7 +58,7 @@ class PlanReading(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+ID = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 
 
 def with_ids(phases: Iterable[Phase]) -> tuple[Phase, ...]:
@@ -116,7 +116,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _step_problems(step: Step, seen: dict[str, int]) -> Iterator[Problem]:
-    if not _ID.fullmatch(step.id):
+    if not ID.fullmatch(step.id):
         yield Problem(
             line=step.line,
             problem=f"the id {step.id[:80]!r} is not usable",

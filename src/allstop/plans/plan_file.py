@@ -40,25 +40,38 @@ def format_of(name: str, text: str) -> Format:
 
 def read_plan(name: str, data: bytes) -> PlanReading:
     """What was understood of a file, and all problems with their lines."""
+    text = text_of(data)
+    if isinstance(text, Problem):
+        return PlanReading(plan=Plan(), problems=(text,))
+    found = _read(format_of(name, text), text)
+    count = sum(len(phase.steps) for phase in found.plan.phases)
+    if count > MOST_STEPS:
+        problem = Problem(
+            line=1, problem=f"the plan has {count:,} steps", expected=f"at most {MOST_STEPS:,}"
+        )
+        return PlanReading(plan=Plan(), problems=(problem,))
+    return found
+
+
+def text_of(data: bytes) -> str | Problem:
+    """The text of a file with Unix newlines, or why it can't be the text of a plan."""
     if len(data) > LARGEST_BYTES:
         megabytes = f"at most {LARGEST_BYTES // 1_000_000} MB"
-        return _unread(1, f"the file has {len(data):,} bytes", megabytes)
+        return Problem(line=1, problem=f"the file has {len(data):,} bytes", expected=megabytes)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unread(line, f"the byte 0x{data[error.start]:02x} is not UTF-8", "UTF-8")
+        problem = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+        return Problem(line=line, problem=problem, expected="UTF-8")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if control := _CONTROL.search(text):
         line = text.count("\n", 0, control.start()) + 1
-        return _unread(line, f"there is a control character U+{ord(control[0]):04X}", "text")
+        problem = f"there is a control character U+{ord(control[0]):04X}"
+        return Problem(line=line, problem=problem, expected="text")
     if not text.strip():
-        return _unread(1, "the plan is empty", "a phase with a step")
-    found = _read(format_of(name, text), text)
-    count = sum(len(phase.steps) for phase in found.plan.phases)
-    if count > MOST_STEPS:
-        return _unread(1, f"the plan has {count:,} steps", f"at most {MOST_STEPS:,}")
-    return found
+        return Problem(line=1, problem="the plan is empty", expected="a phase with a step")
+    return text
 
 
 def _read(kind: Format, text: str) -> PlanReading:
@@ -72,9 +85,3 @@ def _read(kind: Format, text: str) -> PlanReading:
             return document.read(value, [])
         case Format.YAML:
             return document.read(*yaml_values.parse(text))
-
-
-def _unread(line: int, problem: str, expected: str) -> PlanReading:
-    return PlanReading(
-        plan=Plan(), problems=(Problem(line=line, problem=problem, expected=expected),)
-    )

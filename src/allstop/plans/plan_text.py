@@ -16,6 +16,7 @@ _MARKUP_IN_STEP = re.compile(
     rf"\s*(?:{_BLOCK}|{_BULLET}\s+(?:check:|\[[ xX]\](?:\s|$)))", re.IGNORECASE
 )
 """A list within a step is part of its text, unless it has boxes."""
+_MARKUP_IN_CRITERION = re.compile(rf"\s*(?:{_BLOCK}|{_BULLET}\s+check:)", re.IGNORECASE)
 _STEP_ID = re.compile(r"(?=[\w.-]*\d)[A-Za-z0-9][\w.-]{0,63}")
 _NAMED = re.compile(rf"{_STEP_ID.pattern}: ")
 _BEFORE_TEXT = re.compile(r"(\s*(?:[-*+]|\d{1,9}[.)])\s+)(?:\[ \]\s+)?")
@@ -54,9 +55,16 @@ def _step(step: Step, place: str, *, is_done: bool) -> Iterator[str]:
     for criterion in step.criteria:
         head, *rest = criterion.strip().split("\n")
         yield f"  - [ ] {head}"
-        yield from (f"    {line.strip()}" for line in rest if line.strip())
+        yield from (
+            f"    {_escaped(line.strip(), _MARKUP_IN_CRITERION)}" for line in rest if line.strip()
+        )
     if step.check:
         yield from _check(step.check)
+
+
+def _escaped(line: str, markup: re.Pattern[str]) -> str:
+    """The line, so that it means nothing else in a plan."""
+    return re.sub(r"^(\s*)", r"\1\\", line) if markup.match(line) else line
 
 
 def _check(check: str) -> Iterator[str]:
@@ -81,8 +89,8 @@ def _text(text: str, indent: int) -> list[str]:
             fence = mark
         elif fence and mark == fence and not line.strip().strip(fence[0]):
             fence = ""
-        elif not fence and (_MARKUP_IN_STEP if indent else _MARKUP).match(line):
-            line = re.sub(r"^(\s*)", r"\1\\", line)
+        elif not fence:
+            line = _escaped(line, _MARKUP_IN_STEP if indent else _MARKUP)
         lines.append(f"{' ' * indent}{line}".rstrip())
     return lines
 

@@ -10,7 +10,9 @@ import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import USAGE, Context, echo, json_option, look, print_json, run
+from allstop.cli.plans.exchange import FORMAT, import_, read_foreign, show_imported
 from allstop.cli.plans.new import export, new
+from allstop.cli.plans.plan_lines import problem_rows, read_file, show_plan
 from allstop.core.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -19,12 +21,9 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.app.runs.commands import CommandEffect
     from allstop.core.commands import Command
-    from allstop.plans.plan import Plan, PlanReading
     from allstop.views.plans import PlanView
 
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-SHOWN = 50
-"""So many problems are listed."""
 
 
 @click.group()
@@ -41,69 +40,36 @@ def plan() -> None:
 
 plan.add_command(new)
 plan.add_command(export)
+plan.add_command(import_)
 
 
 @plan.command()
 @click.argument("file", type=FILE)
+@click.option("--format", "kind", type=FORMAT, help="The tool whose form the file has.")
 @json_option
 @click.pass_obj
-def check(context: Context, file: Path, as_json: bool) -> int:
+def check(context: Context, file: Path, kind: str | None, as_json: bool) -> int:
     """Print what a plan's file says, and everything that is wrong with it.
 
     FILE is Markdown, JSON or YAML. In Markdown, headings are phases and list items are steps.
-    Problems are listed with their line; the exit code is then 2.
+    Problems are listed with their line; the exit code is then 2. With --format it is a file of
+    another tool, as `plan import` reads it; what is left out is listed with its line.
 
     \b
     Examples:
       allstop plan check PLAN.md
+      allstop plan check tasks.md --format kiro
     """
     from allstop.plans.plan_file import read_plan
 
-    found = read_plan(file.name, _read(file))
+    if kind is not None:
+        return show_imported(file, read_foreign(file, kind), as_json=as_json)
+    found = read_plan(file.name, read_file(file))
     if as_json:
-        problems = [
-            {"line": each.line, "problem": each.problem, "expected": each.expected}
-            for each in found.problems
-        ]
-        print_json({"plan": found.plan, "problems": problems})
+        print_json({"plan": found.plan, "problems": problem_rows(found.problems)})
     else:
-        for line in _plan_lines(found.plan):
-            echo(line)
-        for line in _problem_lines(file, found):
-            echo(line, err=True)
+        show_plan(file, found.plan, found.problems)
     return USAGE if found.problems else 0
-
-
-def _read(file: Path) -> bytes:
-    from allstop.plans.plan_file import LARGEST_BYTES
-
-    with click.open_file(str(file), "rb") as stream:
-        data: bytes = stream.read(LARGEST_BYTES + 1)
-        return data
-
-
-def _plan_lines(plan: Plan) -> Iterator[str]:
-    """The plan as it was understood."""
-    if plan.title:
-        yield one_line(plan.title, 200)
-    for phase in plan.phases:
-        yield f"{one_line(phase.name, 200) or '(no name)'}"
-        for step in phase.steps:
-            done = "  (done)" if step.done else ""
-            yield f"  {step.id}  {one_line(step.title, 200)}{done}"
-            for criterion in step.criteria:
-                yield f"      [ ] {one_line(criterion, 200)}"
-            if step.check:
-                yield f"      check: {one_line(step.check, 200)}"
-    count = sum(len(phase.steps) for phase in plan.phases)
-    yield f"{counted(len(plan.phases), 'phase')}, {counted(count, 'step')}."
-
-
-def _problem_lines(file: Path, found: PlanReading) -> Iterator[str]:
-    for each in found.problems[:SHOWN]:
-        yield f"{file}:{each.line}: {each}"
-    if len(found.problems) > SHOWN:
-        yield f"… and {counted(len(found.problems) - SHOWN, 'more problem')}"
 
 
 @plan.command("run")
@@ -139,7 +105,7 @@ def run_(
     from allstop.app.plans import runs
     from allstop.cli.run import resume_run
 
-    data = _read(file)
+    data = read_file(file)
     with context.project() as project:
         found = look(lambda: runs.interrupted_views(project))
         asked = found if sys.stdin.isatty() else []
