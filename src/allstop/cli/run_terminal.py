@@ -33,10 +33,12 @@ async def drive(
     *,
     as_json: bool,
     known: int = 0,
+    attended: bool | None = None,
 ) -> int:
     """Drive a run here until it is over, or until only a person can continue it.
 
     `begin` starts the run and returns its name. Its first `known` events were printed before.
+    `attended`: a person may type; by default if standard input is a terminal.
     """
     from allstop.app.board import board_spec
     from allstop.app.runtime import start_runtime
@@ -45,7 +47,9 @@ async def drive(
         echo(f"note: {note}", err=True)
     async with start_runtime(project, agents) as resources:
         run = await begin(resources.engine)
-        return await show_until_over(resources, kind, run, as_json=as_json, known=known)
+        return await show_until_over(
+            resources, kind, run, as_json=as_json, known=known, attended=attended
+        )
 
 
 async def show_until_over(
@@ -56,6 +60,7 @@ async def show_until_over(
     as_json: bool,
     known: int = 0,
     since: datetime | None = None,
+    attended: bool | None = None,
 ) -> int:
     """Show a run that `resources` drive until only a person can continue it.
 
@@ -63,7 +68,9 @@ async def show_until_over(
     """
     import anyio
 
-    terminal = RunTerminal(resources, kind, run, as_json=as_json, known=known, since=since)
+    terminal = RunTerminal(
+        resources, kind, run, as_json=as_json, known=known, since=since, attended=attended
+    )
     async with anyio.create_task_group() as group:
         group.start_soon(terminal.show)
         group.start_soon(terminal.handle_signals, group.cancel_scope.cancel)
@@ -84,6 +91,7 @@ class RunTerminal:
         as_json: bool,
         known: int,
         since: datetime | None,
+        attended: bool | None,
     ) -> None:
         import anyio
 
@@ -93,6 +101,8 @@ class RunTerminal:
         self._run = name
         self._engine = resources.engine
         self._as_json = as_json
+        self._reads_input = attended is not False
+        self._is_attended = sys.stdin.isatty() if attended is None else attended
         self._seq = 0
         self._known = known
         self._since = since
@@ -150,7 +160,7 @@ class RunTerminal:
         for ask in self._state.asks.values() if self._state else ():
             if ask.id not in self._shown_asks:
                 self._shown_asks.add(ask.id)
-                elsewhere = "" if sys.stdin.isatty() else answer_command(self._run, ask)
+                elsewhere = "" if self._is_attended else answer_command(self._run, ask)
                 for line in _ask_lines(ask, elsewhere):
                     echo(f"          {line}")
 
@@ -161,7 +171,7 @@ class RunTerminal:
             self._changed = anyio.Event()
             await self._engine.idle()
             state = self._engine.state(self._run)
-            if state is None or self._is_held(state) or not sys.stdin.isatty():
+            if state is None or self._is_held(state) or not self._is_attended:
                 return
             await self.catch_up()
             self._print_wait(state)
@@ -225,7 +235,7 @@ class RunTerminal:
         from allstop.cli.stdin_lines import piped_lines
         from allstop.core.errors import AllstopError
 
-        async for line in piped_lines(sys.stdin.fileno()):
+        async for line in piped_lines(sys.stdin.fileno() if self._reads_input else None):
             try:
                 await self._handle_line(line.strip())
             except AllstopError as error:

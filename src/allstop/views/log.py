@@ -33,7 +33,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
         case moves.OpenWorkspace(target=target):
             return f"opens a workspace from {target}"
         case moves.Commit(message=message):
-            return f"commits the work: {one_line(message)}"
+            first_line = one_line(message.partition("\n")[0])
+            return f"commits the work: {first_line}"
         case moves.Deliver(branch=branch):
             return f"delivers the work to {branch}"
         case moves.Integrate(workspace=workspace, target=target):

@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from allstop.app.setup.demo_plan import PLAN_FILES, PLAN_TURNS
 from allstop.core.tasks import NewTask
 
 ADD = "Write add.sh, which adds two numbers"
@@ -51,10 +52,25 @@ target = "main"
 
 [loop]
 max_parallel = 3
+agent = "demo"
+fallback = "backup"   # while the account of demo is at its limit
+
+[retry]
+base_ms = 200                # the demo is short
+step_delay_ms = 50
+max_rate_limit_retries = 0   # the fallback takes over at once
 
 [agents.demo]
 driver = "scripted"
 script = "demo.toml"
+
+[agents.backup]
+driver = "scripted"
+script = "backup.toml"
+
+[agents.planner]
+driver = "scripted"
+script = "planner.toml"
 
 [agents.writer]
 driver = "scripted"
@@ -105,8 +121,10 @@ steps = [
     { use = { input = 360, output = 40 } },
 ]
 """,
+    **PLAN_FILES,
     "demo.toml": f"""\
 # What the scripted agent does. A real agent would decide for itself.
+repeat = true
 
 # T3 and T4 both append to README.md, so the second merge has a conflict.
 [[turn]]
@@ -196,7 +214,7 @@ steps = [
     {{ use = {{ input = 1600, output = 60 }} }},
     {{ signal = "COMPLETE" }},
 ]
-""",
+{PLAN_TURNS}""",
 }
 
 

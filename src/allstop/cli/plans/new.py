@@ -45,7 +45,7 @@ def new(
     _refuse_to_overwrite(out)
     asks = sys.stdin.isatty() and not no_questions
     with context.project() as project:
-        return run(lambda: _write(project, goal, out, agent, asks=asks, as_json=as_json))
+        return run(lambda: write_plan(project, goal, out, agent, asks=asks, as_json=as_json))
 
 
 def _refuse_to_overwrite(out: Path) -> None:
@@ -56,9 +56,20 @@ def _refuse_to_overwrite(out: Path) -> None:
         raise AllstopError(f"{out} exists already", hint, code="file_exists")
 
 
-async def _write(
-    project: Project, goal: str, out: Path, agent: str | None, *, asks: bool, as_json: bool
+async def write_plan(
+    project: Project,
+    goal: str,
+    out: Path,
+    agent: str | None = None,
+    *,
+    asks: bool = False,
+    as_json: bool = False,
+    shown: Path | None = None,
 ) -> int:
+    """Let an agent write a plan to a file, in this terminal; returns the exit code.
+
+    `shown` is the file's name for people, if it isn't the path itself.
+    """
     from allstop.app.plans import drafts
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.app.start_requests import StartDraft
@@ -80,11 +91,11 @@ async def _write(
     code = await drive(project, kind, draft.agents, open_, as_json=as_json)
     view = await drafts.draft_of(project, opened[0])
     if view.outcome is not None and view.text:
-        _save(view, out, as_json=as_json)
+        _save(view, out, shown or out, as_json=as_json)
     return code
 
 
-def _save(view: DraftView, out: Path, *, as_json: bool) -> None:
+def _save(view: DraftView, out: Path, shown: Path, *, as_json: bool) -> None:
     """Write the agent's text to the file, also if it can't be used yet: a person can correct it."""
     _refuse_to_overwrite(out)
     out.write_text(view.text, encoding="utf-8")
@@ -92,16 +103,16 @@ def _save(view: DraftView, out: Path, *, as_json: bool) -> None:
         return
     if not view.is_ready:
         echo(
-            f"{out}: the agent's last text, with {counted(len(view.problems), 'problem')}:",
+            f"{shown}: the agent's last text, with {counted(len(view.problems), 'problem')}:",
             err=True,
         )
         for problem in view.problems:
-            echo(f"  {out}:{problem.line}: {problem}", err=True)
-        echo(f"Correct the file, then: allstop plan check {out}", err=True)
+            echo(f"  {shown}:{problem.line}: {problem}", err=True)
+        echo(f"Correct the file, then: allstop plan check {shown}", err=True)
         return
     for each in view.assumptions:
         echo(f"  {each}")
-    echo(f"{out} is written. Edit it, then: allstop plan run {out}")
+    echo(f"{shown} is written. Edit it, then: allstop plan run {shown}")
 
 
 @click.command()
@@ -122,23 +133,41 @@ def export(context: Context, run_id: str, file: Path | None, as_json: bool) -> N
       allstop plan export plan1 PLAN.md
       allstop plan export draft1 PLAN.md
     """
+    with context.project() as project:
+        if file is None:
+            look(lambda: _print_plan(project, run_id, as_json=as_json))
+        else:
+            look(lambda: export_plan(project, run_id, file, as_json=as_json))
+
+
+async def _print_plan(project: Project, run_id: str, *, as_json: bool) -> None:
     from allstop.app.plans.export import exported_plan
 
-    with context.project() as project:
-        found = look(lambda: exported_plan(project, run_id))
-    if file is None:
-        if as_json:
-            print_json({"plan": found.text, "finished": found.finished})
-        else:
-            echo(found.text.rstrip("\n"))
-        return
+    found = await exported_plan(project, run_id)
+    if as_json:
+        print_json({"plan": found.text, "finished": found.finished})
+    else:
+        echo(found.text.rstrip("\n"))
+
+
+async def export_plan(
+    project: Project, run_id: str, file: Path, *, as_json: bool = False, shown: Path | None = None
+) -> None:
+    """Tick the finished steps in a file, or write it; says what was done.
+
+    `shown` is the file's name for people, if it isn't the path itself.
+    """
+    from allstop.app.plans.export import exported_plan
+
+    found = await exported_plan(project, run_id)
     count = _export_to(file, found.text, found.finished)
     if as_json:
         print_json({"file": str(file), "ticked": count})
     elif count is None:
-        echo(f"{file} is written.")
+        echo(f"{shown or file} is written.")
     else:
-        echo(f"{file}: {counted(count, 'step')} ticked, of {len(found.finished)} finished.")
+        done = len(found.finished)
+        echo(f"{shown or file}: {counted(count, 'step')} ticked, of {done} finished.")
 
 
 def _export_to(file: Path, text: str, finished: tuple[str, ...]) -> int | None:

@@ -118,20 +118,22 @@ def run_(
                 err=True,
             )
         return run(
-            lambda: _run(project, file, data, mode, agent, on_error=on_error, as_json=as_json)
+            lambda: run_plan(project, file, data, mode, agent, on_error=on_error, as_json=as_json)
         )
 
 
-async def _run(
+async def run_plan(
     project: Project,
     file: Path,
     data: bytes,
-    mode: str,
-    agent: str | None,
+    mode: str = "autopilot",
+    agent: str | None = None,
     *,
-    on_error: str | None,
-    as_json: bool,
+    on_error: str | None = None,
+    as_json: bool = False,
+    attended: bool | None = None,
 ) -> int:
+    """Start a plan and drive it in this terminal; returns the exit code."""
     from allstop.app.plans import runs
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.app.start_requests import PlanOptions, StartPlan
@@ -149,7 +151,7 @@ async def _run(
         data,
         mode=PlanMode(mode),
         options=options,
-        attended=sys.stdin.isatty(),
+        attended=sys.stdin.isatty() if attended is None else attended,
     )
     if not project.settings.loop.auto_execute:
         text, name = data.decode("utf-8-sig"), file.name.partition(".")[0] or "plan"
@@ -163,7 +165,7 @@ async def _run(
         return await queue_start(project, request, as_json=as_json)
     await refuse_if_stopped(project)
     kind = project.kinds[runs.PILOT.kind]
-    return await drive(project, kind, new.agents, new.open, as_json=as_json)
+    return await drive(project, kind, new.agents, new.open, as_json=as_json, attended=attended)
 
 
 @plan.command("list")
@@ -299,7 +301,7 @@ def retry(context: Context, run_id: str, text: str, as_json: bool) -> None:
 
 def _command(context: Context, run_id: str, command: Command, done: str, *, as_json: bool) -> None:
     with context.project() as project:
-        effect = run(lambda: _send(project, run_id, command))
+        effect = run(lambda: send_to_plan(project, run_id, command))
     if as_json:
         print_json({"run": run_id, "command": command, "driven": effect.driven})
         return
@@ -308,7 +310,7 @@ def _command(context: Context, run_id: str, command: Command, done: str, *, as_j
         echo(effect.deferred)
 
 
-async def _send(project: Project, run_id: str, command: Command) -> CommandEffect:
+async def send_to_plan(project: Project, run_id: str, command: Command) -> CommandEffect:
     from allstop.app.plans import runs
     from allstop.app.runs.commands import deliver_command
 
