@@ -169,6 +169,15 @@ def test_p13_a_file_is_never_overwritten(planner):
     assert person.json("status")["runs"] == []
 
 
+def test_p13_a_file_that_cannot_be_written_is_refused_before_the_agent_works(planner):
+    person = planner(plan_turn())
+
+    done = person.try_allstop("plan", "new", "Count", "--out", "missing/PLAN.md")
+
+    assert (done.returncode, "there is no folder missing" in done.stderr) == (2, True)
+    assert person.json("status")["runs"] == []
+
+
 def test_p9_with_auto_execute_off_writing_a_plan_waits_for_approval(planner):
     person = planner(plan_turn(), settings=f"{SETTINGS}\n[loop]\nauto_execute = false\n")
 
@@ -200,3 +209,7 @@ def test_p13_only_export_ticks_finished_steps_in_the_file(planner):
     assert "- [x] Write one\n" in person.allstop("plan", "export", "plan1")
     assert "- Write two\n" in person.allstop("plan", "export", "plan1")
     assert person.refuses("plan", "export", "helm")
+    person.write("plan.json", "{}")
+    assert "not Markdown" in person.refuses("plan", "export", "plan1", "plan.json")
+    (person.repository / "odd.md").write_bytes(b"# A\n\n- \xff\n")
+    assert "can't be read as text" in person.refuses("plan", "export", "plan1", "odd.md")

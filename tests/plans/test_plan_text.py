@@ -101,6 +101,12 @@ def test_p13_finished_steps_are_ticked_and_the_rest_of_the_file_stays():
     assert ticked(text, ["Create the package"]) == (text, 0)
 
 
+def test_p13_line_ends_and_a_byte_order_mark_stay():
+    text, count = ticked("\ufeff# A\r\n\r\n- one\r\n  more\r\n- two\r\n", ["one\nmore"])
+
+    assert (text, count) == ("\ufeff# A\r\n\r\n- [x] one\r\n  more\r\n- two\r\n", 1)
+
+
 def test_p13_a_step_that_stands_twice_is_ticked_once_for_each_time_it_is_done():
     text, count = ticked("# A\n\n1. [ ] same\n2. same\n3. same\n", ["same", "same"])
 

@@ -22,9 +22,7 @@ COMMANDS = {
         "run": CommandEntry("run", "Work on tasks, or on a prompt, until nothing is ready"),
         "room": CommandEntry("rooms.room", "Let agents discuss a goal; you can join in"),
         "auto": CommandEntry("auto.auto", "Keep one agent working until a goal is reached"),
-        "plan": CommandEntry(
-            "plans.plan", "Write and run a plan: phases of steps that an agent does in order"
-        ),
+        "plan": CommandEntry("plans.plan", "Write a plan, and let an agent do its steps in order"),
         "up": CommandEntry("up", "Open the control room in the browser"),
     },
     "Plan tasks on the board": {

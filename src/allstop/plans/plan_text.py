@@ -109,7 +109,8 @@ def ticked(text: str, finished: Iterable[str]) -> tuple[str, int]:
     """A plan's Markdown with the steps of these texts ticked, and how many were ticked now."""
     left = Counter(each.strip() for each in finished)
     lines, count = text.split("\n"), 0
-    for _, step in markdown_plan.read(text).plan.steps():
+    read = markdown_plan.read(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    for _, step in read.plan.steps():
         if not left[step.text.strip()]:
             continue
         left[step.text.strip()] -= 1

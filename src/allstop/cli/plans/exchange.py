@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.cli.output import USAGE, Context, echo, json_option, print_json
-from allstop.cli.plans.plan_lines import problem_rows, read_file, show_plan, shown
+from allstop.cli.plans.plan_lines import (
+    problem_rows,
+    read_file,
+    refuse_to_overwrite,
+    show_plan,
+    shown,
+    write_file,
+)
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
@@ -37,16 +44,13 @@ def import_(context: Context, file: Path, kind: str | None, out: Path, as_json: 
       allstop plan import specs/001-login/tasks.md
       allstop plan import .taskmaster/tasks/tasks.json --out login.md
     """
-    from allstop.core.errors import AllstopError
     from allstop.plans.plan_text import written
 
-    if out.exists():
-        hint = "name another file with --out"
-        raise AllstopError(f"{out} exists already", hint, code="file_exists")
+    refuse_to_overwrite(out)
     found = read_foreign(file, kind)
     code = show_imported(file, found, as_json=as_json)
     if code == 0:
-        out.write_text(written(found.plan), encoding="utf-8")
+        write_file(out, written(found.plan))
         if not as_json:
             echo(f"{out} is written. Look at it, then: allstop plan run {out}")
     return code

@@ -10,6 +10,7 @@ import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, echo, json_option, look, print_json, run
+from allstop.cli.plans.plan_lines import refuse_to_overwrite, write_file
 from allstop.core.text import counted
 
 if TYPE_CHECKING:
@@ -42,18 +43,10 @@ def new(
       allstop plan new "Move the parser to its own package"
       allstop plan new "Add a dark mode" --out dark-mode.md --no-questions
     """
-    _refuse_to_overwrite(out)
+    refuse_to_overwrite(out)
     asks = sys.stdin.isatty() and not no_questions
     with context.project() as project:
         return run(lambda: write_plan(project, goal, out, agent, asks=asks, as_json=as_json))
-
-
-def _refuse_to_overwrite(out: Path) -> None:
-    from allstop.core.errors import AllstopError
-
-    if out.exists():
-        hint = "name another file with --out"
-        raise AllstopError(f"{out} exists already", hint, code="file_exists")
 
 
 async def write_plan(
@@ -97,8 +90,9 @@ async def write_plan(
 
 def _save(view: DraftView, out: Path, shown: Path, *, as_json: bool) -> None:
     """Write the agent's text to the file, also if it can't be used yet: a person can correct it."""
-    _refuse_to_overwrite(out)
-    out.write_text(view.text, encoding="utf-8")
+    hint = f"`allstop plan export {view.run} FILE` writes it to another file"
+    refuse_to_overwrite(out, hint)
+    write_file(out, view.text, hint)
     if as_json:
         return
     if not view.is_ready:
@@ -176,16 +170,19 @@ def _export_to(file: Path, text: str, finished: tuple[str, ...]) -> int | None:
     from allstop.plans.plan_file import Format, format_of
     from allstop.plans.plan_text import ticked
 
+    hint = "name a new file; it gets the plan as Markdown"
     if not file.exists():
-        file.write_text(text, encoding="utf-8")
+        write_file(file, text, hint)
         return None
-    old = file.read_bytes().decode("utf-8-sig", errors="replace")
+    try:
+        old = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AllstopError(f"{file} can't be read as text", hint, code="file_not_read") from error
     if format_of(file.name, old) is not Format.MARKDOWN:
-        hint = "name a new file; it gets the plan as Markdown"
         raise AllstopError(
             f"{file} is not Markdown: steps can't be ticked in it", hint, code="not_markdown"
         )
-    after, count = ticked(old.replace("\r\n", "\n"), finished)
+    after, count = ticked(old, finished)
     if count:
-        file.write_text(after, encoding="utf-8")
+        write_file(file, after, hint)
     return count

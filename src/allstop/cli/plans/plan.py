@@ -28,7 +28,7 @@ FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 @click.group()
 def plan() -> None:
-    """Write and run a plan: phases of steps that an agent does in order.
+    """Write a plan, and let an agent do its steps in order.
 
     \b
     Examples:

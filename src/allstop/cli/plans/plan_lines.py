@@ -1,4 +1,4 @@
-"""Prints a plan and its problems, and reads its file."""
+"""Prints a plan and its problems, and reads and writes its file."""
 
 from __future__ import annotations
 
@@ -25,6 +25,28 @@ def read_file(file: Path) -> bytes:
     with click.open_file(str(file), "rb") as stream:
         data: bytes = stream.read(LARGEST_BYTES + 1)
         return data
+
+
+OTHER_FILE = "name another file with --out"
+
+
+def refuse_to_overwrite(file: Path, hint: str = OTHER_FILE) -> None:
+    from allstop.core.errors import AllstopError
+
+    if file.exists():
+        raise AllstopError(f"{file} exists already", hint, code="file_exists")
+    if not file.parent.is_dir():
+        raise AllstopError(f"there is no folder {file.parent}", hint, code="folder_not_found")
+
+
+def write_file(file: Path, text: str, hint: str = OTHER_FILE) -> None:
+    from allstop.core.errors import AllstopError
+
+    try:
+        file.write_bytes(text.encode())
+    except OSError as error:
+        message = f"{file} can't be written: {error.strerror}"
+        raise AllstopError(message, hint, code="file_not_written") from error
 
 
 def problem_rows(problems: Sequence[Problem]) -> list[dict[str, object]]:
