@@ -124,6 +124,10 @@ def status_lines(project: Project, found: Status) -> list[str]:
     lines += [_run_line(view, ids, wide) for view in found.runs]
     if not found.runs and not found.board:
         lines.append("Nothing has been run here yet.")
+    if found.accounts:
+        from allstop.views.accounts import account_lines
+
+        lines += account_lines(found.accounts)
     return [*lines, "", _next(project, found)]
 
 

@@ -82,6 +82,8 @@ def test_tags_are_distinct_and_never_change():
     tags = {kind.__struct_config__.tag for kind in KINDS}
 
     assert tags == {
+        "account_held",
+        "account_released",
         "asked",
         "child_closed",
         "child_rested",
@@ -99,6 +101,7 @@ def test_tags_are_distinct_and_never_change():
         "stopped",
         "thread_opened",
         "waited",
+        "windows_seen",
     }
 
 

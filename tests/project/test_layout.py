@@ -20,9 +20,10 @@ ROLES = {"__main__", "agent", "commands", "driver", "error_kinds", "items", "kin
 """Stems that name a role which several packages have."""
 
 LAYERED = {
-    "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "board", "chat_completions",
-    "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "draft", "drafts", "guidance", "hooks", "init",
-    "live_text", "log", "mcp", "notify", "openai_responses", "plan", "programs", "remedies",
+    "accounts", "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "board",
+    "chat_completions", "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "draft", "drafts",
+    "guidance", "hooks", "init", "limit_check", "live_text", "log", "mcp", "notify", "openai_responses", "plan",
+    "programs", "remedies",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
     "start",
 }  # fmt: skip

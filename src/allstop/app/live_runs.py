@@ -13,10 +13,11 @@ from allstop.app.board.overview import attempt_under_way
 from allstop.app.runs.status import unknown_kind_error, unknown_run_error
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.helm import Helm, steer
-from allstop.core.ids import BOARD, HELM, RunId, child_of, root_of
+from allstop.core.ids import ACCOUNTS, BOARD, HELM, STREAMS, RunId, child_of, root_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
 from allstop.ports import Head, Holder, PositionedRecord, Record
+from allstop.views import accounts
 from allstop.views.board_phase import ChildRuns, below
 from allstop.views.inbox import OpenRun, Waiting, inbox
 from allstop.views.kind import Kind
@@ -53,8 +54,9 @@ class LiveRuns:
         self._held: dict[RunId, Holder | None] = {}
         self._held_until = 0.0
         self._reading = anyio.Lock()
-        self._helm_seq = 0
+        self._stream_seqs: dict[RunId, int] = {}
         self.helm = Helm()
+        self.accounts: accounts.Ledger = {}  # the holds and windows of accounts
         self.pos = 0  # the journal's position up to which this has followed
 
     def subscribe(self, reader: Reader) -> None:
@@ -64,7 +66,7 @@ class LiveRuns:
     async def begin(self) -> None:
         """List the runs without reading their events."""
         self.pos = await self._journal.last_place()
-        for record in await self._journal.read(HELM):
+        for record in (*await self._journal.read(HELM), *await self._journal.read(ACCOUNTS)):
             self._steer(record)
         self._heads = {head.run: head for head in await self._journal.heads()}
 
@@ -94,7 +96,7 @@ class LiveRuns:
 
     def _take(self, placed: PositionedRecord) -> None:
         run, seq, event = placed.record
-        if run == HELM:
+        if run in STREAMS:
             self._steer(placed.record)
             return
         self._heads[run] = _head(self._heads.get(run), run, seq, event)
@@ -111,8 +113,13 @@ class LiveRuns:
         self._queued[run] = reason
 
     def _steer(self, record: Record) -> None:
-        if record.seq > self._helm_seq:
-            self.helm, self._helm_seq = steer(self.helm, record.event), record.seq
+        if record.seq <= self._stream_seqs.get(record.run, 0):
+            return
+        self._stream_seqs[record.run] = record.seq
+        if record.run == HELM:
+            self.helm = steer(self.helm, record.event)
+        else:
+            self.accounts = accounts.evolve(self.accounts, record.event)
 
     # --- looking ---
 

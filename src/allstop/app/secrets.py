@@ -146,6 +146,8 @@ def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> 
     for agent in found.agents.values():
         if agent.api_key_env:
             yield variables.get(agent.api_key_env, "")
+            own = (name for name in variables if name.startswith(f"{agent.api_key_env}_"))
+            yield from (variables[name] for name in own if agent.accounts)
         yield from (variables.get(name, "") for name in agent.pass_env)
         values = agent.env.items()
         yield from (value for name, value in values if is_secret_name(name) or is_opaque(value))

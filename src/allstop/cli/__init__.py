@@ -91,6 +91,9 @@ COMMANDS = {
         "agents": CommandEntry("setup.agents", "List the configured agents, or test one"),
         "guidance": CommandEntry("auto.guidance", "Try out the guidance of Full Auto"),
         "approvals": CommandEntry("setup.approvals", "Check whether agents may run a command"),
+        "limits": CommandEntry(
+            "setup.limit_check", "Check how errors of agents and providers are understood"
+        ),
         "notify": CommandEntry("setup.notify", "Test the notifications"),
         "mcp": CommandEntry("mcp", "Serve MCP: clients can inspect and stop runs"),
         "completion": CommandEntry("completion", "Print a completion script for a shell"),

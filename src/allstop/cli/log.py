@@ -50,10 +50,10 @@ def log(context: Context, run_id: str, follow: bool, as_json: bool) -> None:
 async def _log(project: Project, run_id: RunId, *, follow: bool, as_json: bool) -> None:
     from allstop.app.runs.status import task_records
     from allstop.cli.kinds import terminal_kind
-    from allstop.core.ids import HELM
+    from allstop.core.ids import STREAMS
 
     story = {run_id: _plain()}
-    if run_id != HELM:
+    if run_id not in STREAMS:
         found = await task_records(project, run_id)
         story = {each.run: terminal_kind(each.opened.kind).log(each.kind) for each in found}
     *before, last = story

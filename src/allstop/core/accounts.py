@@ -23,6 +23,27 @@ KEPT = 20
 """Number of remembered switches; the journal has all turns."""
 
 
+class AccountHold(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Until when no run calls an account, and why."""
+
+    until: datetime
+    kind: FailureKind
+    reason: str = ""
+    announced: bool = True  # the provider gave the time
+    times: int = 1  # holds in a row for which it gave none
+    run: str = ""  # the run that met the limit; without a given time, it may try earlier
+    elsewhere: bool = False  # a run of another repository met it
+
+
+class Window(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A provider's limit within a span of time, such as five hours or a week."""
+
+    name: str
+    used: float | None = None  # the share, from 0 to 1; None if unknown
+    resets_at: datetime | None = None
+    span_s: float | None = None  # its length; None if unknown
+
+
 class Switch(Struct, frozen=True, gc=False, kw_only=True):
     """Another agent took over. The reason is the failure that holds the first one, or RECOVERED."""
 

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from allstop.core.accounts import AccountHold, Window
 from allstop.core.asks import Ask, Rule
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import Command
@@ -152,6 +153,27 @@ class Halted(_Event, frozen=True, tag="halted"):
     runs: dict[RunId, str] = {}  # the state each was left in
 
 
+class AccountHeld(_Event, frozen=True, tag="account_held"):
+    """On the stream of accounts: no run calls the account before the hold ends."""
+
+    account: str
+    hold: AccountHold
+
+
+class AccountReleased(_Event, frozen=True, tag="account_released"):
+    """On the stream of accounts: a turn went well, so the limit is over."""
+
+    account: str
+    run: str = ""
+
+
+class WindowsSeen(_Event, frozen=True, tag="windows_seen"):
+    """On the stream of accounts: the windows of an account, as its provider reported them."""
+
+    account: str
+    windows: tuple[Window, ...]
+
+
 Event: TypeAlias = (
     Opened
     | MoveStarted
@@ -170,4 +192,7 @@ Event: TypeAlias = (
     | Stopped
     | Closed
     | Halted
+    | AccountHeld
+    | AccountReleased
+    | WindowsSeen
 )

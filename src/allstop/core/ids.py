@@ -11,6 +11,12 @@ WriteId = NewType("WriteId", str)
 HELM = RunId("helm")
 """The run that holds Allstop for all the others."""
 
+ACCOUNTS = RunId("accounts")
+"""The stream of the holds and windows of accounts, which all runs and processes share."""
+
+STREAMS = (HELM, ACCOUNTS)
+"""Records that are no runs: nothing drives them."""
+
 BOARD = RunId("board")
 """The run of a repository's board."""
 

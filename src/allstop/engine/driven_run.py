@@ -1,5 +1,6 @@
 """A driven run: its folded state, its drive, the event that wakes it, and the state it waits in."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,8 +13,11 @@ from allstop.core.moves import Outcome
 from allstop.core.run import FoldedRun, Pilot
 from allstop.engine.drive import Drive
 from allstop.engine.steps import Waiting
-from allstop.ports import Record
+from allstop.ports import Clock, Record
 from allstop.views.log import state_after_stop
+
+CLOCK_S = 30.0
+"""How often a run that waits for a time compares it with the clock."""
 
 
 def fold(
@@ -49,13 +53,18 @@ class DrivenRun:
             self.rested = anyio.Event()
         self.resumed.set()
 
-    async def sleep(self, waiting: Waiting, now: datetime) -> None:
-        """Sleep until the run is woken or its time comes."""
-        left_s = self.drive.seconds_left(now)
-        if waiting.until is not None:
-            left_s = min(left_s, (waiting.until - now).total_seconds())
-        with anyio.move_on_after(max(0.0, left_s)):
-            await self.wake_event.wait()
+    async def sleep(self, waiting: Waiting, clock: Clock) -> None:
+        """Sleep until the run is woken or its time comes, even if the machine sleeps meanwhile."""
+        while not self.wake_event.is_set():
+            now = clock.now()
+            left_s = self.drive.seconds_left(now)
+            if waiting.until is not None:
+                left_s = min(left_s, (waiting.until - now).total_seconds())
+            if left_s <= 0:
+                return
+            # the event loop's time stands still while the machine sleeps
+            with anyio.move_on_after(left_s if math.isinf(left_s) else min(left_s, CLOCK_S)):
+                await self.wake_event.wait()
 
     @property
     def needs_person(self) -> bool:

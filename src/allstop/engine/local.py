@@ -406,7 +406,7 @@ class LocalEngine:
             if not drive.behind:
                 if ended.for_room:
                     self._waiting_for_budget.add(driven_run)
-                await driven_run.sleep(ended, self._clock.now())
+                await driven_run.sleep(ended, self._clock)
                 self._waiting_for_budget.discard(driven_run)
         if drive.state.closed is not None:
             for other in list(self._driven_runs.values()):

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from allstop.core.accounts import Window
 from allstop.core.asks import Answer, Ask
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, Item, TurnDone
@@ -18,6 +19,7 @@ class Live(NamedTuple):
 
     kind: str
     text: str
+    windows: tuple[Window, ...] = ()  # of the agent's account, as its provider reports them
 
 
 class Watch(Protocol):

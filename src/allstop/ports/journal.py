@@ -140,7 +140,7 @@ class Journal(Protocol):
         ...
 
     async def heads(self) -> Sequence[Head]:
-        """Return every run but the helm, the oldest first."""
+        """Return every run, the oldest first; the helm and the accounts are none."""
         ...
 
     def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> AbstractContextManager[None]:

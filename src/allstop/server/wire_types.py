@@ -16,6 +16,7 @@ from allstop.plans.plan import Plan
 from allstop.settings.detection.detect import ProposedAgent
 from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
+from allstop.views.accounts import AccountView
 from allstop.views.auto import DecisionReceipt
 from allstop.views.autopilot_events import AutopilotEvent
 from allstop.views.failure_reasons import FailureReason
@@ -205,6 +206,10 @@ class Inbox(_Message, frozen=True):
 
 class AgentList(_Message, frozen=True):
     agents: list[AgentFinding]
+
+
+class AccountList(_Message, frozen=True):
+    accounts: list[AccountView]
 
 
 class SettingRow(_Message, frozen=True):

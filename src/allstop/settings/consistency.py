@@ -19,6 +19,10 @@ def inconsistencies(document: Document) -> Iterator[Fault]:
         yield from rule(document)
 
 
+_WITHOUT_ACCOUNTS = (Driver.COMMAND, Driver.SCRIPTED, Driver.OLLAMA)
+"""Drivers that use neither a login nor a key of the provider."""
+
+
 def unavailable(document: Document) -> Iterator[Fault]:
     """Faults for values that aren't implemented."""
     if value_at(document, ("sandbox", "network")) == Network.MODEL_ONLY:
@@ -35,6 +39,7 @@ def _agents(document: Document) -> Iterator[Fault]:
             yield Fault(path, "the name is reserved", "choose another name")
         if isinstance(agent, dict):
             yield from _agent(agent, path)
+            yield from _accounts(agent, path)
 
 
 def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
@@ -60,6 +65,19 @@ def _agent(agent: Document, path: KeyPath) -> Iterator[Fault]:
             )
         case _:
             pass
+
+
+def _accounts(agent: Document, path: KeyPath) -> Iterator[Fault]:
+    named = agent.get("accounts")
+    if not isinstance(named, list | tuple) or not named:
+        return
+    if agent.get("account"):
+        yield Fault((*path, "account"), "account and accounts are both set", "keep accounts")
+    if len(set(map(str, named))) < len(named):
+        yield Fault((*path, "accounts"), "an account is named twice")
+    if (driver := agent.get("driver")) in _WITHOUT_ACCOUNTS:
+        hint = "remove it, or name another agent as the fallback"
+        yield Fault((*path, "accounts"), f"the {driver} driver has no accounts", hint)
 
 
 def _names_of_agents(document: Document) -> Iterator[Fault]:

@@ -12,6 +12,7 @@ from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
 from allstop.core.text import counted, last_line, one_line
+from allstop.views.accounts import event_lines
 
 
 class Line(NamedTuple):
@@ -161,6 +162,8 @@ def lines(event: events.Event) -> list[Line]:  # noqa: C901 - one case for each 
             ]
         case events.Halted():
             return [Line(at, "■", receipt(event))]
+        case events.AccountHeld() | events.AccountReleased() | events.WindowsSeen():
+            return [Line(at, mark, text) for mark, text in event_lines(event)]
 
 
 def _mark(result: moves.Result) -> str:

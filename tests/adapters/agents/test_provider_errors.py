@@ -8,14 +8,9 @@ from zoneinfo import ZoneInfo
 
 from msgspec import convert
 
-from allstop.adapters.agents.acp.error_kinds import failure_of_text, is_error
-from allstop.adapters.agents.claude_code import turn_end
-from allstop.adapters.agents.claude_code.messages import RateLimit, Result
-from allstop.adapters.agents.codex.error_kinds import failure_of_turn
-from allstop.adapters.agents.codex.messages import RateLimits, TurnError
-from allstop.adapters.agents.limit_patterns import find_limit_line
 from allstop.adapters.agents.provider_errors import failure_of, read_fault
 from allstop.adapters.agents.reset_times import LocalTime
+from allstop.app.agents.limit_check import Message, failure_in
 from allstop.core.moves import LIMITED, Failed, FailureKind
 
 CORPUS = Path(__file__).parent.parent.parent / "corpus" / "limits.jsonl"
@@ -41,33 +36,7 @@ def entries() -> Iterator[dict]:
 
 def read(entry: dict, at: LocalTime) -> Failed | None:
     """The failure that the driver for the entry's channel reports."""
-    text = entry.get("text", "")
-    match entry["channel"]:
-        case "claude":
-            return turn_end.failure(_claude(text, is_error=True), None, None, "", at)
-        case "claude_event":
-            info = convert(entry["event"]["rate_limit_info"], RateLimit)
-            rejected = info if info.status == "rejected" else None
-            return turn_end.failure(_claude(text, is_error=bool(rejected)), None, rejected, "", at)
-        case "codex":
-            error = TurnError(message=text, codex_error_info=entry.get("codex_info"))
-            limits = convert(entry.get("rate_limits") or {}, RateLimits)
-            return failure_of_turn(error, limits, at.now)
-        case "acp":
-            return failure_of_text(text, at)
-        case "reply":
-            return failure_of_text(text, at) if is_error(text) else None
-        case "api":
-            http = entry["http"]
-            return failure_of(read_fault(http["status"], http["headers"], http["body"]), at)
-        case channel:
-            errors, output = ("", text) if channel == "stdout" else (text, "")
-            found = find_limit_line(errors, output)
-            return failure_of(found.fault, at) if found else None
-
-
-def _claude(text: str, *, is_error: bool) -> Result:
-    return Result(subtype="success", is_error=is_error, result=text)
+    return failure_in(convert(entry, Message), at)
 
 
 def problem(entry: dict) -> str:

@@ -1,7 +1,6 @@
 """An agent that is any program: it gets the prompt, and its standard output is its reply."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC
 from functools import cached_property
 from typing import Literal
 
@@ -17,7 +16,7 @@ from allstop.adapters.agents.limit_patterns import find_limit_line
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
 from allstop.adapters.agents.offered_tools import TurnTools
 from allstop.adapters.agents.provider_errors import failure_of
-from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.reset_times import LocalTime, SystemZone
 from allstop.adapters.agents.turn_socket import TurnSockets, open_turn_socket
 from allstop.core.moves import LIMITED, Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.signals import Signal, read_signal
@@ -158,7 +157,7 @@ class CommandAgent:
     def _failed(self, code: int, errors: str, output: str) -> Failed:
         if (found := find_limit_line(errors, output, self._limit_patterns)) is not None:
             now = self._clock.now()
-            at = LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
+            at = LocalTime(now=now, local=SystemZone())
             failed = failure_of(replace(found.fault, kind=found.kind), at)
             return replace(failed, guessed=found.kind in LIMITED)
         last_output = errors or output

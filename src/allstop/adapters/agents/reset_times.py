@@ -4,6 +4,7 @@ A time is read only where it is announced. None means that nothing was announced
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
@@ -23,6 +24,29 @@ MIN_OWN_RETRY = timedelta(minutes=5)
 
 NOON = 12
 """A date without a time means noon of that day."""
+
+
+class SystemZone(tzinfo):
+    """This machine's zone by its rules: unlike `astimezone`, it knows when the offset changes."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else timedelta(seconds=self._local(dt).tm_gmtoff)
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None if dt is None else self._local(dt).tm_zone
+
+    def fromutc(self, dt: datetime) -> datetime:
+        offset = time.localtime(dt.replace(tzinfo=UTC).timestamp()).tm_gmtoff
+        local = dt + timedelta(seconds=offset)
+        is_second = self._local(local.replace(fold=0)).tm_gmtoff != offset
+        return local.replace(fold=int(is_second))
+
+    @staticmethod
+    def _local(dt: datetime) -> time.struct_time:
+        return time.localtime(dt.replace(tzinfo=None).timestamp())
 
 
 class LocalTime(Struct, frozen=True, kw_only=True):
@@ -152,6 +176,11 @@ def _reset(value: str, now: datetime) -> datetime | None:
         return now + _span(value)
     at = datetime.fromisoformat(value)
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def reset_header(value: str, now: datetime) -> datetime | None:
+    """The reset that a header announces: a span, an ISO time or Unix seconds."""
+    return _plausible(_reset, value, now)
 
 
 # fields of a JSON body

@@ -8,7 +8,7 @@ import anyio.lowlevel
 
 from allstop import ports
 from allstop.core.events import Closed, Opened
-from allstop.core.ids import HELM, RunId, WriteId
+from allstop.core.ids import HELM, STREAMS, RunId, WriteId
 
 
 class MemoryJournal:
@@ -61,7 +61,7 @@ class MemoryJournal:
         return len(self._all)
 
     async def heads(self) -> Sequence[ports.Head]:
-        return [_head(records) for run, records in self._records.items() if run != HELM]
+        return [_head(records) for run, records in self._records.items() if run not in STREAMS]
 
     @contextmanager
     def listen(

@@ -12,7 +12,7 @@ from allstop.adapters.journals.sqlite_file import DAMAGE, broken_store, connect
 from allstop.adapters.journals.sqlite_schema import MIGRATIONS
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
-from allstop.core.ids import HELM, RunId
+from allstop.core.ids import STREAMS, RunId
 from allstop.ports import Clock, Head, Holder, PositionedRecord, Record, StoreBrokenError
 
 MIN_FREE_BYTES = 64 * 1024
@@ -57,8 +57,8 @@ class SqliteRecords:
     async def heads(self) -> Sequence[Head]:
         rows = self._query(
             "select run, kind, parent, (select max(seq) from events e where e.run = r.id),"
-            " opened_at, closed from runs r where run <> ? order by id",
-            (HELM,),
+            " opened_at, closed from runs r where run not in (?, ?) order by id",
+            STREAMS,
         )
         return [
             Head(RunId(run), kind, parent, seq, _instant(run, at), bool(closed))

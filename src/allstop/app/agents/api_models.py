@@ -86,6 +86,13 @@ def key_name(settings: Agent) -> str:
     return STANDARD_KEY.get(settings.driver, "")
 
 
+def account_key_name(project: Project, settings: Agent, account: str) -> str | None:
+    """The variable of an account's own key, if it is set; else the agent's `api_key_env`."""
+    variable = f"{key_name(settings)}_{re.sub('[^A-Za-z0-9]', '_', account).upper()}"
+    is_set = bool(key_name(settings)) and variable in project.environment.variables
+    return variable if is_set else settings.api_key_env
+
+
 def key_for(project: Project, name: str, settings: Agent) -> str:
     """The agent's key; "" if none is needed.
 

@@ -75,12 +75,13 @@ def _is_stored(login: Login, home: Path) -> bool:
     return any(path.is_file() for path in home.rglob("*"))
 
 
-def log_in(project: Project, name: str, program: str, words: Sequence[str]) -> Path:
+def log_in(
+    project: Project, name: str, settings: Agent, program: str, words: Sequence[str]
+) -> Path:
     """Run the program's login in this terminal; returns the account's home folder.
 
     Raises AllstopError if the login failed.
     """
-    settings = project.settings.agents[name]
     login, home = require_login(name, settings), login_home(project, name, settings)
     home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _interruptible(), tempfile.TemporaryDirectory(prefix=".new-", dir=home.parent) as folder:

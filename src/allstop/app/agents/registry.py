@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from allstop.app.agents.account_holds import FILE_NAME as FILE_NAME_OF_HOLDS
-from allstop.app.agents.account_holds import AccountHolds, HeldAgent
+from msgspec.structs import replace
+
+from allstop.app.agents.accounts import AccountNames, Accounts, Choice, HeldAgent
 from allstop.app.agents.acp import describe_acp, find_acp, make_acp_agent
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
@@ -15,10 +17,18 @@ from allstop.app.agents.agent_programs import (
     environment,
     find_program,
 )
-from allstop.app.agents.api_models import PROVIDERS, describe_model, key_for, make_model_agent
+from allstop.app.agents.api_models import (
+    PROVIDERS,
+    account_key_name,
+    describe_model,
+    key_for,
+    make_model_agent,
+)
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
+from allstop.app.agents.shared_holds import FILE_NAME as FILE_NAME_OF_HOLDS
+from allstop.app.agents.shared_holds import SharedHolds
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
@@ -41,7 +51,8 @@ class Agents(Mapping[AgentName, AgentPort]):
         self._made_from: dict[AgentName, tuple[Agent, Box]] = {}
         self._replaced: list[AgentPort] = []
         folder = project.environment.trust_file.parent
-        self._holds = AccountHolds(folder / FILE_NAME_OF_HOLDS, project.clock)
+        shared = SharedHolds(folder / FILE_NAME_OF_HOLDS)
+        self._accounts = Accounts(project.journal, project.clock, shared)
 
     def ensure_agents(self, names: Iterable[AgentName]) -> None:
         """Create the agents, or replace them if their settings changed.
@@ -53,8 +64,14 @@ class Agents(Mapping[AgentName, AgentPort]):
             wanted = (settings_of(self._project, name), place)
             if self._made_from.get(name) == wanted:
                 continue
-            made = make_agent(self._project, self._launcher, name)
-            new = HeldAgent(made, self._holds, account_key(self._project, name, wanted[0]))
+            choices = [
+                Choice(
+                    account_names(self._project, name, settings),
+                    make_agent(self._project, self._launcher, name, settings),
+                )
+                for settings in by_account(self._project, name, wanted[0])
+            ]
+            new = HeldAgent(self._accounts, choices, self._project.clock)
             if name in self._made:  # closed later: it may be in the middle of a turn
                 self._replaced.append(self._made[name])
             self._made[name] = new
@@ -98,11 +115,43 @@ class UnusableAgent:
         pass
 
 
-def account_key(project: Project, name: str, settings: Agent) -> str:
+def by_account(project: Project, name: str, settings: Agent) -> list[Agent]:
+    """The agent's settings once for each of its accounts, in order."""
+    if not settings.accounts:
+        return [settings]
+    return [
+        replace(settings, account=each, api_key_env=account_key_name(project, settings, each))
+        for each in settings.accounts
+    ]
+
+
+def settings_of_account(project: Project, name: str, account: str | None) -> Agent:
+    """The settings of an agent, for one of its accounts; None is the first.
+
+    Raises AgentSetupError if there is no such agent or account.
+    """
+    settings = project.settings.agents[require_agent(project, name)]
+    each = {by.account or name: by for by in by_account(project, name, settings)}
+    if account is None:
+        return next(iter(each.values()))
+    if account not in each:
+        raise AgentSetupError(
+            f"agent {name!r} has no account {account!r}",
+            f"its accounts: {', '.join(each)}; list them in agents.{name}.accounts",
+            code="account_unknown",
+        )
+    return each[account]
+
+
+def account_names(project: Project, name: str, settings: Agent) -> AccountNames:
     """What agents with the same limits have in common: the account, its key and its address."""
-    place = str(project.folder) if settings.driver in (Driver.SCRIPTED, Driver.COMMAND) else ""
-    parts = (settings.account or name, settings.api_key_env, settings.base_url, place)
-    return "|".join(part or "" for part in parts)
+    account, key = settings.account or name, settings.api_key_env
+    url = re.sub("//[^/@]*@", "//", settings.base_url or "")
+    at = " ".join(filter(None, (key, f"at {url}" if url else "")))
+    is_local = settings.driver in (Driver.SCRIPTED, Driver.COMMAND)
+    place = str(project.folder) if is_local else ""
+    shared = "|".join(part or "" for part in (account, key, url, place))
+    return AccountNames(f"{account} ({at})" if at else account, shared)
 
 
 def require_agent(project: Project, name: str) -> AgentName:
@@ -211,6 +260,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
     Raises AgentSetupError if it is missing, or lacks something.
     """
     _require_trusted_address(project, name)
+    settings = by_account(project, name, settings)[0]
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
@@ -234,8 +284,11 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
             return describe_model(settings)
 
 
-def make_agent(project: Project, launcher: Launcher, name: AgentName) -> AgentPort:
-    settings = settings_of(project, name)
+def make_agent(
+    project: Project, launcher: Launcher, name: AgentName, settings: Agent | None = None
+) -> AgentPort:
+    """With `settings`, those of one of its accounts; otherwise of the first."""
+    settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
     match settings.driver:
         case Driver.SCRIPTED:

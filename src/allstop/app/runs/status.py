@@ -20,10 +20,12 @@ from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
 from allstop.core.helm import Helm, Hold
-from allstop.core.ids import BOARD, HELM, RunId, child_of, label_of, root_of
+from allstop.core.ids import ACCOUNTS, BOARD, HELM, STREAMS, RunId, child_of, label_of, root_of
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
 from allstop.ports import Head, Holder
+from allstop.views.accounts import AccountView, account_view
+from allstop.views.accounts import fold as fold_accounts
 from allstop.views.board_phase import below, counts, phase, stopped
 from allstop.views.inbox import needs_person, review_note, suggested_command
 from allstop.views.kind import Kind
@@ -45,6 +47,7 @@ class Status(Struct, frozen=True, kw_only=True):
     needs_you: int
     board: BoardStatus | None = None
     disk_full: bool = False  # nothing can be recorded, so the status may be out of date
+    accounts: list[AccountView] = []  # those with a hold or known windows
 
 
 class BoardStatus(Struct, frozen=True, kw_only=True):
@@ -121,7 +124,16 @@ async def status(project: Project) -> Status:
         needs_you=needed + sum(each.needs_you for each in views if each.parent is None),
         board=board,
         disk_full=project.records.is_full(),
+        accounts=await _accounts(project),
     )
+
+
+async def _accounts(project: Project) -> list[AccountView]:
+    """Without the names of their agents, so that the settings needn't be read."""
+    now = project.clock.now()
+    ledger = fold_accounts({}, (each.event for each in await project.records.read(ACCOUNTS)))
+    views = [account_view(name, (), state, now) for name, state in ledger.items()]
+    return [each for each in views if each.hold is not None or each.windows]
 
 
 def _status_without_store(helm: Helm) -> Status:
@@ -215,7 +227,7 @@ async def record_of(project: Project, run: str) -> RunRecord:
     if not records and project.has_store:
         task = await _task(project, run)
         records = await project.records.read(_run_of(task) if task else child_of(BOARD, run))
-    if not records or run == HELM:
+    if not records or run in STREAMS:
         heads = await project.records.heads() if project.has_store else []
         raise unknown_run_error(run, [head.run for head in heads])
     opened = records[0].event

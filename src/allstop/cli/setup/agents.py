@@ -19,14 +19,17 @@ def agents(context: click.Context, as_json: bool) -> None:
     """List the configured agents, or test one."""
     if context.invoked_subcommand is not None:
         return
+    from allstop.app.agents.account_status import read_accounts
     from allstop.app.agents.registry import no_agent_hint
     from allstop.app.setup.doctor import look_at_agents
+    from allstop.views.accounts import account_lines
 
     with context.obj.project() as project:
         found = look_at_agents(project)
+        accounts = run(lambda: read_accounts(project))
         hint = project.loaded.ignored_note if found else no_agent_hint(project)
     if as_json:
-        print_json({"agents": found})
+        print_json({"agents": found, "accounts": accounts})
         return
     for agent in found:
         mark = "✓" if agent.ready else "✗"
@@ -35,6 +38,8 @@ def agents(context: click.Context, as_json: bool) -> None:
         echo(f"    token budgets {agent.token_budgets}")
         if agent.hint:
             echo(f"    {agent.hint}")
+    for line in account_lines(accounts):
+        echo(line)
     if not found:
         echo("No agent is configured.")
     if hint:
@@ -70,8 +75,9 @@ def presets(context: Context, as_json: bool) -> None:
 @agents.command()
 @click.argument("name")
 @click.argument("words", nargs=-1)
+@click.option("--account", metavar="ACCOUNT", help="One of the agent's `accounts`.")
 @click.pass_obj
-def login(context: Context, name: str, words: tuple[str, ...]) -> None:
+def login(context: Context, name: str, words: tuple[str, ...], account: str | None) -> None:
     """Log in with the program of an agent, in a separate home folder.
 
     Your own ~/.codex and ~/.claude are not used. WORDS after `--` are passed to the program: for
@@ -85,9 +91,10 @@ def login(context: Context, name: str, words: tuple[str, ...]) -> None:
     from allstop.app.agents.logins import log_in, require_login
 
     with context.project() as project:
-        settings = project.settings.agents[registry.require_agent(project, name)]
+        settings = registry.settings_of_account(project, name, account)
         require_login(name, settings)
-        home = log_in(project, name, registry.vendor_program(project, name, settings), words)
+        program = registry.vendor_program(project, name, settings)
+        home = log_in(project, name, settings, program, words)
     echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
     echo("To log out, remove that folder.")
 

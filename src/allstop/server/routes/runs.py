@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from allstop import __version__
+from allstop.app.agents.account_status import known_accounts
 from allstop.app.board import board_spec
 from allstop.app.rooms.threads import run_of
 from allstop.app.runs.daily_budget import Today, today
@@ -19,7 +20,7 @@ from allstop.app.setup.doctor import examine, look_at_agents
 from allstop.app.usage import UsageReport, usage_since
 from allstop.core import replay
 from allstop.core.errors import NotFoundError
-from allstop.core.ids import BOARD, HELM, RunId, child_of
+from allstop.core.ids import BOARD, STREAMS, RunId, child_of
 from allstop.plans.plan import Plan
 from allstop.ports import Head, Holder, Record
 from allstop.server import wire_types
@@ -119,8 +120,8 @@ async def run(app: AppState, params: path_parameters.OneRun) -> wire_types.RunDe
 
 
 async def run_events(app: AppState, params: path_parameters.RunEvents) -> wire_types.RecordList:
-    name = HELM if params.run == HELM else await find_run(app, params.run)
-    if name != HELM:
+    name = RunId(params.run) if params.run in STREAMS else await find_run(app, params.run)
+    if name not in STREAMS:
         await app.live_runs.run(name)
     records = await app.project.journal.read(name, params.after, params.limit + 1)
     shown = [_record(record) for record in records[: params.limit]]
@@ -216,6 +217,10 @@ async def inbox(app: AppState, _: path_parameters.NoParameters) -> wire_types.In
 
 async def agents(app: AppState, _: path_parameters.NoParameters) -> wire_types.AgentList:
     return wire_types.AgentList(agents=look_at_agents(app.project))
+
+
+async def accounts(app: AppState, _: path_parameters.NoParameters) -> wire_types.AccountList:
+    return wire_types.AccountList(accounts=known_accounts(app.project, app.live_runs.accounts))
 
 
 async def settings(app: AppState, _: path_parameters.NoParameters) -> wire_types.SettingList:

@@ -78,6 +78,7 @@ READ_ROUTES = (
     Route("/failures", "The reasons why a turn can fail: what happens by itself, and what a person can do.", path_parameters.NoParameters, wire_types.FailureList, runs.failures),
     Route("/inbox", "Everything that waits for a person, the oldest first.", path_parameters.NoParameters, wire_types.Inbox, runs.inbox),
     Route("/agents", "The configured agents, and whether they are ready.", path_parameters.NoParameters, wire_types.AgentList, runs.agents),
+    Route("/accounts", "The accounts of the agents: until when they are held, and their windows.", path_parameters.NoParameters, wire_types.AccountList, runs.accounts),
     Route("/settings", "Every setting in force and where it comes from.", path_parameters.NoParameters, wire_types.SettingList, runs.settings),
     Route("/checkup", "The results of `allstop doctor`, and the settings that `allstop init` would write.", path_parameters.NoParameters, wire_types.Checkup, runs.checkup),
     Route("/machines", "The processes that drive runs of this journal.", path_parameters.NoParameters, wire_types.MachineList, runs.machines),

@@ -73,6 +73,13 @@ class Agent(bases.Table, frozen=True, kw_only=True):
     account: Annotated[
         bases.Name | None, doc("Agents of one account share its rate limit and its login.")
     ] = None
+    accounts: Annotated[
+        tuple[bases.Name, ...],
+        doc(
+            "Accounts in order of preference. The agent stays on the first until it is exhausted, "
+            "and goes back after its reset."
+        ),
+    ] = ()
     command: Annotated[
         tuple[bases.Text, ...], doc("The program and its arguments. It runs in the workspace.")
     ] = ()

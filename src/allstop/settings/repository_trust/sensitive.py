@@ -157,6 +157,7 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
     ),
     ("agents.*.mode", _always, "can let an agent act without asking you"),
     ("agents.*.account", _differs, "chooses which of your logins the agent uses"),
+    ("agents.*.accounts", _differs, "chooses which of your logins the agent uses"),
     ("agents.*.env", _always, "can redirect an agent's key or load code into it"),
     ("agents.*.pass_env", _adds, "passes your environment variables to an agent"),
     ("notify.urls", _adds, "sends messages from this machine to addresses you didn't choose"),

@@ -17,6 +17,7 @@ from allstop.adapters.agents.claude_code.turn_fold import (
 )
 from allstop.adapters.agents.output_lines import OversizedLine
 from allstop.adapters.agents.reset_times import LocalTime
+from allstop.core.accounts import Window
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.ports import Live
 
@@ -180,11 +181,13 @@ def test_k13_a_typed_reset_wins_over_words():
     info = {"status": "rejected", "resetsAt": until.timestamp(), "rateLimitType": "five_hour"}
     words = "You've hit your limit · resets 11pm (UTC)"
 
-    notice, end = fed(
+    live, notice, end = fed(
         {"type": "rate_limit_event", "rate_limit_info": info},
         result(is_error=True, api_error_status=429, result=words),
     )
 
+    window = Window(name="5 hours", used=1.0, resets_at=until, span_s=18000.0)
+    assert live == Live("limit", "", (window,))
     assert notice.kind == "notice"
     assert (end.kind, end.retry_at) == (FailureKind.USAGE_LIMITED, until)
 

@@ -1,6 +1,7 @@
 """F1, F2: folding recorded traces of codex 0.163, without a process."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from allstop.adapters.agents.codex.turn_fold import (
     TurnFold,
 )
 from allstop.adapters.agents.rpc_peer import Message, decoded, read
+from allstop.core.accounts import Window
 from allstop.core.asks import NOBODY, Ask
 from allstop.ports import Live
 
@@ -210,13 +212,22 @@ def test_f4_a_compaction_counts_once_however_it_is_told(order):
         assert [step.item.kind for step in seen] == ["compaction"]
 
 
-def test_k10_how_much_of_a_limit_is_used_is_shown():
-    """K10: for each reported window."""
+def test_p16_how_much_of_a_limit_is_used_is_shown():
+    """K10, P16: for each reported window."""
+    reset = datetime(2026, 11, 18, 17, 30, tzinfo=UTC)
     windows = {
-        "primary": {"usedPercent": 40, "windowDurationMins": 300, "resetsAt": 1},
+        "primary": {
+            "usedPercent": 40,
+            "windowDurationMins": 300,
+            "resetsAt": int(reset.timestamp()),
+        },
         "secondary": {"usedPercent": 7},
     }
 
     steps = taken(TurnFold(), note("account/rateLimits/updated", rateLimits=windows))
 
-    assert steps == (Live("limit", "40 % of 300 minutes used"), Live("limit", "7 % used"))
+    primary = Window(name="5 hours", used=0.4, resets_at=reset, span_s=18000.0)
+    assert steps == (
+        Live("limit", "40 % of 300 minutes used", (primary,)),
+        Live("limit", "7 % used", (Window(name="limit", used=0.07),)),
+    )

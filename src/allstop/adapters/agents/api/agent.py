@@ -1,13 +1,14 @@
 """An agent that calls a model's API: one call per turn, without tools or a workspace."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 from msgspec.structs import replace
 
+from allstop.adapters.agents.account_windows import windows_in_headers
 from allstop.adapters.agents.api import error_kinds
 from allstop.adapters.agents.api.call_usage import count_tokens
 from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
@@ -20,7 +21,7 @@ from allstop.adapters.agents.provider_errors import Fault, failure_of
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.core.prompt import CacheLifetime
-from allstop.ports import Abilities, Clock, TokenCap, Turn, Watch
+from allstop.ports import Abilities, Clock, Live, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
 """How long a provider may take to end its stream after the reply, to keep the connection."""
@@ -50,8 +51,16 @@ class ApiVariant(Protocol):
         ...
 
 
-Connected: TypeAlias = tuple[tuple[ApiVariant, ...], Callable[[], Awaitable[None]]]
-"""The variants of an API in the order to try, and a function that closes their client."""
+class Client(Protocol):
+    """Sends the requests of all variants."""
+
+    last_headers: Mapping[str, str]
+
+    async def close(self) -> None: ...
+
+
+Connected: TypeAlias = tuple[tuple[ApiVariant, ...], Client]
+"""The variants of an API in the order to try, and their client."""
 
 
 class ModelAgent:
@@ -70,7 +79,7 @@ class ModelAgent:
         limits: CallLimits | None = None,
     ) -> None:
         self._limits = limits or CallLimits()
-        self._variants, self._close = connect(endpoint, self._limits)
+        self._variants, self._client = connect(endpoint, self._limits)
         self._name = name
         self._endpoint = endpoint
         self._price = price
@@ -84,6 +93,8 @@ class ModelAgent:
             return request
         reply = Reply(watch.live, is_envelope=request.schema is not None)
         failed = await self._call(request, reply)
+        if windows := windows_in_headers(self._client.last_headers, self._clock.now()):
+            watch.live(Live("limit", "", windows))
         usage = self._usage(request, reply)
         if failed is not None:
             return replace(failed, message=self._explained(failed), usage=usage)
@@ -93,7 +104,7 @@ class ModelAgent:
         )
 
     async def close(self) -> None:
-        await self._close()
+        await self._client.close()
 
     async def _call(self, request: ModelRequest, reply: Reply) -> Failed | None:
         try:

@@ -41,7 +41,7 @@ def _connect(endpoint: Endpoint, limits: CallLimits) -> Connected:
     if not endpoint.is_vendors:
         headers["x-api-key"] = endpoint.key  # compatible servers may know only this header
     client = ModelClient(endpoint, limits, headers)
-    return tuple(Messages(client, endpoint, shape) for shape in Shape), client.close
+    return tuple(Messages(client, endpoint, shape) for shape in Shape), client
 
 
 anthropic_agent = partial(ModelAgent, _connect)

@@ -58,6 +58,7 @@ class ModelClient:
     ) -> None:
         self._base_url = endpoint.base_url.rstrip("/")
         self._max_bytes = limits.bytes
+        self.last_headers: Mapping[str, str] = {}  # of the last response
         self._client = httpx2.AsyncClient(
             verify=_trusted(),
             timeout=httpx2.Timeout(None, connect=limits.connect_s),
@@ -81,9 +82,10 @@ class ModelClient:
             async with self._client.stream(
                 "POST", self._base_url + path, json={**body, "stream": True}
             ) as response:
+                self.last_headers = dict(response.headers)
                 if not response.is_success:
                     error = _json_or_text(await _beginning(response))
-                    raise CallError(read_fault(response.status_code, dict(response.headers), error))
+                    raise CallError(read_fault(response.status_code, self.last_headers, error))
                 _must_be_events(response)
                 yield self._events(response)
 

@@ -38,12 +38,12 @@ def _connect_responses(endpoint: Endpoint, limits: CallLimits) -> Connected:
     )
     if not endpoint.is_vendors:
         variants = (*variants, *_chat_variants(client, endpoint))
-    return variants, client.close
+    return variants, client
 
 
 def _connect_chat(endpoint: Endpoint, limits: CallLimits) -> Connected:
     client = ModelClient(endpoint, limits)
-    return _chat_variants(client, endpoint), client.close
+    return _chat_variants(client, endpoint), client
 
 
 openai_agent = partial(ModelAgent, _connect_responses)

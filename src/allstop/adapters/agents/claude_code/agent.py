@@ -1,7 +1,6 @@
 """The Claude Code agent: runs one process per turn, in the turn's box."""
 
 from collections.abc import Callable
-from datetime import UTC
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from allstop.adapters.agents.claude_code.todo_list import Plan
 from allstop.adapters.agents.claude_code.turn import TurnProcess
 from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.launch_failure import failed_launch
-from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.agents.reset_times import LocalTime, SystemZone
 from allstop.core.moves import Failed, TurnDone
 
 MAX_PLANS = 100
@@ -113,7 +112,7 @@ class ClaudeCodeAgent:
 
     def _local_time(self) -> LocalTime:
         now = self._clock.now()
-        return LocalTime(now=now, local=now.astimezone().tzinfo or UTC)
+        return LocalTime(now=now, local=SystemZone())
 
     def _finish(self, end: TurnDone | Failed) -> TurnDone | Failed:
         usage = replace(end.usage, cost_microusd=0) if self._flat_rate else end.usage

@@ -145,6 +145,7 @@ class RateLimit(_Message, frozen=True, rename="camel"):
     status: str = ""
     resets_at: float | None = None
     rate_limit_type: str | None = None
+    utilization: float | None = None  # the used share, from 0 to 1
 
 
 class RateLimitEvent(_Message, frozen=True):

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from allstop.adapters.agents.account_windows import window_of_claim
 from allstop.adapters.agents.api.call_usage import capped_turn
 from allstop.adapters.agents.claude_code import items, messages, todo_list, turn_end
 from allstop.adapters.agents.claude_code.todo_list import Plan
@@ -230,6 +231,14 @@ class TurnFold:
     def _rate(self, limit: messages.RateLimit) -> Iterator[TurnEvent]:
         if limit.status == "rejected":
             self._limit = limit
+        window = window_of_claim(
+            limit.rate_limit_type or "",
+            rejected=limit.status == "rejected",
+            used=limit.utilization,
+            resets_at=limit.resets_at,
+        )
+        if window is not None:
+            yield Live("limit", "", (window,))
         if limit.status not in ("", "allowed"):
             yield items.notice(f"limit {limit.rate_limit_type or ''}: {limit.status}")
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from allstop.adapters.agents.account_windows import window_of_span
 from allstop.adapters.agents.api.call_usage import TokenCounts, as_count
 from allstop.adapters.agents.codex import messages
 from allstop.adapters.agents.codex.error_kinds import is_account_limit
@@ -14,6 +15,7 @@ from allstop.adapters.agents.codex.items import plan_item, to_item
 from allstop.adapters.agents.codex.review_usage import ReviewUsage
 from allstop.adapters.agents.codex.shell_wrapper import unwrap
 from allstop.adapters.agents.rpc_peer import Message, RequestId, decoded
+from allstop.core.accounts import Window
 from allstop.core.moves import Item
 from allstop.core.text import last_chars, one_line
 from allstop.ports import Live
@@ -176,10 +178,10 @@ class TurnFold:
         return (NewItem(COMPACTION),) if self._compactions[how] > before else ()
 
     def _limits(self, params: Raw) -> tuple[Step, ...]:
-        """Limits of the whole account, which are only shown."""
+        """The windows of the whole account."""
         limits = msgspec.json.decode(params, type=messages.LimitsNote).rate_limits
         windows = [each for each in (limits.primary, limits.secondary) if each]
-        return tuple(Live("limit", _window(each)) for each in windows)
+        return tuple(Live("limit", _window(each), (_account_window(each),)) for each in windows)
 
     def _plan(self, params: Raw) -> tuple[Step, ...]:
         return (NewItem(plan_item(msgspec.json.decode(params, type=messages.Plan))),)
@@ -231,6 +233,11 @@ def _window(window: messages.Window) -> str:
     minutes = window.window_duration_mins
     of = f" of {minutes:,} minutes" if minutes else ""
     return f"{window.used_percent:.0f} %{of} used"
+
+
+def _account_window(window: messages.Window) -> Window:
+    span_s = 60.0 * window.window_duration_mins if window.window_duration_mins else None
+    return window_of_span(window.used_percent, span_s, window.resets_at)
 
 
 def _delta(message: Message) -> tuple[Step, ...]:
