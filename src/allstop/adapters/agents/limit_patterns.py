@@ -42,6 +42,11 @@ _LIMIT = re.compile(
     r"|exhausted your|run out of|out of (?:\w+ )?(?:usage|credits))"
     r"|(?:sorry, )?you(?:'ve| have)? (?:hit|reached|exceeded|been) (?:a |your )?(?:\w+ ){0,2}"
     r"(?:rate[- ]limit|limit|quota)"
+    r"|you(?:'ve| have)? used (?:up )?all (?:of )?your (?:\w+ ){0,2}(?:requests|messages|usage|quota)"
+    r"|your (?:team|organization|account|workspace) has (?:either )?(?:used (?:up )?all|reached|exceeded"
+    r"|run out of) (?:\w+ ){0,3}(?:credits|limit|quota)"
+    r"|An error occurred \((?:ThrottlingException|ServiceQuotaExceededException)\) when calling the "
+    r"(?:Converse|InvokeModel)"
     r"|(?:(?:claude|codex|gemini|copilot|your|the|ai|max|pro|plus|team) ){0,3}(?:(?:free|usage|rate|session|daily|weekly|monthly|opus|sonnet|\d+-hour)"
     r" ){1,3}(?:limit )?(?:was |has been )?(?:reached|exceeded|hit)"
     r"(?=\W*$|\s*[.,;:!|(\[·∙—-]|\s+(?:for|on|resets?|try|please|upgrade|\{))"
@@ -73,7 +78,7 @@ _OTHER_SERVICE = re.compile(
 _FILE_LINE = re.compile(r"^\S+\.(?!error)[a-z]{1,5}(?::\d+)*:(?!//)")
 _LIBRARY = re.compile(
     r"^(?!openai|anthropic|claude|litellm|google\.(?:genai|api_core|generativeai)|groq|mistralai|cohere"
-    r"|httpx|aider|ollama|goose|together|fireworks|langchain|pydantic_ai|xai_sdk|zhipuai|dashscope)"
+    r"|botocore|httpx|aider|ollama|goose|together|fireworks|langchain|pydantic_ai|xai_sdk|zhipuai|dashscope)"
     r"[a-z_]\w*\.[\w.]*(?:Error|Exception|Exhausted)\b"
 )
 """An exception of a library that is not for models."""

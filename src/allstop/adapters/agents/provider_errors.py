@@ -90,6 +90,7 @@ def _codes(error: object) -> Iterator[str]:
     for name in ("code", "type", "status"):
         if isinstance(error.get(name), str | int):
             yield str(error[name])
+    yield str(error.get("__type") or "").rpartition("#")[2]  # of AWS
 
 
 _STATUS = re.compile(
@@ -263,6 +264,7 @@ _WINDOW = _words(
     rf"{_HIT} your (?:{_MODEL} )?(?:usage )?limits?\b",
     r"out of (?:extra )?usage\b(?! credits)",
     r"(?:free|all of today.s) (?:free )?usage (?:has been |is )?(?:exceeded|exhausted|used|on this)?",
+    r"used (?:up )?all (?:of )?your (?:\w+ ){0,2}(?:requests|messages|usage|quota|allowance)",
     r"free quota used|usage (?:has been |is )?(?:exceeded|exhausted|used up)",
     rf"{_HIT} (?:\w+ ){{0,2}}(?:\w*{_PERIOD}) (?:\w+ ){{0,3}}(?:allowance|quota)",
     r"maximum (?:number of )?(?:\w+ ){0,2}requests (?:for today|per day|this)",
@@ -367,6 +369,8 @@ def _by_words(text: str, fault: Fault, *, is_timed: bool) -> FailureKind:
     limit = _limit_by_words(text, fault, is_timed=is_timed)
     if limit is not None:
         return limit
+    if any("Throttling" in code for code in fault.codes):  # AWS may send it with status 400
+        return FailureKind.RATE_LIMITED
     if status:
         return _STATUSES.get(
             status, FailureKind.OVERLOADED if status >= 500 else FailureKind.BAD_REQUEST

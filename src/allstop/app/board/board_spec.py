@@ -133,7 +133,7 @@ def agent_terms(project: Project, agent: Agent) -> AgentTerms:
         attempt_s=60.0 * agent.timeout_minutes if agent.timeout_minutes else None,
         idle_s=float(agent.idle_seconds or loop.idle_seconds),
         max_tokens=agent.max_tokens_per_call,
-        account=agent.account or "",
+        account=agent.account or next(iter(agent.accounts), ""),
     )
 
 
