@@ -465,6 +465,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The accounts of the agents: until when they are held, and their windows. */
+        get: operations["get_accounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings": {
         parameters: {
             query?: never;
@@ -2242,6 +2259,57 @@ export interface components {
             /** @default true */
             can_edit: boolean;
         };
+        /** AccountList */
+        AccountList: {
+            accounts: components["schemas"]["AccountView"][];
+        };
+        /**
+         * AccountView
+         * @description An account: the agents that use it, its hold, and its windows.
+         */
+        AccountView: {
+            name: string;
+            agents: string[];
+            /** @default null */
+            hold: components["schemas"]["AccountHoldView"] | null;
+            windows: components["schemas"]["WindowView"][];
+        };
+        /**
+         * AccountHoldView
+         * @description Until when no run calls an account.
+         */
+        AccountHoldView: {
+            until: string;
+            kind: components["schemas"]["FailureKind"];
+            reason: string;
+            /** @default true */
+            announced: boolean;
+            /** @default  */
+            text: string;
+        };
+        /**
+         * WindowView
+         * @description A window of an account.
+         */
+        WindowView: {
+            name: string;
+            /** @default null */
+            used: number | null;
+            /** @default null */
+            even: number | null;
+            /** @default null */
+            pace: components["schemas"]["Pace"] | null;
+            /** @default null */
+            resets_at: string | null;
+            /** @default  */
+            text: string;
+        };
+        /**
+         * Pace
+         * @description Whether a window is used up faster or slower than evenly.
+         * @enum {unknown}
+         */
+        Pace: "ahead" | "behind" | "even";
         /** SettingList */
         SettingList: {
             settings: components["schemas"]["SettingRow"][];
@@ -4065,6 +4133,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_accounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountList"];
                 };
             };
             400: components["responses"]["400"];

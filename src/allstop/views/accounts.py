@@ -49,7 +49,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
     text: str = ""  # all of this in words, with the reset in local time
 
 
-class HoldView(Struct, frozen=True, kw_only=True):
+class AccountHoldView(Struct, frozen=True, kw_only=True):
     """Until when no run calls an account."""
 
     until: datetime
@@ -64,7 +64,7 @@ class AccountView(Struct, frozen=True, kw_only=True):
 
     name: str
     agents: list[str]
-    hold: HoldView | None = None
+    hold: AccountHoldView | None = None
     windows: list[WindowView]
 
 
@@ -127,9 +127,9 @@ def account_view(name: str, agents: Iterable[str], state: AccountState, now: dat
     )
 
 
-def hold_view(hold: AccountHold, now: datetime) -> HoldView:
+def hold_view(hold: AccountHold, now: datetime) -> AccountHoldView:
     about = "" if hold.announced else "about "
-    return HoldView(
+    return AccountHoldView(
         until=hold.until,
         kind=hold.kind,
         reason=hold.reason,

@@ -1,0 +1,219 @@
+"""P5, P6, P19, K13: simulated nights with three accounts, limits, a sleeping machine and crashes.
+
+Time is virtual. Limits of the accounts come and go by seed, some announced and some not. The machine
+sleeps, so that its clock jumps ahead of the event loop's. Each process is killed about every hour.
+"""
+
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import anyio
+import pytest
+
+from allstop.adapters.journals.in_memory import MemoryJournal
+from allstop.app.agents.accounts import AccountNames, Accounts, Choice, HeldAgent
+from allstop.app.agents.shared_holds import SharedHolds
+from allstop.core.commands import AddTasks
+from allstop.core.events import Closed, MoveEnded, MoveStarted
+from allstop.core.ids import ACCOUNTS
+from allstop.core.moves import CheckResult, Failed, FailureKind, Outcome, TakeTurn, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.core.tasks import NewTask, Status
+from allstop.engine.hands import Hands
+from allstop.engine.local import LocalEngine
+from allstop.kinds import PILOTS
+from allstop.ports import Abilities
+from allstop.testing.virtual_clock import LoopClock
+from allstop.views import accounts
+from simulation.seeded_scheduler import run_seeded
+from simulation.simulated_store import Faults, Port, ProcessKilledError
+from support.faulty_ports import MergingWorkspaces
+from support.in_memory_world import DONE, FakeLauncher
+
+NIGHTS = range(12)
+HOUR_S = 3600.0
+NIGHT_S = 48 * HOUR_S
+LATEST_S = 60.0
+"""P19: work resumes by itself at most this long after the reset."""
+
+AGENTS = ("claude", "gpt", "cleo")
+STEPS = 30
+TASKS = tuple(NewTask(id=f"t{number}", title=f"task {number}") for number in range(8))
+PATIENCE = {"recover": True}
+PLAN = {
+    "plan": {
+        "phases": [
+            {
+                "name": "All",
+                "steps": [{"id": f"s{number}", "text": f"Do {number}"} for number in range(STEPS)],
+            }
+        ]
+    },
+    "name": "plan1",
+    "target": "main",
+    "agents": list(AGENTS),
+    "gate": {"checks": [{"name": "Tests", "run": "pytest"}]},
+    "patience": PATIENCE,
+}
+BOARD = {
+    "target": "main",
+    "agents": ["gpt", "cleo", "claude"],
+    "slots": 2,
+    "review": "skip",
+    "gate": {"checks": [{"name": "Tests", "run": "pytest"}]},
+    "endurance": PATIENCE,
+}
+
+
+class SleepingClock(LoopClock):
+    """The wall clock continues while the machine sleeps; the event loop's time doesn't."""
+
+    def __init__(self):
+        self.slept = timedelta()
+
+    def now(self):
+        return super().now() + self.slept
+
+
+class Limit(NamedTuple):
+    begins_s: float
+    ends_s: float
+    is_announced: bool
+
+
+class Provider:
+    """Three accounts whose limits come and go. Every call is compared with the stream of holds."""
+
+    def __init__(self, chance, journal, clock):
+        self._journal = journal
+        self._clock = clock
+        self.began_at = clock.now()
+        self.calls = Counter()
+        self.refused = 0
+        self.limits = {account: tuple(self._some_limits(chance)) for account in AGENTS}
+
+    def _some_limits(self, chance):
+        at_s = chance.uniform(0, HOUR_S)
+        while at_s < NIGHT_S / 4:
+            is_announced = chance.random() < 0.7
+            length_s = chance.choice([20.0, HOUR_S, 3 * HOUR_S] if is_announced else [8.0, 90.0])
+            yield Limit(at_s, at_s + length_s, is_announced)
+            at_s += length_s + chance.uniform(0, HOUR_S)
+
+    def call(self, account):
+        """The failure of a call, or None."""
+        now = self._clock.now()
+        events = [record.event for record in self._journal._records.get(ACCOUNTS, ())]
+        state = accounts.fold({}, events).get(account, accounts.UNKNOWN)
+        hold = accounts.hold_of(state, now)
+        assert hold is None or not hold.announced, f"{account} is called although it is held"
+        self.calls[account] += 1
+        at_s = (now - self.began_at).total_seconds()
+        limit = next((each for each in self.limits[account] if each.begins_s <= at_s < each.ends_s), None)  # fmt: skip
+        if limit is None:
+            return None
+        self.refused += 1
+        until = self.began_at + timedelta(seconds=limit.ends_s) if limit.is_announced else None
+        kind = FailureKind.USAGE_LIMITED if limit.is_announced else FailureKind.RATE_LIMITED
+        return Failed(kind=kind, message="limited", retry_at=until)
+
+
+class Worker:
+    """An agent that calls the provider at the beginning of each turn."""
+
+    abilities = Abilities()
+
+    def __init__(self, provider, account):
+        self._provider = provider
+        self._account = account
+
+    async def take_turn(self, turn, watch):
+        if (failed := self._provider.call(self._account)) is not None:
+            return failed
+        await anyio.sleep(240)
+        return TurnDone(text=DONE, thread="t", usage=Usage(output=10))
+
+    async def close(self):
+        pass
+
+
+class PassingChecks:
+    async def run(self, check, place, label, progress):
+        await anyio.sleep(1)
+        return CheckResult(name=check.name, run=check.run, passed=True, code=0)
+
+
+class Night:
+    def __init__(self, seed, folder):
+        self.chance = Random(f"night {seed}")
+        self.journal = MemoryJournal()
+        self.clock = SleepingClock()
+        self.workspaces = MergingWorkspaces()
+        self.folder = folder
+        self.late = []
+        self.crashes = 0
+
+    async def play(self):
+        self.provider = Provider(self.chance, self.journal, self.clock)
+        with anyio.fail_after(NIGHT_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._sleep_now_and_then)
+                async with anyio.create_task_group() as work:
+                    work.start_soon(self._processes, "plan1", "plan", PLAN)
+                    work.start_soon(self._processes, "board", "board", BOARD)
+                group.cancel_scope.cancel()
+
+    async def _sleep_now_and_then(self):
+        while True:
+            await anyio.sleep(self.chance.uniform(HOUR_S / 2, 3 * HOUR_S))
+            self.clock.slept += timedelta(seconds=self.chance.uniform(60, 3 * HOUR_S))
+
+    async def _processes(self, run, kind, spec):
+        """Processes one after another drive a run; each but the last is killed."""
+        while not await self._is_over(run):
+            await self._process(run, kind, spec)
+
+    async def _process(self, run, kind, spec):
+        port = Port(self.journal, Faults(self.chance))
+        engine = self._engine(port)
+        lives_s = self.chance.uniform(0.5, 1.5) * HOUR_S
+        try:
+            with anyio.move_on_after(lives_s):
+                async with engine.serving():
+                    if not await engine.open(run, kind, spec):
+                        await engine.take(run)
+                    elif kind == "board":
+                        await engine.command(run, AddTasks(tasks=TASKS))
+                    while not await self._is_over(run):
+                        await anyio.sleep(20)
+                        self._note_late(engine)
+                        if anyio.current_time() >= self._killed_at(lives_s):
+                            break
+                    port.dead = not await self._is_over(run)
+                    self.crashes += port.dead
+                    self._died_at = None
+        except* ProcessKilledError:
+            pass
+        finally:
+            self._ends.pop(run, None)
+
+    def _engine(self, port):
+        accounts_ = Accounts(port, self.clock, SharedHolds(self.folder / "holds.json"))
+        agents = {
+            name: HeldAgent(
+                accounts_,
+                [Choice(AccountNames(name, name), Worker(self.provider, name))],
+                self.clock,
+            )
+            for name in AGENTS
+        }
+        launcher = FakeLauncher()
+        hands = Hands(
+            agents, checks=PassingChecks(), workspaces=self.workspaces, launcher=launcher
+        )
+        return LocalEngine(
+            journal=port, hands=hands, clock=self.clock, pilots=PILOTS, launcher=launcher
+        )
