@@ -14,6 +14,18 @@ from support.cases import for_each
 DRIVERS = "openai, anthropic, ollama, codex, claude-code, acp, command, scripted"
 
 MISTAKES = {
+    "account and accounts": (
+        "[agents.a]\ndriver = 'codex'\naccount = 'x'\naccounts = ['x', 'y']",
+        "allstop.toml:3: agents.a.account: account and accounts are both set (keep accounts)",
+    ),
+    "an account twice": (
+        "[agents.a]\ndriver = 'codex'\naccounts = ['x', 'x']",
+        "allstop.toml:3: agents.a.accounts: an account is named twice",
+    ),
+    "accounts of a program": (
+        "[agents.a]\ndriver = 'command'\ncommand = ['x']\naccounts = ['x', 'y']",
+        "allstop.toml:4: agents.a.accounts: the command driver has no accounts (remove it, or name another agent as the fallback)",
+    ),
     "unknown key": (
         "[loop]\nmax_paralel = 3",
         "allstop.toml:2: loop.max_paralel: unknown key (did you mean max_parallel?)",

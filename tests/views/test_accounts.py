@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from allstop.core.accounts import AccountHold, Window
+from allstop.core.accounts import AccountHold, Roster, Window, hold, turn_started
 from allstop.core.events import AccountHeld, AccountReleased, WindowsSeen
 from allstop.core.moves import FailureKind
 from allstop.views.accounts import (
@@ -18,6 +18,7 @@ from allstop.views.accounts import (
     news,
     window_view,
 )
+from allstop.views.log import switch_lines
 
 NOW = datetime(2026, 9, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -113,3 +114,15 @@ def test_p16_times_are_local_by_the_rules_of_the_day(monkeypatch):
 
     assert local_time(datetime(2026, 10, 25, 2, 30, tzinfo=UTC), evening) == "Sun 03:30"
     assert local_time(datetime(2026, 10, 24, 21, 45, tzinfo=UTC), evening) == "23:45"
+
+
+def test_p6_the_log_tells_a_switch_and_its_reason_once():
+    before = Roster(agents=("claude", "gpt"))
+    held = hold(before, "claude", NOW + HOUR, FailureKind.USAGE_LIMITED)
+    after = turn_started(held, "claude", "gpt", NOW)
+
+    assert [line.text for line in switch_lines(held, after)] == [
+        "gpt replaces claude: usage limited"
+    ]
+    assert switch_lines(after, after) == []
+    assert switch_lines(None, after) == []

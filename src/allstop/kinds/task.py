@@ -13,9 +13,9 @@ class TaskKind(Kind):
     has_workspace = True
 
     def log(self) -> Log:
-        from allstop.views.tasks import StuckWarning
+        from allstop.views.tasks import TaskNotices
 
-        stuck = StuckWarning(self.pilot)
+        stuck = TaskNotices(self.pilot)
 
         def log(event: Event) -> list[Line]:
             return [*lines(event), *stuck.take(event)]

@@ -21,7 +21,7 @@ from allstop.core.replay import DecisionDifference
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal
 from allstop.core.text import counted, one_line
-from allstop.views.log import Line, lines
+from allstop.views.log import Line, lines, switch_lines
 
 CONTINUING = (Action.CONTINUE, Action.REVIEW)
 
@@ -204,20 +204,14 @@ class AutoLog:
             self.state = run.evolve(self.pilot, before, event)
         if self.state is None:
             return lines(event)
-        found = lines(event) + _switch_lines(before.pilot if before else None, self.state.pilot)
+        found = lines(event) + switch_lines(
+            before.pilot.roster if before else None, self.state.pilot.roster
+        )
         steps = _new_steps(before.pilot if before else None, self.state.pilot)
         found += [Line(event.at, "◇", describe_step(step)) for step in steps]
         if decision := _decision_after(self.pilot, before, self.state, event, stop_of):
             found.append(Line(event.at, "◆", describe_decision(decision)))
         return found
-
-
-def _switch_lines(before: AutoState | None, after: AutoState) -> list[Line]:
-    """The line of a switch to another agent."""
-    if before is None or after.roster.switches is before.roster.switches:
-        return []
-    switch = after.roster.switches[-1]
-    return [Line(switch.at, "◇", f"{switch.after} replaces {switch.before}: {switch.reason}")]
 
 
 def _new_steps(before: AutoState | None, after: AutoState) -> list[Step]:

@@ -37,7 +37,7 @@ def _reason(
 _ALL = (
     _reason(FailureKind.RATE_LIMITED, "The provider got too many requests.", _LIMITED, "Name another agent, or wait.", "allstop resume RUN"),
     _reason(FailureKind.USAGE_LIMITED, "The account's allowance for this period is used up.", _LIMITED, "Name another agent or account, or wait for the reset.", "allstop resume RUN"),
-    _reason(FailureKind.BILLING, "The account has no credit, or reached its spending limit.", "On the board, an agent with another account continues. A plan tries again, then waits.", "Pay or raise the limit with the provider, or name another agent.", "allstop resume RUN"),
+    _reason(FailureKind.BILLING, "The account has no credit, or reached its spending limit.", "Nothing is tried again. An agent with another account continues, and you are told. Without one a plan or a thread waits for you, a task fails, and a room's session ends.", "Pay or raise the limit with the provider, or name another agent.", "allstop resume RUN"),
     _reason(FailureKind.OVERLOADED, "The provider is overloaded.", _LIMITED, "Name another agent, or wait.", "allstop resume RUN"),
     _reason(FailureKind.AUTH, "The agent is not logged in, or its key is refused.", _RETRIED, "Log in, or set the key.", "allstop agents login AGENT"),
     _reason(FailureKind.CONTEXT, "The conversation no longer fits the model.", _RETRIED, "Split the task or the step.", "allstop log RUN"),

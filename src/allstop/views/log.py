@@ -7,6 +7,7 @@ from allstop.board import gate_summary
 from allstop.board.attempt import incomplete_reason
 from allstop.core import commands, events, moves
 from allstop.core import run as runs
+from allstop.core.accounts import Roster
 from allstop.core.asks import describe_with_options
 from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
@@ -229,6 +230,15 @@ def with_time(reason: str, until: datetime | None, now: datetime) -> str:
         return f"{reason}, for {seconds:.0f} s"
     local, today = until.astimezone(), now.astimezone().date()
     return f"{reason}, until {local:{'%H:%M' if local.date() == today else '%Y-%m-%d %H:%M'}}"
+
+
+def switch_lines(before: Roster | None, after: Roster) -> list[Line]:
+    """The line of a switch to another agent, with its reason."""
+    if before is None or after.switches is before.switches:
+        return []
+    switch = after.switches[-1]
+    why = switch.reason.replace("_", " ")
+    return [Line(switch.at, "◇", f"{switch.after} replaces {switch.before}: {why}")]
 
 
 def state_after_stop(pilot: Pilot[Any], state: RunState[Any], now: datetime) -> str:

@@ -17,7 +17,7 @@ from allstop.plans.plan import Step
 from allstop.plans.plan_status import status_of
 from allstop.plans.state import PlanState
 from allstop.views.failure_reasons import FAILURE_REASONS, FailureReason
-from allstop.views.log import Line, lines
+from allstop.views.log import Line, lines, switch_lines
 
 RATE_LIMITED = "rate-limited"
 
@@ -146,6 +146,7 @@ class PlanLog:
         if before is not None and self.state is not None:
             changes = _changes(before.pilot, self.state.pilot, event.at)
             found += [Line(event.at, "◆", text) for text in changes]
+            found += switch_lines(before.pilot.roster, self.state.pilot.roster)
         return found
 
 
@@ -164,6 +165,4 @@ def _changes(before: PlanState, after: PlanState, at: datetime) -> list[str]:
         found.append(f"{one_line(after.waits_for, 300)}; waits {seconds:.1f} s")
     if after.paused and after.paused != before.paused:
         found.append(f"paused: {one_line(after.paused, 300)}")
-    if after.agent != before.agent and before.agent:
-        found.append(f"{after.agent} replaces {before.agent}")
     return found

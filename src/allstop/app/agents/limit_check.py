@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.error_kinds import failure_of_text, is_error
 from allstop.adapters.agents.claude_code import turn_end
@@ -142,7 +143,7 @@ def failure_in(message: Message, at: LocalTime, patterns: Sequence[str] = ()) ->
         case channel:
             errors, output = ("", text) if channel == "stdout" else (text, "")
             found = find_limit_line(errors, output, patterns)
-            return failure_of(found.fault, at) if found else None
+            return failure_of(replace(found.fault, kind=found.kind), at) if found else None
 
 
 def _claude(message: Message, *, is_error: bool) -> Result:

@@ -31,7 +31,7 @@ from allstop.core.tasks import OVER, Status
 from allstop.core.text import counted, money, one_line
 from allstop.ports import Clock, Live, Record
 from allstop.views.log import Line, describe, describe_result, lines
-from allstop.views.tasks import StuckWarning
+from allstop.views.tasks import TaskNotices
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -141,7 +141,7 @@ class PlainBoardScreen:
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
         self._wide = NARROWEST
-        self._attempts: dict[RunId, StuckWarning] = {}
+        self._attempts: dict[RunId, TaskNotices] = {}
 
     def __enter__(self) -> BoardScreen:
         return self
@@ -163,7 +163,7 @@ class PlainBoardScreen:
         for run in (child_of(BOARD, ref) for ref in session.run().pilot.refs):
             child = session.child(run)
             if child is not None and isinstance(child.pilot, TaskState):
-                self._attempts[run] = StuckWarning(TaskPilot(), child.pilot)
+                self._attempts[run] = TaskNotices(TaskPilot(), child.pilot)
 
     def records(self, batch: Sequence[Record]) -> None:
         for record in batch:
@@ -189,7 +189,7 @@ class PlainBoardScreen:
     def _warnings(self, record: Record) -> list[Line]:
         event, run = record.event, record.run
         if isinstance(event, Opened) and event.kind == TaskPilot.kind:
-            self._attempts[run] = StuckWarning(TaskPilot())
+            self._attempts[run] = TaskNotices(TaskPilot())
         found = self._attempts[run].take(event) if run in self._attempts else []
         if isinstance(event, Closed):
             self._attempts.pop(run, None)
