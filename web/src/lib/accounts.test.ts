@@ -35,6 +35,7 @@ describe('windows', () => {
   it('say pace and reset', () => {
     expect(windowNote(week, NOW)).toMatch(/^ahead of even use; resets \S+ 09:00$/)
     expect(windowNote({ ...week, pace: null, resets_at: null }, NOW)).toBe('')
+    expect(windowNote({ ...week, pace: 'behind', resets_at: null }, NOW)).toBe('behind even use')
     expect(windowNote({ ...week, pace: 'even', resets_at: null }, NOW)).toBe('even use')
   })
 

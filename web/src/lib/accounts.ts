@@ -4,6 +4,7 @@ import type { AccountView, WindowView } from './api-types'
 import { clockTime, dayMonth } from './format'
 import { plain } from './terminal-text'
 
+const PACE = { ahead: 'ahead of even use', even: 'even use', behind: 'behind even use' }
 const DAY_MS = 24 * 3600 * 1000
 
 /** Those of which something is known. */
@@ -31,7 +32,7 @@ export function usedShare({ used }: WindowView): string {
 /** The pace and the reset of a window. */
 export function windowNote({ pace, resets_at }: WindowView, now: number): string {
   const parts: string[] = []
-  if (pace) parts.push(pace === 'even' ? 'even use' : `${pace} of even use`)
+  if (pace) parts.push(PACE[pace])
   if (resets_at) parts.push(`resets ${resetTime(resets_at, now)}`)
   return parts.join('; ')
 }
