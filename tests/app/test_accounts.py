@@ -156,6 +156,14 @@ async def test_k13_without_a_time_the_hold_grows_and_only_its_run_tries(accounts
     assert await accounts.failure(MAX, "board/T2") is None
 
 
+@pytest.mark.parametrize("later", [{"seconds": 20}, {}])
+async def test_k13_a_limit_met_at_the_same_time_does_not_shorten_a_hold(accounts, later):
+    await accounts.settle(MAX, "board/T1", limited(USED_UP, seconds=7200))
+    await accounts.settle(MAX, "board/T2", limited(**later))
+
+    assert (await accounts.failure(MAX, "board/T2")).retry_at == NOW + timedelta(hours=2)
+
+
 async def test_k13_runs_that_meet_one_limit_together_count_once(accounts):
     for run in ("board/T1", "board/T2", "board/T3"):
         await accounts.settle(MAX, run, limited())

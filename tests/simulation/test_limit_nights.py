@@ -15,6 +15,7 @@ import pytest
 from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.app.agents.accounts import AccountNames, Accounts, Choice, HeldAgent
 from allstop.app.agents.shared_holds import SharedHolds
+from allstop.auto.state import EDITION
 from allstop.core import run as runs
 from allstop.core.commands import AddTasks
 from allstop.core.events import Closed, MoveEnded, MoveStarted
@@ -67,6 +68,20 @@ BOARD = {
     "recover_primary": True,
 }
 
+AUTO = {
+    "goal": "Write a parser.",
+    "name": "auto1",
+    "no_progress_turns": 100,
+    "agent": "cleo",
+    "fallbacks": ["claude"],
+    "target": "main",
+    "cooldown_s": 1.0,
+    "review": "never",
+    "edition": EDITION,
+    "endurance": PATIENCE,
+}
+AUTO_TURNS = 15
+
 
 class SleepingClock(LoopClock):
     """The wall clock continues while the machine sleeps; the event loop's time doesn't."""
@@ -92,6 +107,7 @@ class Provider:
         self._clock = clock
         self.began_at = clock.now()
         self.calls = Counter()
+        self.turns = Counter()
         self.refused = 0
         self.forbidden = []  # calls of held accounts
         self.limits = {account: tuple(self._some_limits(chance)) for account in AGENTS}
@@ -136,7 +152,13 @@ class Worker:
         if (failed := self._provider.call(self._account)) is not None:
             return failed
         await anyio.sleep(240)
-        return TurnDone(text=DONE, thread="t", usage=Usage(output=10))
+        self._provider.turns[turn.run] += 1
+        is_over = turn.run != "auto1" or self._provider.turns[turn.run] > AUTO_TURNS
+        return TurnDone(
+            text=DONE if is_over else f"Part {self._provider.turns[turn.run]} is there.",
+            thread="t",
+            usage=Usage(output=10),
+        )
 
     async def close(self):
         pass
@@ -149,7 +171,7 @@ class PassingChecks:
 
 
 class Night:
-    """Two processes at a time: one drives a plan, the other one a board."""
+    """Three processes at a time drive a plan, a board and a thread of Full Auto."""
 
     def __init__(self, seed, folder):
         self.chance = Random(f"night {seed}")
@@ -169,6 +191,7 @@ class Night:
                 async with anyio.create_task_group() as work:
                     work.start_soon(self._processes, "plan1", "plan", PLAN)
                     work.start_soon(self._processes, "board", "board", BOARD)
+                    work.start_soon(self._processes, "auto1", "auto", AUTO)
                 machine.cancel_scope.cancel()
 
     async def _sleep_now_and_then(self):
@@ -251,10 +274,13 @@ class Night:
         """Everything is finished once, no run came late, and each record replays."""
         assert self.provider.forbidden == []
         assert self.late == []
-        closed = [event for event in self.events("plan1") if isinstance(event, Closed)]
-        assert [event.outcome for event in closed] == [Outcome.DONE]
+        for run in ("plan1", "auto1"):
+            closed = [event for event in self.events(run) if isinstance(event, Closed)]
+            assert [event.outcome for event in closed] == [Outcome.DONE]
         assert turns_done(self.events("plan1")) == STEPS
-        assert sorted(self.workspaces.merged) == sorted(["plan1", *(task.id for task in TASKS)])
+        assert sorted(self.workspaces.merged) == sorted(
+            ["plan1", "auto1", *(task.id for task in TASKS)]
+        )
         assert self.crashes
         assert self.provider.refused
         for run, records in self.journal._records.items():

@@ -11,8 +11,8 @@ import anyio.lowlevel
 import pytest
 
 from allstop.core.commands import Allstop, Pause, Resume, Say
-from allstop.core.events import Closed, Commanded, Event, Opened
-from allstop.core.ids import HELM, RunId, WriteId
+from allstop.core.events import AccountReleased, Closed, Commanded, Event, Opened
+from allstop.core.ids import ACCOUNTS, HELM, RunId, WriteId
 from allstop.core.moves import Outcome
 from allstop.ports import Cursor, Entry, HeldError, Journal, StaleError
 
@@ -58,8 +58,9 @@ class JournalContract:
         assert list(await journal.written(after=placed[-1].pos, most=10)) == []
         assert await journal.last_place() == placed[-1].pos
 
-    async def test_heads_tell_what_there_is_without_the_helm(self, journal: Journal) -> None:
+    async def test_heads_tell_what_there_is_without_the_streams(self, journal: Journal) -> None:
         await journal.append(Entry(HELM, STOPPED))
+        await journal.append(Entry(ACCOUNTS, AccountReleased(at=NOW, account="max")))
         await journal.append(Entry(A, OPENED), Entry(A, PAUSED), Entry(B, OPENED))
         await journal.append(Entry(A, Closed(at=NOW, outcome=Outcome.DONE)))
 

@@ -137,11 +137,14 @@ def next_hold(
     if failed.kind not in _HOLDING:
         return None
     reason = one_line(failed.message, REASON_CHARS)
+    in_force = before if before is not None and before.until > now else None
     if until is not None and until > now:
+        if in_force is not None and in_force.announced and in_force.until >= until:
+            return None
         return AccountHold(until=until, kind=failed.kind, reason=reason, run=run)
     if failed.guessed or failed.kind is FailureKind.BILLING:
         return None  # a person acts, or it may be no limit at all
-    if before is not None and before.until > now and before.run != run:
+    if in_force is not None and (in_force.announced or in_force.run != run):
         return None  # another run has met the same limit
     times = before.times + 1 if before is not None and not before.announced else 1
     span = min(FIRST * 2 ** min(times - 1, 10), MOST)
