@@ -19,7 +19,11 @@ SETTINGS = """
 driver = "anthropic"
 accounts = ["team", "spare"]
 """
-KEYS = {"ANTHROPIC_API_KEY": "sk-team-zebra", "ANTHROPIC_API_KEY_SPARE": "sk-spare-zebra"}
+KEYS = {
+    "ANTHROPIC_API_KEY": "sk-team-zebra",
+    "ANTHROPIC_API_KEY_SPARE": "sk-spare-zebra",
+    "OTHER_API_KEY": "sk-other-zebra",
+}
 
 
 @pytest.fixture
@@ -48,7 +52,8 @@ def opened(person, text, **variables):
 async def test_p16_an_exhausted_account_is_followed_by_the_next_one(person):
     def answer(asked):
         if "team" in asked.headers["authorization"]:
-            error = {"type": "rate_limit_error", "message": "This would exceed your rate limit"}
+            words = "This would exceed the rate limit of sk-other-zebra"
+            error = {"type": "rate_limit_error", "message": words}
             body = {"type": "error", "error": error}
             return Say(error=ErrorReply(429, body, {"retry-after": "7200"}))
         return Say(text=envelope("here I am", final=True))
@@ -64,9 +69,10 @@ async def test_p16_an_exhausted_account_is_followed_by_the_next_one(person):
     status = person.allstop("status")
     assert "◷ account team (at http://127.0.0.1:" in status
     assert "account spare" not in status
-    assert "zebra" not in (person.repository / ".allstop" / "journal.db").read_bytes().decode(
-        errors="replace"
-    )
+    shared = person.home / ".local/state/allstop/account_holds.json"
+    assert b"rate limit" in shared.read_bytes()
+    for file in (shared, *(person.repository / ".allstop").glob("journal.db*")):
+        assert b"zebra" not in file.read_bytes()
 
 
 def talk(person):

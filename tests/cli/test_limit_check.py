@@ -53,6 +53,8 @@ def test_p5_each_line_gives_kind_time_and_action(person):
 
 def test_p5_a_bad_line_gives_an_error_and_the_next_one_is_read(person):
     good = {"channel": "cli", "text": "429 Too Many Requests"}
+    sparse = {"channel": "api", "text": None, "event": None, "tz": None, "http": {"status": 429, "headers": {"retry-after": 7}}}  # fmt: skip
+    assert answers(person, sparse)[0]["seconds"] == 7.0
     bad = ["{", '{"channel": "nowhere"}', json.dumps({**good, "tz": "Mars/X"}), "[1]"]
 
     found = answers(person, *bad, good, code=2)

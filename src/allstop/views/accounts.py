@@ -27,7 +27,6 @@ class AccountState(Struct, frozen=True, gc=False, kw_only=True):
 
     hold: AccountHold | None = None
     windows: tuple[Window, ...] = ()
-    seen_at: datetime | None = None  # when a provider last reported windows
 
 
 class Pace(StrEnum):
@@ -86,11 +85,11 @@ def evolve(ledger: Ledger, event: Event) -> Ledger:
             return {**ledger, name: replace(ledger.get(name, UNKNOWN), hold=hold)}
         case AccountReleased(account=name):
             return {**ledger, name: replace(ledger.get(name, UNKNOWN), hold=None)}
-        case WindowsSeen(account=name, windows=windows, at=at):
+        case WindowsSeen(account=name, windows=windows):
             before = ledger.get(name, UNKNOWN)
             known = {each.name: each for each in before.windows}
             known |= {each.name: each for each in windows}
-            return {**ledger, name: replace(before, windows=tuple(known.values()), seen_at=at)}
+            return {**ledger, name: replace(before, windows=tuple(known.values()))}
         case _:
             return ledger
 

@@ -83,7 +83,8 @@ class Accounts:
                 self._shared.put(account.shared, None, now)
         elif (hold := next_hold(before, run, result, now)) is not None:
             await self._write(AccountHeld(at=now, account=account.name, hold=hold))
-            self._shared.put(account.shared, hold, now)
+            if not self._unwritten:  # as it is in the journal, without secrets
+                self._shared.put(account.shared, self._state(account).hold, now)
 
     async def report(self, account: AccountNames, windows: Sequence[Window]) -> None:
         """Record what a provider reported, if it differs from what is known."""

@@ -41,7 +41,7 @@ class Http(Struct, frozen=True, kw_only=True):
     """A provider's answer; status 0 is an event within a stream."""
 
     status: int = 0
-    headers: dict[str, str] = {}
+    headers: dict[str, str | int | float] = {}
     body: Any = None
 
 
@@ -49,14 +49,14 @@ class Message(Struct, frozen=True, kw_only=True):
     """A message and where it arrived; other fields are ignored."""
 
     channel: Channel = "cli"
-    text: str = ""
+    text: str | None = ""
     http: Http | None = None
-    event: dict[str, Any] = {}
+    event: dict[str, Any] | None = None
     status: int | None = None
     codex_info: Any = None
-    rate_limits: dict[str, Any] = {}
+    rate_limits: dict[str, Any] | None = None
     now: datetime | None = None
-    tz: str = ""
+    tz: str | None = None
     reset: Any = None  # its first case gives `now` and `tz` if they are missing
 
 
@@ -120,26 +120,27 @@ def _action(failed: Failed, now: datetime) -> str:
 
 def failure_in(message: Message, at: LocalTime, patterns: Sequence[str] = ()) -> Failed | None:
     """The failure that the driver of the message's channel reports; None if there is none."""
-    text = message.text
+    text = message.text or ""
     match message.channel:
         case "claude":
             return turn_end.failure(_claude(message, is_error=True), None, None, "", at)
         case "claude_event":
-            info = message.event.get("rate_limit_info") or {}
+            info = (message.event or {}).get("rate_limit_info") or {}
             limit = _converted(info, RateLimit)
             rejected = limit if limit.status == "rejected" else None
             result = _claude(message, is_error=bool(rejected))
             return turn_end.failure(result, None, rejected, "", at)
         case "codex":
             error = TurnError(message=text, codex_error_info=message.codex_info)
-            return failure_of_turn(error, _converted(message.rate_limits, RateLimits), at.now)
+            return failure_of_turn(error, _converted(message.rate_limits or {}, RateLimits), at.now)
         case "acp":
             return failure_of_text(text, at)
         case "reply":
             return failure_of_text(text, at) if is_error(text) else None
         case "api":
             http = message.http or Http()
-            return failure_of(read_fault(http.status, http.headers, http.body), at)
+            headers = {name: str(value) for name, value in http.headers.items()}
+            return failure_of(read_fault(http.status, headers, http.body), at)
         case channel:
             errors, output = ("", text) if channel == "stdout" else (text, "")
             found = find_limit_line(errors, output, patterns)
@@ -147,7 +148,7 @@ def failure_in(message: Message, at: LocalTime, patterns: Sequence[str] = ()) ->
 
 
 def _claude(message: Message, *, is_error: bool) -> Result:
-    return Result(subtype="success", is_error=is_error, result=message.text)
+    return Result(subtype="success", is_error=is_error, result=message.text or "")
 
 
 def _converted(value: object, kind: type[Any]) -> Any:
