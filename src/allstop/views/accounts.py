@@ -128,12 +128,13 @@ def account_view(name: str, agents: Iterable[str], state: AccountState, now: dat
 
 def hold_view(hold: AccountHold, now: datetime) -> AccountHoldView:
     about = "" if hold.announced else "about "
+    why = f": {one_line(hold.reason, 120)}" if hold.reason else ""
     return AccountHoldView(
         until=hold.until,
         kind=hold.kind,
         reason=hold.reason,
         announced=hold.announced,
-        text=f"held until {about}{local_time(hold.until, now)}: {one_line(hold.reason, 120)}",
+        text=f"held until {about}{local_time(hold.until, now)}{why}",
     )
 
 

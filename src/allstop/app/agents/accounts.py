@@ -70,7 +70,7 @@ class Accounts:
         hold = hold_of(self._state(account), self._clock.now())
         if hold is None or (not hold.announced and hold.run == run and not hold.elsewhere):
             return None
-        message = f"account {account.name} is held: {hold.reason}"
+        message = f"account {account.name} is held" + (f": {hold.reason}" if hold.reason else "")
         return Failed(kind=hold.kind, message=message, retry_at=hold.until)
 
     async def settle(self, account: AccountNames, run: str, result: TurnDone | Failed) -> None:
