@@ -80,7 +80,8 @@ def test_json_status_has_stable_keys(person):
     status = json.loads(person.allstop("status", "--json"))
 
     assert sorted(status) == [
-        *("board", "disk_full", "hold", "needs_you", "runs", "stopped_by", "stopped_since"),
+        *("accounts", "board", "disk_full", "hold", "needs_you", "runs"),
+        *("stopped_by", "stopped_since"),
     ]
     assert status["board"] == {
         "phase": "waiting_user",
