@@ -6,8 +6,8 @@ from contextlib import suppress
 from ipaddress import IPv6Address
 from typing import TypeAlias
 
+from allstop.adapters.notify.address_policy import Address, parse, refusal, unwrap_ipv4
 from allstop.adapters.notify.background_call import run_in_thread
-from allstop.core.address_policy import Address, parse, refusal, unwrap_ipv4
 
 Resolve: TypeAlias = Callable[[str], Sequence[Address]]
 """Returns all addresses of a host; raises OSError or UnicodeError if there is none. May block."""
