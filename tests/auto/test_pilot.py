@@ -15,6 +15,7 @@ from allstop.core.moves import (
     Change,
     CheckResult,
     ChecksDone,
+    Compaction,
     Failed,
     FailureKind,
     Finish,
@@ -154,6 +155,38 @@ def test_f4_compaction_now_and_then_does_not():
         auto.turn(items=[("compaction", "")] if number % 3 == 0 else [("plan", str(number))])
 
     assert auto.decision.action is Action.CONTINUE
+
+
+def test_p10_a_long_conversation_is_compacted_before_the_next_turn():
+    """It is no turn of the work: no decision follows, and no guard counts it."""
+    auto = AutoSteps(compact_at=9_000)
+    auto.begin()
+    auto.ended(TurnDone(text="Half.", thread="t", context=9_000))
+    decisions = len(auto.state.decisions)
+    compacting = auto.begin()
+    auto.fold(
+        Noted(at=auto.now, id=auto.run.open_move.id, items=(Item(kind="compaction", text=""),))
+    )
+    size = Compaction(before=9_000, after=4, summary=True)
+    auto.ended(TurnDone(text=f"Half is done. {DONE}", thread="t", compacted=size))
+    turn = auto.begin()
+
+    assert (compacting.compacts, compacting.thread) == (9_000, "t")
+    assert (auto.state.turns, len(auto.state.decisions)) == (1, decisions)
+    assert auto.state.history.compactions == ()
+    assert (turn.compacts, turn.thread) == (0, None)
+    assert "Your summary of it:\nHalf is done." in turn.prompt.text
+
+
+def test_p10_a_failed_compaction_is_no_failed_turn():
+    auto = AutoSteps(compact_at=9_000)
+    auto.begin()
+    auto.ended(TurnDone(text="Half.", thread="t", context=9_000))
+    auto.fail(FailureKind.BAD_REQUEST, "no")
+    turn = auto.begin()
+
+    assert (turn.compacts, turn.thread) == (0, "t")
+    assert auto.state.failures == 0
 
 
 @pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.BAD_REQUEST])

@@ -19,6 +19,7 @@ from allstop.core.moves import (
     Change,
     CheckResult,
     ChecksDone,
+    Compaction,
     Deliver,
     Delivered,
     Failed,
@@ -927,3 +928,45 @@ def test_k6_older_attempts_and_a_time_limit_end_before_the_gate(edition, limits)
     move = flight.back(replace(said(COMPLETE, WORK), usage=Usage(output=11)), after_s=6)
 
     assert move.outcome is Outcome.BRAKED
+
+
+# --- P10: compaction ---
+
+
+def compacted_by_summary(text):
+    size = Compaction(before=9_000, after=4, summary=True)
+    return TurnDone(text=text, thread="t", context=9_500, compacted=size)
+
+
+def test_p10_a_long_conversation_is_compacted_before_the_next_turn():
+    """It is no iteration; what people said meanwhile is for the next turn."""
+    flight = fly_in_a_workspace(compact_at=9_000)
+    compacting = flight.back(TurnDone(text="Half.", change=WORK, thread="t", context=9_000))
+    flight.start()
+    flight.told(Say(text="Hurry."))
+    undelivered = flight.undelivered
+    turn = flight.end(compacted_by_summary(f"Half is done.\n{COMPLETE}"))
+
+    assert (compacting.compacts, compacting.thread) == (9_000, "t")
+    assert undelivered == ()
+    assert (turn.compacts, turn.thread) == (0, None)
+    assert "Your summary of it:\nHalf is done." in turn.prompt.text
+    assert "A person says: Hurry." in turn.prompt.text
+    assert flight.state.pilot.iteration == 1
+
+
+def test_p10_a_failed_compaction_does_not_end_the_attempt():
+    flight = fly_in_a_workspace(compact_at=9_000)
+    flight.back(TurnDone(text="Half.", change=WORK, thread="t", context=9_000))
+    turn = flight.back(failed(FailureKind.BAD_REQUEST, message="no"))
+
+    assert (turn.compacts, turn.thread) == (0, "t")
+    assert flight.state.pilot.failures == 0
+
+
+def test_p10_complete_work_is_not_compacted():
+    flight = fly_in_a_workspace(compact_at=9_000, checks=[TESTS])
+
+    assert isinstance(
+        flight.back(TurnDone(text=COMPLETE, change=WORK, thread="t", context=9_000)), RunChecks
+    )

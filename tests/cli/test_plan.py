@@ -230,3 +230,30 @@ def test_p7_a_plan_killed_while_it_waits_is_offered(coder, waits, said):
 
     assert shown(person)["status"] == "running"
     assert "Resume interrupted session? plan1, 1 of 2 steps: PLAN" in declined
+
+
+def test_p10_between_two_phases_a_long_conversation_is_compacted(coder):
+    """The agent of the script can't compact, so its summary begins the next conversation."""
+    script = """
+[[turn]]
+when = "Write the summary"
+steps = [{ say = "One and two are there." }]
+[[turn]]
+when = "Step P2"
+steps = [{ write = "two.txt", text = "2" }, { context = 90000 }]
+[[turn]]
+when = "Your summary of it:\\nOne and two are there."
+steps = [{ write = "three.txt", text = "3" }]
+[[turn]]
+when = "Step 1.1"
+steps = [{ write = "one.txt", text = "1" }, { context = 30000 }]
+"""
+    person = coder(f"repeat = true\n{script}")
+
+    said = person.allstop("plan", "run", "PLAN.md")
+
+    assert said.count("compacts its conversation") == 1
+    assert "coder compacts its conversation of 90,000 tokens" in said
+    assert "tokens instead of 90,000" in said
+    assert "ended: done (merged)" in said
+    assert "come out the same" in person.allstop("replay", "plan1")

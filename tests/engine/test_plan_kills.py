@@ -10,6 +10,8 @@ import pytest
 from allstop.core.commands import Pause, Resume
 from allstop.core.events import MoveEnded, MoveStarted
 from allstop.core.moves import Change, CheckResult, TurnDone, Usage
+from allstop.core.replay import differences
+from allstop.plans.pilot import PlanPilot
 from allstop.ports import Abilities
 from support.fault_scenarios import (
     assert_each_child_started_once,
@@ -219,5 +221,60 @@ async def test_k2_allstop_wins_every_race_with_every_write_of_a_plan(where):
             await engine.command(stopped, Resume())
             await anyio.sleep(LONG_S)
         await assert_each_step_counted_once(world)
+
+    assert nth > 10
+
+
+class Talker(Coder):
+    """Each conversation grows by a thousand tokens a turn, and holds the steps that it knows of."""
+
+    def __init__(self, *, compacts):
+        super().__init__()
+        self.abilities = Abilities(resume=True, compact=compacts)
+        self.known = {}  # the steps that each conversation knows of
+        self.tokens = {}
+
+    async def take_turn(self, turn, watch):
+        thread = turn.thread or f"t{len(self.known) + 1}"
+        known = self.known.setdefault(thread, set())
+        known |= set(re.findall(r"knows (s\d)", turn.prompt.whole))
+        if turn.thread is None:
+            await watch.opened(thread)
+        await anyio.sleep(2)
+        if step := re.search(r"Step (s\d)", turn.prompt.whole):
+            assert known >= set(self.asked) - {step[1]}, "the conversation was lost"
+            self.asked.append(step[1])
+            known.add(step[1])
+        own = turn.compacts and self.abilities.compact
+        self.tokens[thread] = 100 if own else self.tokens.get(thread, 0) + 1000
+        text = "" if own else " ".join(f"knows {each}" for each in sorted(known))
+        usage = Usage(output=10)
+        return TurnDone(text=text, thread=thread, usage=usage, context=self.tokens[thread])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("compacts", [True, False])
+async def test_p10_killed_at_any_write_a_compaction_loses_nothing(when, compacts):
+    spec = {**SPEC, "compact_at": 1000}
+    for nth in every(1):
+        world = at_work(CrashingJournal(nth, when))
+        world.agents = {"coder": Talker(compacts=compacts)}
+        await run_until_death(world, partial(go, spec=spec))
+        is_over = not world.journal.dead.is_set()
+        if not is_over:
+            world.journal = world.journal.disk()
+            await go(world, spec)
+
+        events = await world.events(RUN)
+        done = [e.result for e in events if isinstance(e, MoveEnded)]
+        sizes = [r.compacted for r in done if isinstance(r, TurnDone) and r.compacted]
+        assert 1 <= len(sizes) <= 2
+        assert all(size.before > size.after > 0 for size in sizes)
+        assert {size.summary for size in sizes} == {not compacts}
+        assert (await world.state(RUN)).pilot.completed == len(STEPS)
+        assert world.workspaces.merged == [RUN]
+        assert differences(PlanPilot(), events) == []
+        if is_over:
+            break
 
     assert nth > 10

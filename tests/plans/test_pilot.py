@@ -18,6 +18,7 @@ from allstop.core.moves import (
     ChecksDone,
     Commit,
     Committed,
+    Compaction,
     Failed,
     FailureKind,
     Finish,
@@ -600,3 +601,140 @@ def test_k13_without_credit_a_plan_retries_nothing():
 
     assert (paused.for_person, paused.failure) == (True, FailureKind.BILLING)
     assert _after_limit(two, kind=FailureKind.BILLING).agent == "other"
+
+
+# --- P10: compaction ---
+
+
+def long(tokens):
+    return TurnDone(text="Done.", thread="t", change=CHANGE, context=tokens)
+
+
+def summed_up(text="Sorted all.", before=50_000):
+    size = Compaction(before=before, after=4, summary=True)
+    return TurnDone(text=text, thread="t", change=CHANGE, context=51_000, compacted=size)
+
+
+def is_compaction(move):
+    return isinstance(move, TakeTurn) and move.compacts > 0
+
+
+def test_p10_a_long_conversation_is_compacted_before_the_next_phase():
+    """A summary begins a new conversation; within a phase nothing is compacted."""
+    plan = PlanSteps(phases_compact_at=20_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    within = plan.next()
+    plan.back(long(60_000))
+    plan.back(PASSED)
+    compacting = plan.next()
+    prompt = plan.back(summed_up(before=60_000))
+
+    assert not is_compaction(within)
+    assert (compacting.compacts, compacting.thread) == (60_000, "t")
+    assert "Write the summary" in compacting.prompt.text
+    assert prompt.thread is None
+    assert "Your summary of it:\nSorted all." in prompt.prompt.text
+    assert "Step 2.1: Print it" in prompt.prompt.text
+    assert plan.plan.turns == 2
+    assert differences(PlanPilot(), plan.events) == []
+
+
+def test_p10_an_agent_that_compacts_by_itself_keeps_its_conversation():
+    plan = PlanSteps(compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(40_000))
+    assert is_compaction(plan.next())
+    done = Compaction(before=40_000, after=7_000)
+    turn = plan.back(TurnDone(text="", thread="t", context=7_000, compacted=done))
+
+    assert (turn.compacts, turn.thread) == (0, "t")
+    assert "Your summary" not in turn.prompt.text
+    assert "Step 1.2: Count it" in turn.prompt.text
+
+
+@pytest.mark.parametrize(
+    ("spec", "size"), [({"compact_at": 40_000}, 39_999), ({}, 10**6), ({"compact_at": 5}, 0)]
+)
+def test_p10_a_short_conversation_or_one_of_unknown_size_goes_on(spec, size):
+    plan = PlanSteps(**spec)
+    plan.to_turn()
+    plan.back(long(size))
+
+    assert not is_compaction(plan.next())
+
+
+def test_p10_instructions_above_the_limit_do_not_compact_at_each_turn():
+    """The first turn after a compaction shows what can't be made shorter."""
+    plan = PlanSteps("# A\n- a\n- b\n- c\n- d\n", compact_at=1_000)
+    plan.to_turn()
+    moves = []
+    for size in (9_000, 9_500, 14_300):
+        plan.back(long(size))
+        moves.append(is_compaction(plan.next()))
+        if moves[-1]:
+            plan.back(summed_up())
+
+    assert moves == [True, False, True]
+
+
+@pytest.mark.parametrize("failed", [BROKEN, TurnDone(text=" ", compacted=summed_up().compacted)])
+def test_p10_a_failed_compaction_fails_no_step(failed):
+    """The conversation goes on as it was, and is tried again after the next turn."""
+    plan = PlanSteps(compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    turn = plan.back(failed)
+    plan.back(long(52_000))
+
+    assert (turn.compacts, turn.thread) == (0, "t")
+    assert plan.plan.failures == 0
+    assert isinstance(plan.back(PASSED), TakeTurn)
+    assert is_compaction(plan.next())
+
+
+def test_p10_a_conversation_that_no_longer_fits_is_left():
+    plan = PlanSteps(compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    turn = plan.back(Failed(kind=FailureKind.CONTEXT, message="too long"))
+
+    assert (turn.compacts, turn.thread) == (0, None)
+
+
+def test_p10_a_compaction_that_was_cut_off_is_repeated():
+    plan = PlanSteps(compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    opened = plan.back(Failed(kind=FailureKind.INTERRUPTED))
+    again = plan.back(WorkspaceOpen(base="b"))
+
+    assert isinstance(opened, OpenWorkspace)
+    assert (again.compacts, again.thread) == (50_000, "t")
+
+
+def test_p10_a_limit_during_a_compaction_waits_like_one_during_a_step():
+    plan = PlanSteps(compact_at=40_000, patience={"recover": True}, agents=["cli", "other"])
+    plan.to_turn()
+    plan.back(long(50_000))
+    soon = plan.now + timedelta(minutes=5)
+    turn = plan.back(Failed(kind=FailureKind.RATE_LIMITED, retry_at=soon))
+
+    assert (turn.agent, turn.thread, turn.compacts) == ("other", None, 0)
+
+
+def test_p10_a_message_and_a_skip_during_a_compaction_are_for_the_step():
+    plan = PlanSteps(compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    plan.start()
+    plan.told(Say(text="Hurry."))
+    undelivered = plan.undelivered
+    plan.told(Skip())
+    turn = plan.end(summed_up())
+
+    assert undelivered == ()
+    assert [each.step for each in plan.plan.skipped] == ["1.2"]
+    assert "Step 2.1: Print it" in turn.prompt.text
+    assert "A person says: Hurry." in turn.prompt.text
+    assert "Your summary of it:\nSorted all." in turn.prompt.text

@@ -9,7 +9,7 @@ from allstop.core.events import Closed
 from allstop.core.moves import Failed, FailureKind, Finish, Outcome
 from allstop.kinds import KINDS
 from allstop.views.autopilot_events import AutopilotEvent
-from plans.test_pilot import BROKEN, DONE, PASSED, WRONG, PlanSteps
+from plans.test_pilot import BROKEN, DONE, PASSED, WRONG, PlanSteps, long, summed_up
 
 PLAN = "# A\n- one\n- two\n"
 
@@ -191,3 +191,31 @@ def test_p5_a_short_limit_of_one_agent_does_not_limit_all():
     plan.back(Failed(kind=FailureKind.RATE_LIMITED))
 
     assert names(plan)[2:] == ["rate-limited", "paused"]
+
+
+def test_p10_a_compaction_is_an_event_with_the_sizes_before_and_after():
+    """The step begins after it, and its result has the words of the step."""
+    plan = PlanSteps(PLAN, compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    plan.back(summed_up())
+    plan.back(long(9_000))
+    found = told(plan)
+
+    step = ["step-start", "step-complete"]
+    assert names(plan) == ["started", *step, "compacted", *step]
+    expected = {"agent": "cli", "before": 50_000, "after": 4, "summary": True}
+    assert {name: found[3][name] for name in expected} == expected
+    assert found[5]["result"]["output"] == "Done."
+
+
+def test_p10_the_log_tells_both_sizes():
+    plan = PlanSteps(PLAN, compact_at=40_000)
+    plan.to_turn()
+    plan.back(long(50_000))
+    plan.back(summed_up())
+    log = KINDS["plan"].log()
+    lines = [line.text for event in plan.events for line in log(event)]
+
+    assert "cli compacts its conversation of 50,000 tokens" in lines
+    assert "the conversation has about 4 tokens instead of 50,000" in lines

@@ -1089,6 +1089,24 @@ export interface components {
             seq: number;
         };
         /**
+         * Compacted
+         * @description The agent's conversation was compacted. Sizes are in tokens.
+         */
+        Compacted: {
+            /** @enum {unknown} */
+            type: "autopilot:compacted";
+            agent: string;
+            before: number;
+            /** @default null */
+            after: number | null;
+            /** @default false */
+            summary: boolean;
+            planId: string;
+            at: string;
+            /** @default 0 */
+            seq: number;
+        };
+        /**
          * RoomSummary
          * @description The state of a room; the stream sends it as `talk` after each change.
          */
@@ -1852,6 +1870,10 @@ export interface components {
             change: components["schemas"]["Change"] | null;
             /** @default [] */
             signals: components["schemas"]["SignalClaim"][];
+            /** @default 0 */
+            context: number;
+            /** @default null */
+            compacted: components["schemas"]["Compaction"] | null;
         };
         /**
          * Change
@@ -1885,6 +1907,17 @@ export interface components {
          * @enum {unknown}
          */
         Signal: "blocked" | "complete" | "none" | "pending" | "progress";
+        /**
+         * Compaction
+         * @description A conversation that was made shorter, in tokens.
+         */
+        Compaction: {
+            before: number;
+            /** @default 0 */
+            after: number;
+            /** @default false */
+            summary: boolean;
+        };
         /** ChecksDone */
         ChecksDone: {
             /** @enum {unknown} */
@@ -2182,7 +2215,7 @@ export interface components {
         /** PlanEvents */
         PlanEvents: {
             run: string;
-            events: (components["schemas"]["Started"] | components["schemas"]["Paused"] | components["schemas"]["Resumed"] | components["schemas"]["StepStart"] | components["schemas"]["StepComplete"] | components["schemas"]["StepSkipped"] | components["schemas"]["Aborted"] | components["schemas"]["Complete"] | components["schemas"]["Output"] | components["schemas"]["Retrying"] | components["schemas"]["RateLimited"] | components["schemas"]["AgentSwitched"] | components["schemas"]["AllLimited"])[];
+            events: (components["schemas"]["Started"] | components["schemas"]["Paused"] | components["schemas"]["Resumed"] | components["schemas"]["StepStart"] | components["schemas"]["StepComplete"] | components["schemas"]["StepSkipped"] | components["schemas"]["Aborted"] | components["schemas"]["Complete"] | components["schemas"]["Output"] | components["schemas"]["Retrying"] | components["schemas"]["RateLimited"] | components["schemas"]["AgentSwitched"] | components["schemas"]["AllLimited"] | components["schemas"]["Compacted"])[];
             more: boolean;
         };
         /** Plan */

@@ -7,7 +7,7 @@ import msgspec
 from allstop.auto import prompts as prompts
 from allstop.auto.decision_prompt import decide
 from allstop.auto.state import AutoSpec, AutoState, TurnSummary
-from allstop.core import accounts
+from allstop.core import accounts, conversation
 from allstop.core.board_specs import MergeSpec
 from allstop.core.ids import AgentName
 from allstop.core.moves import Adviser, Finish, Move, Outcome, RunChecks, Spawn, TakeTurn, Wait
@@ -29,7 +29,9 @@ def turn(state: AutoState, now: datetime) -> Move:
     is_other = state.agent not in ("", agent)
     words = prompts.words(state)
     terms = spec.terms_of(agent)
-    return TakeTurn(
+    if state.talk.summary:
+        words = f"{conversation.introduction(state.talk)}\n\n{words}"
+    move = TakeTurn(
         agent=agent,
         prompt=prompt(
             f"{prompts.TAKEN_OVER}\n\n{words}" if is_other else words,
@@ -44,6 +46,7 @@ def turn(state: AutoState, now: datetime) -> Move:
         ask_s=spec.ask_s,
         adviser=_adviser(spec),
     )
+    return conversation.compacted_first(state.talk, move, spec.compact_at)
 
 
 def decision(

@@ -21,7 +21,7 @@ from allstop.auto.state import (
     TurnSummary,
     read_decision,
 )
-from allstop.core import accounts, events
+from allstop.core import accounts, conversation, events
 from allstop.core.commands import Answer, Command, Permit, Resume, Retry, Say
 from allstop.core.decisions import Decided
 from allstop.core.ids import MoveId
@@ -30,6 +30,7 @@ from allstop.core.moves import (
     LIMITED,
     OVER_MACHINE_LIMIT,
     RESUMABLE,
+    UNFINISHED,
     ChecksDone,
     Failed,
     FailureKind,
@@ -65,7 +66,7 @@ class AutoPilot:
     def evolve(self, state: AutoState, event: events.Event) -> AutoState:
         match event:
             case events.MoveStarted(move=TakeTurn() | Survey() as move, id=id_, at=at):
-                begun = replace(state, doing=_open_turn(state, id_), wait_until=None)
+                begun = replace(state, doing=_open_turn(state, move, id_), wait_until=None)
                 return _with_agent(begun, move, at)
             case events.MoveStarted():
                 return replace(state, doing=None, wait_until=None)
@@ -166,9 +167,10 @@ def _initial_state(state: AutoState) -> AutoState:
     return _after_guidance(replace(state, summary=TurnSummary(turn=0, status="not begun")))
 
 
-def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
+def _open_turn(state: AutoState, move: TakeTurn | Survey, id_: MoveId) -> OpenTurn:
     return OpenTurn(
-        move=move,
+        move=id_,
+        compacts=isinstance(move, TakeTurn) and move.compacts > 0,
         is_decision=state.undecided,
         is_guidance=not state.undecided and guidance_stages.has_stage(state),
         is_review=state.reviews,
@@ -179,11 +181,16 @@ def _open_turn(state: AutoState, move: MoveId) -> OpenTurn:
 
 def _with_agent(state: AutoState, move: TakeTurn | Survey, at: datetime) -> AutoState:
     """Note which agent works. Another agent begins a conversation of its own."""
-    if not isinstance(move, TakeTurn) or state.doing is None or state.doing.is_aside:
+    if not isinstance(move, TakeTurn) or state.doing is None:
+        return state
+    if state.doing.compacts:
+        return replace(state, talk=conversation.turn_started(state.talk, move))
+    if state.doing.is_aside:
         return state
     thread = state.thread if state.agent in ("", move.agent) else None
     roster = accounts.turn_started(state.roster, state.agent, move.agent, at)
-    return replace(state, agent=move.agent, thread=thread, roster=roster)
+    talk = conversation.turn_started(state.talk, move)
+    return replace(state, agent=move.agent, thread=thread, talk=talk, roster=roster)
 
 
 def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
@@ -191,6 +198,8 @@ def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
     if doing is None:
         return _other_move_ended(state, result)
     match result:
+        case TurnDone() | Failed() if doing.compacts:
+            return _compacted(state, doing, result, at)
         case _ if doing.is_guidance:
             return _after_guidance(guidance_stages.stage_ended(state, result))
         case TurnDone() if doing.is_decision:
@@ -207,6 +216,21 @@ def _move_ended(state: AutoState, result: object, at: datetime) -> AutoState:
             return _turn_failed(state, doing, result, at)
         case _:
             return state
+
+
+def _compacted(
+    state: AutoState, doing: OpenTurn, result: TurnDone | Failed, at: datetime
+) -> AutoState:
+    """The turn that should compact the conversation has ended; it is no turn of the work."""
+    state = replace(
+        state,
+        talk=conversation.compaction_ended(state.talk, result),
+        change=result.change or state.change,
+        thread=None if conversation.is_over(result) else state.thread,
+    )
+    if isinstance(result, Failed) and result.kind in UNFINISHED:
+        return _turn_failed(state, doing, result, at)
+    return state
 
 
 def _other_move_ended(state: AutoState, result: object) -> AutoState:
@@ -245,6 +269,7 @@ def _turn_done(state: AutoState, doing: OpenTurn, turn: TurnDone, at: datetime) 
     state = replace(
         state,
         thread=turn.thread or state.thread,
+        talk=conversation.turn_done(state.talk, turn),
         failures=0,
         standstill=NO_STREAK,
         roster=accounts.turn_done(state.roster, state.agent),

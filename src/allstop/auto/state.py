@@ -15,6 +15,7 @@ from allstop.auto.structured_output import read
 from allstop.core.accounts import Roster
 from allstop.core.asks import Ask
 from allstop.core.board_specs import AgentTerms
+from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
 from allstop.core.decisions import DecisionPolicy as DecisionPolicy
@@ -61,6 +62,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     endurance: LimitPatience | None = None  # None: ten waits for a limit without a reset time
     fallbacks: tuple[AgentName, ...] = ()  # replace the agent while its account is limited
     terms: dict[AgentName, AgentTerms] = {}  # of all agents, if there are fallbacks
+    compact_at: int | None = None  # a conversation of so many tokens is compacted before a turn
 
     def terms_of(self, agent: AgentName) -> AgentTerms:
         own = AgentTerms(turn_s=self.turn_s, idle_s=self.idle_s, max_tokens=self.max_tokens)
@@ -154,6 +156,7 @@ class OpenTurn(Struct, frozen=True, gc=False, kw_only=True):
     is_decision: bool = False
     is_review: bool = False
     is_guidance: bool = False
+    compacts: bool = False  # the agent's conversation is compacted
     plan: str = ""
     compactions: int = 0
     unanswered: tuple[str, ...] = ()
@@ -165,8 +168,8 @@ class OpenTurn(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is a turn of the decision or guidance agent."""
-        return self.is_decision or self.is_guidance
+        """Whether it is no turn of the work: a decision, guidance, or a compaction."""
+        return self.is_decision or self.is_guidance or self.compacts
 
 
 class AutoState(Struct, frozen=True, gc=False, kw_only=True):
@@ -174,6 +177,7 @@ class AutoState(Struct, frozen=True, gc=False, kw_only=True):
     base: str = ""
     gate: Gate | None = None  # the target's gate when the workspace was last opened
     thread: str | None = None
+    talk: Conversation = EMPTY
     roster: Roster = Roster(agents=())
     agent: AgentName = AgentName("")  # of the last turn
     turns: int = 0

@@ -11,6 +11,7 @@ from allstop.board import remedies
 from allstop.core import brakes
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import EarlierAttempts, TaskSpec
+from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
@@ -49,6 +50,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     gate: Gate | None = None  # the target's, when the workspace was last opened
     agent: AgentName = AgentName("")  # of the last turn
     thread: str | None = None
+    talk: Conversation = EMPTY
     change: Change | None = None
     iteration: int = 0
     claim: SignalClaim = NO_CLAIM

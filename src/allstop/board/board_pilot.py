@@ -254,6 +254,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
         terms={name: own[name] for name in agents if own.get(name, terms) != terms},
+        compact_at=spec.compact_at,
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
         limit_s=spec.limit_s,

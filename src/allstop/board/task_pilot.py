@@ -9,7 +9,7 @@ from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedies
 from allstop.board.attempt import TaskState
 from allstop.board.change_findings import serious_findings
-from allstop.core import accounts, events, moves, work_prompts
+from allstop.core import accounts, conversation, events, moves, work_prompts
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Resume, Retry, Say
@@ -61,8 +61,8 @@ class TaskPilot:
         self, state: TaskState, event: events.Event
     ) -> TaskState:
         match event:
-            case events.MoveStarted(move=moves.TakeTurn(agent=agent), at=at):
-                return _turn_started(state, agent, at)
+            case events.MoveStarted(move=moves.TakeTurn() as turn, at=at):
+                return _turn_started(state, turn, at)
             case events.MoveStarted(at=at):
                 return replace(state, move_began_at=at)
             case events.MoveEnded(result=result, at=at):
@@ -92,6 +92,8 @@ class TaskPilot:
                 return state
 
     def undelivered(self, state: TaskState) -> tuple[str, ...]:
+        if state.talk.compacting:
+            return ()
         return tuple(map(work_prompts.from_person, state.messages[state.messages_delivered :]))
 
     def next_move(self, state: TaskState, context: PilotContext) -> moves.Move:
@@ -132,12 +134,16 @@ class TaskPilot:
         return None if isinstance(move, moves.TakeTurn) else move
 
 
-def _turn_started(state: TaskState, agent: AgentName, at: datetime) -> TaskState:
+def _turn_started(state: TaskState, turn: moves.TakeTurn, at: datetime) -> TaskState:
     """A turn may change the work, so earlier checks and deliveries don't count."""
+    talk = conversation.turn_started(state.talk, turn)
+    if turn.compacts:
+        return replace(state, talk=talk, move_began_at=at)
     return replace(
         moved_target.without_merge(state),
-        agent=agent,
-        roster=accounts.turn_started(state.roster, state.agent, agent, at),
+        agent=turn.agent,
+        talk=talk,
+        roster=accounts.turn_started(state.roster, state.agent, turn.agent, at),
         wait_until=None,
         messages_delivered=len(state.messages),
         move_began_at=at,
@@ -223,7 +229,9 @@ def _turn(state: TaskState, context: PilotContext) -> moves.Move:
     news = state.news
     if state.messages:
         news = "\n\n".join(filter(None, [news, *map(work_prompts.from_person, state.messages)]))
-    return moves.TakeTurn(
+    if state.talk.summary:
+        news = "\n\n".join(filter(None, [conversation.introduction(state.talk), news]))
+    turn = moves.TakeTurn(
         agent=agent,
         prompt=work_prompts.turn(spec.goal, news, spec.edition),
         thread=state.thread if agent == state.agent else None,
@@ -233,6 +241,7 @@ def _turn(state: TaskState, context: PilotContext) -> moves.Move:
         max_tokens=terms.max_tokens,
         ask_s=spec.ask_s,
     )
+    return conversation.compacted_first(state.talk, turn, spec.compact_at)
 
 
 def _is_cut_by_turns(spec: TaskSpec) -> bool:
@@ -241,6 +250,8 @@ def _is_cut_by_turns(spec: TaskSpec) -> bool:
 
 
 def _apply_result(state: TaskState, result: moves.Result, at: datetime) -> TaskState:
+    if state.talk.compacting and isinstance(result, moves.TurnDone | moves.Failed):
+        return _compacted(state, result, at)
     if (applied := moved_target.apply_result(state, result)) is not None:
         return applied
     match result:
@@ -258,6 +269,19 @@ def _apply_result(state: TaskState, result: moves.Result, at: datetime) -> TaskS
             return _failed(state, result, at)
         case _:
             return state
+
+
+def _compacted(state: TaskState, result: moves.TurnDone | moves.Failed, at: datetime) -> TaskState:
+    """The turn that should compact the conversation has ended; a failure doesn't end the attempt."""
+    state = replace(
+        state,
+        talk=conversation.compaction_ended(state.talk, result),
+        change=result.change or state.change,
+        thread=None if conversation.is_over(result) else state.thread,
+    )
+    if isinstance(result, moves.Failed) and result.kind in moves.UNFINISHED:
+        return _failed(state, result, at)
+    return state
 
 
 def _gate_failed(state: TaskState, gate: moves.ChecksDone) -> TaskState:
@@ -311,6 +335,7 @@ def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
     state = replace(
         state,
         thread=turn.thread or state.thread,
+        talk=conversation.turn_done(state.talk, turn),
         change=turn.change or state.change,
         iteration=state.iteration + 1,
         claim=claim,

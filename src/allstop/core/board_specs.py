@@ -71,6 +71,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     idle_s: float = 600.0
     max_tokens: int | None = None
     terms: dict[AgentName, AgentTerms] = {}  # of those for whom other ones hold than these four
+    compact_at: int | None = None  # a conversation of so many tokens is compacted before a turn
     backoff: Backoff = Backoff()
     limit_retries: int = 3  # of an agent that seems to be limited and gives no retry time
     # how long a limited agent without a retry time is tried; None: forever
@@ -160,6 +161,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     attempt_s: float = 1800.0
     stuck_after: int = 5
     no_progress: int = 0
+    compact_at: int | None = None  # a conversation of so many tokens is compacted before a turn
     backoff: Backoff = Backoff()
     limit_retries: int = 3
     limit_s: float | None = None

@@ -72,6 +72,10 @@ RESUMABLE = CUT_BY_STOP | {FailureKind.INTERRUPTED}
 """The agent did not cause the failure; the pilot repeats the move."""
 
 
+UNFINISHED = RESUMABLE | BRAKED | LIMITED | {FailureKind.BILLING}
+"""The turn is repeated later, by this agent or another one."""
+
+
 class _Move(
     Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="move", tag=True
 ):
@@ -98,6 +102,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     adviser: Adviser | None = None
     uncommitted: bool = False  # its changes stay uncommitted in the workspace
     discards: bool = False  # nothing that it changes in the workspace is fetched or kept
+    compacts: int = 0  # it compacts its conversation of so many tokens; 0: an ordinary turn
 
     @property
     def most_tokens(self) -> int | None:
@@ -325,12 +330,22 @@ class _Result(
     pass
 
 
+class Compaction(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A conversation that was made shorter, in tokens."""
+
+    before: int
+    after: int = 0  # 0: unknown
+    summary: bool = False  # the turn's text begins a new conversation; else the agent did it itself
+
+
 class TurnDone(_Result, frozen=True, tag="turn_done"):
     text: str
     thread: str | None = None
     usage: Usage = Usage()
     change: Change | None = None
     signals: tuple[SignalClaim, ...] = ()  # sent by a tool; the text may end with one, too
+    context: int = 0  # tokens of the conversation afterwards; 0: the agent doesn't report them
+    compacted: Compaction | None = None
 
     @property
     def claim(self) -> SignalClaim:

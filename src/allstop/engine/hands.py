@@ -8,10 +8,12 @@ from typing import Protocol, TypeVar, assert_never
 import anyio
 from msgspec.structs import replace as with_
 
+from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.ids import RunId
 from allstop.core.moves import (
     Commit,
     Committed,
+    Compaction,
     Deliver,
     Discard,
     Failed,
@@ -285,6 +287,7 @@ class Hands:
             asks_first=move.asks_first,
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
+            compacts=move.compacts > 0,
         )
         tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None
         if tool_adviser is not None:
@@ -298,6 +301,8 @@ class Hands:
         if tool_adviser is not None:
             result = tool_adviser.charged(result)
             del self._advice[run]
+        if move.compacts and isinstance(result, TurnDone):
+            result = _with_sizes(result, move.compacts, is_summary=not agent.abilities.compact)
         if move.workspace is None or move.discards:
             return result
         watch.deadlines.clear()  # saving the work has no deadline
@@ -319,6 +324,12 @@ class Hands:
         if isinstance(change, Failed):
             return result if isinstance(result, Failed) else with_(change, usage=result.usage)
         return with_(result, change=change)
+
+
+def _with_sizes(turn: TurnDone, before: int, *, is_summary: bool) -> TurnDone:
+    """Add the size of the conversation before and after it was compacted."""
+    after = estimate(len(turn.text), CHARS_PER_TOKEN) if is_summary else turn.context
+    return with_(turn, compacted=Compaction(before=before, after=after, summary=is_summary))
 
 
 def nonsense(agent: str, reported: Usage, counted: Usage) -> str:

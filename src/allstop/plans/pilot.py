@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from allstop.core import accounts, events, moves, work_prompts
+from allstop.core import accounts, conversation, events, moves, work_prompts
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import MergeSpec
 from allstop.core.commands import Answer, Approve, Command, Resume, Retry, Say, Skip
@@ -105,7 +105,7 @@ def _turn(state: PlanState, context: PilotContext) -> moves.Move:
         reason = f"{awaited} is at its limit" if awaited else "every agent is at its limit"
         return moves.Wait(reason=reason, until=agent)
     terms = state.spec.terms_of(agent)
-    return moves.TakeTurn(
+    turn = moves.TakeTurn(
         agent=agent,
         prompt=prompt(prompts.words(state)),
         thread=state.thread if agent == state.agent else None,
@@ -116,6 +116,8 @@ def _turn(state: PlanState, context: PilotContext) -> moves.Move:
         ask_s=state.spec.ask_s,
         uncommitted=state.spec.edition >= prompts.COMMITS_EDITION,
     )
+    phase_limit = None if state.phase == state.talked_in else state.spec.phases_compact_at
+    return conversation.compacted_first(state.talk, turn, state.spec.compact_at, phase_limit)
 
 
 def _stays(state: PlanState) -> bool:
@@ -173,10 +175,15 @@ def _started(state: PlanState, move: moves.Work, at: datetime) -> PlanState:
     state = replace(state, wait_until=None)
     if not isinstance(move, moves.TakeTurn):
         return state
+    talk = conversation.turn_started(state.talk, move)
+    if move.compacts:
+        return replace(state, talk=talk)
     thread = state.thread if move.agent == state.agent else None
     return replace(
         state,
         in_turn=True,
+        talk=talk,
+        talked_in=state.phase,
         agent=move.agent,
         thread=thread,
         heard=len(state.told),
@@ -188,6 +195,8 @@ def _started(state: PlanState, move: moves.Work, at: datetime) -> PlanState:
 def _ended(state: PlanState, result: moves.Result, at: datetime) -> PlanState:
     if isinstance(result, moves.Committed):
         state = replace(state, change=result.change, uncommitted=False, to_commit="")
+    if state.talk.compacting:
+        return _compacted(state, result, at)
     if state.skip_asked:
         return _skip_asked(replace(state, in_turn=False), result, at)
     if isinstance(result, moves.Failed):
@@ -204,6 +213,24 @@ def _ended(state: PlanState, result: moves.Result, at: datetime) -> PlanState:
             return replace(state, merging=True, merges=state.merges + 1)
         case _:
             return state
+
+
+def _compacted(state: PlanState, result: moves.Result, at: datetime) -> PlanState:
+    """The turn that should compact the conversation has ended; a failure doesn't fail the step."""
+    if isinstance(result, moves.TurnDone | moves.Failed):
+        is_over = conversation.is_over(result)
+        state = replace(
+            state,
+            talk=conversation.compaction_ended(state.talk, result),
+            change=result.change or state.change,
+            thread=None if is_over else state.thread,
+        )
+    if state.skip_asked:
+        base = "" if isinstance(result, moves.Failed) else state.base
+        return _skip(replace(state, base=base), state.skip_asked, at)
+    if isinstance(result, moves.Failed) and result.kind in moves.UNFINISHED:
+        return _move_failed(state, result, at, in_turn=True)
+    return state
 
 
 def _skip_asked(state: PlanState, result: moves.Result, at: datetime) -> PlanState:
@@ -241,6 +268,7 @@ def _turn_taken(state: PlanState, turn: moves.TurnDone) -> PlanState:
         told=state.told[state.heard :],
         heard=0,
         news="",
+        talk=conversation.turn_done(state.talk, turn),
         standstill=NO_STREAK,
         roster=accounts.turn_done(state.roster, state.agent),
         checked=False,

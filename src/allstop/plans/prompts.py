@@ -1,5 +1,6 @@
 """Prompts of a plan's agent. Records hash them: a change of the words is a new edition."""
 
+from allstop.core import conversation
 from allstop.core.work_prompts import from_person
 from allstop.plans.plan import Step
 from allstop.plans.state import PlanState
@@ -26,7 +27,8 @@ def words(state: PlanState) -> str:
     step = state.step
     middle = [REPAIR] if step is None else [_phase(state), _step(step), _skipped(state)]
     work = WORK if state.spec.edition < COMMITS_EDITION else WORK_UNCOMMITTED
-    parts = [_about(state), *middle, state.news, *map(from_person, state.told), work]
+    before = conversation.introduction(state.talk)
+    parts = [_about(state), before, *middle, state.news, *map(from_person, state.told), work]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import AgentTerms
+from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import Change, FailureKind, Outcome
@@ -35,6 +36,10 @@ class PauseReason(StrEnum):
     APPROVAL = "approval"
 
 
+PHASE_TOKENS = 20_000
+"""A smaller conversation is not worth a turn that compacts it between two phases."""
+
+
 class PlanSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     plan: Plan
     name: str  # of its workspace; also the seed of the retries' jitter
@@ -52,6 +57,8 @@ class PlanSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     gate: Gate = Gate()
     merge: bool = True
     auto_commit: bool = False  # one commit for each step; otherwise one before the gate
+    compact_at: int | None = None  # a conversation of so many tokens is compacted before a step
+    phases_compact_at: int | None = None  # the same for the first step of another phase
     edition: int = 1  # of the prompts and rules
 
     def terms_of(self, agent: AgentName) -> AgentTerms:
@@ -80,6 +87,8 @@ class PlanState(Struct, frozen=True, gc=False, kw_only=True):
     gate: Gate | None = None  # the target's gate when the workspace was last opened
     agent: AgentName = AgentName("")  # of the last turn
     thread: str | None = None
+    talk: Conversation = EMPTY
+    talked_in: int = 0  # the phase of the last turn
     change: Change | None = None
     turns: int = 0
     moving: bool = False  # a move is open

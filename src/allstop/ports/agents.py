@@ -75,6 +75,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
     review: bool = False  # a built-in review of a workspace, by a prompt's `review`
     needs_box: bool = False
     token_cap: TokenCap = TokenCap.NONE
+    compact: bool = False  # it compacts a conversation itself; else it writes a summary
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -88,6 +89,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     asks_first: bool = False  # ask before every command, not only before those that leave the box
     idle_s: float = 600.0
     max_tokens: int | None = None
+    compacts: bool = False  # compact the conversation in place of the prompt, with that ability
 
 
 class Agent(Protocol):

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from allstop.core.accounts import RECOVERED, pick
 from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
 from allstop.core.helm import Helm
-from allstop.core.moves import LIMITED, Failed, Outcome, TakeTurn, TurnDone
+from allstop.core.moves import LIMITED, Compaction, Failed, Outcome, TakeTurn, TurnDone
 from allstop.core.run import Pilot, RunState
 from allstop.core.text import one_line
 from allstop.plans.plan import Step
@@ -122,6 +122,15 @@ class AgentSwitched(_Event, frozen=True, tag="autopilot:agent-switched"):
     reason: str
 
 
+class Compacted(_Event, frozen=True, tag="autopilot:compacted"):
+    """The agent's conversation was compacted. Sizes are in tokens."""
+
+    agent: str
+    before: int
+    after: int | None = None  # none: the agent doesn't report it
+    summary: bool = False  # a summary begins a new conversation; else the agent did it itself
+
+
 class AllLimited(_Event, frozen=True, tag="autopilot:all-limited"):
     resumes_at: datetime | None = None
 
@@ -140,6 +149,7 @@ AutopilotEvent: TypeAlias = (
     | RateLimited
     | AgentSwitched
     | AllLimited
+    | Compacted
 )
 
 
@@ -168,7 +178,11 @@ class LivePlan(LiveState):
     def take(self, event: Event) -> None:
         before: RunState[PlanState] = self.state
         super().take(event)
-        if isinstance(event, MoveEnded) and isinstance(event.result, TurnDone):
+        if (
+            isinstance(event, MoveEnded)
+            and isinstance(event.result, TurnDone)
+            and before.pilot.in_turn
+        ):
             self._said = event.result.text
         self.events += self._changes(event, before.pilot, self.state.pilot)
         self.events += self._pauses(event.at)
@@ -190,10 +204,20 @@ class LivePlan(LiveState):
         self, event: Event, before: PlanState, after: PlanState
     ) -> Iterator[AutopilotEvent]:
         match event:
-            case MoveStarted(move=TakeTurn()):
+            case MoveStarted(move=TakeTurn(compacts=0)):
                 yield from self._turn_started(event.at, before, after)
+            case MoveEnded(result=TurnDone(compacted=Compaction() as done)):
+                yield Compacted(
+                    **self._common(event.at),
+                    agent=before.agent,
+                    before=done.before,
+                    after=done.after or None,
+                    summary=done.summary,
+                )
             case MoveEnded(result=Failed(kind=kind) as failed) if (
-                before.in_turn and kind in LIMITED and after.spec.mode is PlanMode.AUTOPILOT
+                (before.in_turn or before.talk.compacting)
+                and kind in LIMITED
+                and after.spec.mode is PlanMode.AUTOPILOT
             ):
                 yield self._limited(failed, event.at, before, after)
             case _:

@@ -26,6 +26,8 @@ class Line(NamedTuple):
 
 def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of move
     match move:
+        case moves.TakeTurn(agent=agent, compacts=tokens) if tokens:
+            return f"{agent} compacts its conversation of {tokens:,} tokens"
         case moves.TakeTurn(agent=agent):
             return f"{agent} takes a turn"
         case moves.RunChecks(checks=()):
@@ -59,6 +61,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
 
 def describe_result(result: moves.Result) -> str:  # noqa: C901 - one case for each kind of result
     match result:
+        case moves.TurnDone(compacted=moves.Compaction() as done, usage=usage):
+            return f"{_shortened(done)}, {_used(usage.tokens)}".removesuffix(", ")
         case moves.TurnDone(text=text, claim=claim, usage=usage, change=change):
             parts = [_last_words(text, claim), _used(usage.tokens), _changed(change, claim)]
             return " · ".join(part for part in parts if part)
@@ -94,6 +98,13 @@ def _last_words(text: str, claim: SignalClaim) -> str:
     before = last_line(without_signal_line(text))
     signal = f"{claim.signal.upper()}" + (f": {one_line(claim.text)}" if claim.text else "")
     return f"{signal} · {before}" if before else signal
+
+
+def _shortened(done: moves.Compaction) -> str:
+    after = (
+        f"about {done.after:,}" if done.summary else f"{done.after:,}" if done.after else "fewer"
+    )
+    return f"the conversation has {after} tokens instead of {done.before:,}"
 
 
 def _used(tokens: int) -> str:

@@ -91,6 +91,12 @@ class ReportUsage(_Step, frozen=True):
     use: Usage
 
 
+class ReportContext(_Step, frozen=True):
+    """Set the size of the conversation that the turn reports, in tokens."""
+
+    context: int
+
+
 class Flood(_Step, frozen=True):
     """Produce so many bytes of live output."""
 
@@ -111,6 +117,7 @@ Step: TypeAlias = (
     | AskQuestion
     | AwaitMessage
     | ReportUsage
+    | ReportContext
     | Flood
 )
 

@@ -17,6 +17,7 @@ from allstop.adapters.agents.script import (
     Flood,
     Hang,
     RateLimit,
+    ReportContext,
     ReportUsage,
     RunCommand,
     Say,
@@ -58,7 +59,12 @@ class ScriptedAgent:
         failed = await scripted.run(script_turn)
         if failed is not None:
             return failed
-        return TurnDone(text=scripted.text(), thread=f"turn-{number + 1}", usage=scripted.usage)
+        return TurnDone(
+            text=scripted.text(),
+            thread=f"turn-{number + 1}",
+            usage=scripted.usage,
+            context=scripted.context,
+        )
 
     async def close(self) -> None:
         pass
@@ -81,6 +87,7 @@ class _ScriptedTurn:
         self._words: list[str] = []
         self._signal = ""
         self.usage = Usage()
+        self.context = 0
 
     def text(self) -> str:
         return "\n".join([*self._words, *([self._signal] if self._signal else [])])
@@ -134,6 +141,8 @@ class _ScriptedTurn:
                 await self._watch.reached()
             case ReportUsage(use=usage):
                 self.usage = usage
+            case ReportContext(context=tokens):
+                self.context = tokens
             case Flood(flood=size):
                 await self._flood(size)
         return None

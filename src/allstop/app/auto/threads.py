@@ -88,6 +88,7 @@ def auto_spec(
         endurance=board_spec.limit_patience(project),
         fallbacks=others,
         terms=every if others else {},
+        compact_at=settings.loop.compact_at_tokens or None,
         guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,

@@ -85,6 +85,7 @@ def board_spec(
         attempt_s=60.0 * loop.timeout_minutes,
         stuck_after=loop.stuck_threshold,
         no_progress=loop.no_progress_turns,
+        compact_at=loop.compact_at_tokens or None,
         backoff=backoff(project),
         limit_retries=limit_patience(project).guesses,
         limit_s=limit_patience(project).most_s,

@@ -23,7 +23,7 @@ from allstop.plans.pilot import EDITION, PlanPilot
 from allstop.plans.plan import Plan
 from allstop.plans.plan_file import read_plan
 from allstop.plans.plan_status import Status
-from allstop.plans.state import ErrorStrategy, PlanMode, PlanSpec
+from allstop.plans.state import PHASE_TOKENS, ErrorStrategy, PlanMode, PlanSpec
 from allstop.settings.agent_order import fallbacks
 from allstop.views.plans import PlanView, plan_view
 
@@ -103,6 +103,7 @@ def plan_spec(
         backoff = replace(backoff, first_s=options.retry_base_ms / 1000)
     if options.max_rate_limit_retries is not None:
         patience = replace(patience, guesses=options.max_rate_limit_retries)
+    compact_at = settings.loop.compact_at_tokens
     delay_ms = retry.step_delay_ms if options.step_delay is None else options.step_delay
     return PlanSpec(
         plan=plan,
@@ -118,6 +119,8 @@ def plan_spec(
         ask_s=float(settings.auto.approval_timeout_s) if attended else 0.0,
         gate=target_gate.gate(settings),
         merge=settings.merge.enabled,
+        compact_at=compact_at or None,
+        phases_compact_at=None if compact_at == 0 else PHASE_TOKENS,
         auto_commit=retry.auto_commit if options.auto_commit is None else options.auto_commit,
         edition=EDITION,
     )

@@ -45,8 +45,11 @@ class Loop(Table, frozen=True, kw_only=True):
         Seconds, doc("Seconds without output after which a turn counts as stalled.")
     ] = 600
     compact_at_tokens: Annotated[
-        Count | None,
-        doc("Context size at which a conversation is compacted. Not implemented; has no effect."),
+        Quantity | None,
+        doc(
+            "Tokens of a conversation that is compacted before the next turn; 0: never. "
+            "Default: only between two phases of a plan, from 20,000 tokens."
+        ),
     ] = None
     max_iterations: Annotated[Count, doc("Maximum turns of one attempt at a task.")] = 50
     timeout_minutes: Annotated[

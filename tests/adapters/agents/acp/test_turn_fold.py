@@ -67,6 +67,7 @@ def test_k10_a_trace_gives_its_items_and_what_was_said_last(name, kinds, text):
 
     assert [item.kind for item in items(steps)] == kinds
     assert fold.text == text
+    assert fold.context == 120
     assert fold.cost > 0
 
 

@@ -215,3 +215,36 @@ async def test_f4_a_compaction_is_counted_as_one(bench):
     await bench.turn(agent, watch, thread=first.thread)
 
     assert [item.kind for item in watch.items].count("compaction") == 1
+
+
+async def test_p10_claude_code_compacts_its_conversation_and_tells_both_sizes(bench):
+    """P10: the conversation goes on, with its own summary in place of what was said."""
+    watch = RecordingWatch()
+    zebra = Say(text="zebra", input=50_000, output=20)
+    agent = await bench.agent(
+        lambda asked: (
+            "<summary>There was a horse.</summary>" if "summary" in asked.user[-20_000:] else zebra
+        )
+    )
+
+    first = await bench.turn(agent)
+    compacted = await bench.turn(agent, watch, thread=first.thread, compacts=True)
+    again = await bench.turn(agent, thread=first.thread)
+
+    assert first.context == 50_020
+    assert 0 < compacted.context < first.context
+    assert first.thread == compacted.thread == again.thread
+    assert [item.kind for item in watch.items] == ["compaction"]
+    assert "There was a horse." in str(bench.server.requests[-1].body["messages"])
+
+
+async def test_p10_a_slash_command_in_a_prompt_stays_a_prompt(bench):
+    """P10: only Allstop itself compacts; a person's words never do."""
+    watch = RecordingWatch()
+    agent = await bench.agent(["zebra", "zebra"])
+    first = await bench.turn(agent)
+
+    second = await bench.turn(agent, watch, "/compact", thread=first.thread)
+
+    assert second.text == "zebra"
+    assert [item.kind for item in watch.items] == ["message"]

@@ -4,6 +4,8 @@ import json
 import uuid
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from adapters.agents.codex.launch_codex import KEY, outputs, patch, run
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.unboxed.unboxed_program import unboxed
@@ -87,6 +89,31 @@ async def test_f1_a_compaction_is_told_and_nothing_is_counted_twice(stage, place
     assert first.usage == Usage(input=250_000, output=1, model="gpt-5.5")
     assert second.usage == Usage(input=150, output=5, model="gpt-5.5")
     assert [item.kind for item in watch.items] == ["compaction", "note", "message"]
+
+
+async def test_p10_codex_compacts_its_conversation_and_tells_both_sizes(stage, place):
+    """P10: the conversation goes on, with codex's own summary in place of what was said."""
+    server = await stage.model(
+        [
+            Say(text="a zebra", input=50_000, output=20),
+            Say(text="There was a horse.", input=50_100, output=5),
+            Say(text="done", input=50, output=3),
+        ]
+    )
+    agent, watch = stage.agent(server), RecordingWatch()
+    first = await agent.take_turn(turn(place), RecordingWatch())
+    asked = turn(place, thread=first.thread)
+
+    compacted = await agent.take_turn(replace(asked, compacts=True), watch)
+    again = await agent.take_turn(asked, RecordingWatch())
+
+    assert isinstance(compacted, TurnDone), compacted
+    assert first.context == 50_020
+    assert 0 < compacted.context < first.context
+    assert compacted.usage == Usage(input=50_100, output=5, model="gpt-5.5")
+    assert first.thread == compacted.thread == again.thread
+    assert [item.kind for item in watch.items] == ["compaction", "note"]
+    assert "There was a horse." in str(server.requests[-1].body["input"])
 
 
 async def test_k10_how_much_of_a_limit_is_used_is_shown_as_it_is_told(stage, place):

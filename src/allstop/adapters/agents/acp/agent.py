@@ -97,7 +97,8 @@ class AcpAgent:
         tokens = ended.usage if isinstance(ended, Ended) else None
         result = self._result(process, ended) if isinstance(ended, Ended) else ended
         if isinstance(result, TurnDone):
-            return replace(result, usage=self._usage(process, turn, tokens))
+            usage = self._usage(process, turn, tokens)
+            return replace(result, usage=usage, context=process.fold.context)
         has_used = tokens is not None or process.fold.has_worked
         usage = self._usage(process, turn, tokens) if has_used else Usage()
         return replace(result, usage=usage, message=redact_key(result.message, self._setup.key))

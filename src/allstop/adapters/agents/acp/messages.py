@@ -121,6 +121,7 @@ class Update(ToolCall, frozen=True):
     message_id: str | None = None
     entries: tuple[PlanEntry, ...] = ()
     cost: Cost | None = None
+    used: Any = None  # tokens of the conversation
 
 
 class UpdateNote(_Message, frozen=True):

@@ -34,6 +34,7 @@ class TurnFold:
     def __init__(self) -> None:
         self.text = ""  # the last message
         self.cost: float | None = None  # of the conversation so far, in dollars
+        self.context = 0  # tokens of the conversation, as last reported
         self.has_failed = False  # the program behind the adapter reports that its model failed
         self.has_worked = False  # it used a tool, so its model was called
         self._message = ("", "")  # kind and id of the unfinished message
@@ -53,8 +54,10 @@ class TurnFold:
         elif kind == "plan":
             yield from self.end_message()
             yield items.plan_item(update.entries)
-        elif kind == "usage_update" and update.cost and update.cost.currency == "USD":
-            self.cost = update.cost.amount
+        elif kind == "usage_update":
+            self.context = as_count(update.used) or self.context
+            if update.cost and update.cost.currency == "USD":
+                self.cost = update.cost.amount
         elif kind == "session_info_update":
             status = _status(update.meta)
             self.has_failed = status == "systemError" if status else self.has_failed

@@ -19,7 +19,7 @@ from allstop.adapters.agents.claude_code.turn import TurnProcess
 from allstop.adapters.agents.claude_code.turn_fold import TurnFold
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.reset_times import LocalTime, SystemZone
-from allstop.core.moves import Failed, TurnDone
+from allstop.core.moves import Failed, FailureKind, TurnDone
 
 MAX_PLANS = 100
 STARTED_OVER = "Claude Code did not find the conversation and started a new one"
@@ -42,6 +42,7 @@ class ClaudeCodeAgent:
         structured=True,
         needs_box=True,
         token_cap=ports.TokenCap.AFTER,
+        compact=True,
     )
 
     def __init__(
@@ -98,7 +99,11 @@ class ClaudeCodeAgent:
             mode = PermissionMode.ASK if turn.asks_first else self._program.permissions
             process = TurnProcess(child, fold, watch, self._local_time, mode, is_ruled=is_ruled)
             is_resumed = thread.resumed is not None
-            end = await process.run(turn.prompt.whole, is_resumed=is_resumed)
+            prompt = None if turn.compacts else turn.prompt.whole
+            end = await process.run(prompt, is_resumed=is_resumed)
+        if isinstance(end, TurnDone) and turn.compacts and not fold.has_compacted:
+            message = "Claude Code did not compact the conversation"
+            end = Failed(kind=FailureKind.BAD_REQUEST, message=message, usage=end.usage)
         if isinstance(end, TurnDone):
             end = replace(end, signals=process.tools.signals)
         return end, fold.is_lost and is_resumed

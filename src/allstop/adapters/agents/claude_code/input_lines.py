@@ -15,6 +15,15 @@ def user_message(text: str, message_id: str) -> bytes:
     text = text.encode(errors="replace").decode()
     if text.lstrip().startswith("/"):
         text = f"The task:\n{text}"
+    return _message(text, message_id)
+
+
+def compact_command(message_id: str) -> bytes:
+    """Claude Code's own command that compacts the conversation."""
+    return _message("/compact", message_id)
+
+
+def _message(text: str, message_id: str) -> bytes:
     return _line({"type": "user", "uuid": message_id, "message": {"role": "user", "content": text}})
 
 

@@ -54,7 +54,7 @@ _FIXED = (
     *("-p", "--output-format", "stream-json", "--input-format", "stream-json"),
     *("--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"),
     # A repository's settings could send the key elsewhere, allow commands and run hooks.
-    *("--setting-sources=", "--strict-mcp-config", "--disable-slash-commands"),
+    *("--setting-sources=", "--strict-mcp-config"),
 )
 
 _VARIABLES = {
@@ -86,6 +86,8 @@ def build_launch(program: Program, turn: Turn, box: Box, thread: TurnThread) -> 
 
 def _arguments(program: Program, turn: Turn, thread: TurnThread) -> tuple[str, ...]:
     arguments = list(_FIXED)
+    if not turn.compacts:
+        arguments.append("--disable-slash-commands")
     if thread.resumed is not None:
         arguments += ("--resume", thread.resumed)
     if thread.resumed is not None and thread.is_new:

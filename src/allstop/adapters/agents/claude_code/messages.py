@@ -75,6 +75,10 @@ class StreamEvent(_Message, frozen=True):
     parent_tool_use_id: str | None = None
 
 
+class CompactMetadata(_Message, frozen=True):
+    post_tokens: int | None = None  # the size of the conversation afterwards
+
+
 class System(_Message, frozen=True):
     subtype: str = ""
     retry_delay_ms: float | None = None
@@ -85,6 +89,7 @@ class System(_Message, frozen=True):
     message: Any = None
     description: str | None = None
     api_refusal_explanation: str | None = None
+    compact_metadata: CompactMetadata = CompactMetadata()
 
 
 class ToolProgress(_Message, frozen=True):

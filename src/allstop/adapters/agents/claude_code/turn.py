@@ -74,8 +74,11 @@ class TurnProcess:
         self._message_accepted = anyio.Event()
         self._unawaited: set[bool] = set()  # for each event of the last data: nothing waits for it
 
-    async def run(self, prompt: str, *, is_resumed: bool) -> turn_fold.End:
-        """Run the turn to its end; if cancelled, interrupt the process first."""
+    async def run(self, prompt: str | None, *, is_resumed: bool) -> turn_fold.End:
+        """Run the turn to its end; if cancelled, interrupt the process first.
+
+        Without a prompt, Claude Code compacts the conversation.
+        """
         try:
             return await self._run(prompt, is_resumed=is_resumed)
         except anyio.get_cancelled_exc_class():
@@ -84,21 +87,24 @@ class TurnProcess:
         except ExceptionGroup as group:
             raise first_error(group) from group
 
-    async def _run(self, prompt: str, *, is_resumed: bool) -> turn_fold.End:
+    async def _run(self, prompt: str | None, *, is_resumed: bool) -> turn_fold.End:
         async with anyio.create_task_group() as group:
             group.start_soon(self._send_all, prompt, is_resumed)
             end = await self._read(group)
             group.cancel_scope.cancel()
         return end
 
-    async def _send_all(self, prompt: str, is_resumed: bool) -> None:  # noqa: FBT001 - start_soon
+    async def _send_all(self, prompt: str | None, is_resumed: bool) -> None:  # noqa: FBT001 - start_soon
         if self._is_ruled:
             answer = await self._control("initialize", hooks=HOOKS)
             if answer is not None and answer.subtype == "error":
                 await self._watch.saw(items.notice(UNRULED))
         if is_resumed and (answer := await self._control("get_usage")) is not None:
             self._fold.before = _usage_so_far(answer)
-        await self._send(input_lines.user_message(prompt, self._prompt_id))
+        if prompt is None:
+            await self._send(input_lines.compact_command(self._prompt_id))
+        else:
+            await self._send(input_lines.user_message(prompt, self._prompt_id))
         await self._steer()
 
     async def _steer(self) -> None:

@@ -81,6 +81,8 @@ class TurnFold:
         self.before = messages.Session()
         self.is_lost = False  # Claude Code didn't find the conversation to resume
         self.used = Usage()  # as far as known
+        self.context = 0  # tokens of the conversation after the last call
+        self.has_compacted = False
         self.unconfirmed: set[str] = set()  # messages sent during the turn, not yet accepted
         self._thread = thread
         self._max_tokens = max_tokens
@@ -132,7 +134,7 @@ class TurnFold:
 
     def _event(self, message: messages.StreamEvent) -> Iterator[TurnEvent]:
         event = message.event
-        self._count(event)
+        self._count(event, is_own=message.parent_tool_use_id is None)
         if self._is_capped(message):
             yield Aborted(capped_turn(self.used, self._max_tokens or 0))
         if message.parent_tool_use_id is not None:
@@ -154,12 +156,17 @@ class TurnFold:
         elif self._reply_words and (shown := self._reply_words.feed(delta.partial_json)):
             yield Live("text", shown)
 
-    def _count(self, event: messages.Event) -> None:
-        """Add a call's usage, until the result reports it more exactly."""
+    def _count(self, event: messages.Event, *, is_own: bool) -> None:
+        """Add a call's usage, until the result reports it more exactly.
+
+        `is_own`: the call is of this conversation, not of a subagent's.
+        """
         if event.type != "message_delta" or (tokens := event.usage) is None:
             return
         cached = tokens.cache_read_input_tokens or 0
         fresh = (tokens.input_tokens or 0) + (tokens.cache_creation_input_tokens or 0)
+        if is_own:
+            self.context = fresh + cached + (tokens.output_tokens or 0)
         self.used = Usage(
             input=self.used.input + fresh + cached,
             cached=self.used.cached + cached,
@@ -221,6 +228,8 @@ class TurnFold:
             case "model_refusal_no_fallback":
                 self._refusal = message.api_refusal_explanation or ""
             case "compact_boundary":
+                self.has_compacted = True
+                self.context = message.compact_metadata.post_tokens or 0
                 yield items.COMPACTION
             case "model_fallback" | "informational":
                 words = message.content or message.message or ""
@@ -267,7 +276,12 @@ class TurnFold:
         failed = turn_end.failure(result, self._error_message, self._limit, self._refusal, at())
         if failed is not None:
             return replace(failed, usage=self.used)
-        return TurnDone(text=turn_end.reply(result), thread=self._thread, usage=self.used)
+        return TurnDone(
+            text=turn_end.reply(result),
+            thread=self._thread,
+            usage=self.used,
+            context=self.context,
+        )
 
     def _too_long(self, line: OversizedLine) -> Iterator[TurnEvent]:
         """Fail if the line was a required message; quoted text is escaped, so it can't match."""

@@ -37,6 +37,7 @@ class CodexAgent:
         review=True,
         needs_box=True,
         token_cap=ports.TokenCap.AFTER,
+        compact=True,
     )
 
     def __init__(
@@ -99,7 +100,7 @@ class CodexAgent:
             result = Failed(kind=kind, message=error.message)
         else:
             await self._clean_up(conversation, server, turn)
-            return self._result(conversation, ended, server)
+            return self._result(conversation, ended, server, turn)
         return replace(result, usage=self._usage(conversation))
 
     async def _clean_up(
@@ -115,15 +116,19 @@ class CodexAgent:
             server.give_up(error.message)
 
     def _result(
-        self, conversation: Conversation, ended: Ended, server: AppServer
+        self, conversation: Conversation, ended: Ended, server: AppServer, turn: ports.Turn
     ) -> TurnDone | Failed:
         usage = self._usage(conversation)
+        if ended.status == "completed" and turn.compacts and not conversation.fold.has_compacted:
+            message = "codex did not compact the conversation"
+            return Failed(kind=FailureKind.BAD_REQUEST, message=message, usage=usage)
         if ended.status == "completed":
             return TurnDone(
                 text=conversation.fold.text,
                 thread=conversation.thread,
                 usage=usage,
                 signals=conversation.tools.signals,
+                context=conversation.fold.context,
             )
         if ended.status == "interrupted" and conversation.is_capped:
             return capped_turn(usage, conversation.max_tokens)

@@ -74,6 +74,7 @@ class Diff(_Message, frozen=True):
 
 
 class Tokens(_Message, frozen=True):
+    total_tokens: int = 0  # for the last call: the size of the conversation
     input_tokens: int = 0  # includes the cached ones
     cached_input_tokens: int = 0
     cache_write_input_tokens: int = 0
@@ -170,4 +171,4 @@ class OpenThread(_Message, frozen=True):
 
 
 class StartedTurn(_Message, frozen=True):
-    turn: ThreadOrTurn
+    turn: ThreadOrTurn = ThreadOrTurn()  # a compaction's is in its first notification

@@ -52,7 +52,8 @@ class Conversation:
         self, server: AppServer, turn: Turn, watch: Watch, *, is_unrestricted: bool = False
     ) -> None:
         """`is_unrestricted`: codex asks only so that the rules see its commands."""
-        self._review = turn.prompt.review if turn.place is not None else ""
+        is_review = turn.place is not None and not turn.compacts
+        self._review = turn.prompt.review if is_review else ""
         self.fold = turn_fold.TurnFold(ReviewUsage(self._review) if self._review else None)
         self.tools = TurnTools(watch)
         self.thread = turn.thread or ""
@@ -135,13 +136,18 @@ class Conversation:
         await self._server.request("thread/backgroundTerminals/clean", params, within_s)
 
     async def _begin(self) -> None:
-        method, params = _review(self._review) if self._review else _turn(self._turn.prompt)
+        method, params = self._first_request()
         self._is_started = True
         self.fold.total = self._server.totals.get(self.thread, self.fold.total)
         started = await self._request(
             method, {"threadId": self.thread, **params}, messages.StartedTurn
         )
         self.fold.turn = self.fold.turn or started.turn.id
+
+    def _first_request(self) -> tuple[str, Params]:
+        if self._turn.compacts:
+            return "thread/compact/start", {}
+        return _review(self._review) if self._review else _turn(self._turn.prompt)
 
     async def _steer(self, words: str) -> None:
         """Raises RequestFailedError, PeerGoneError or NoAnswerError if codex may not have got it."""

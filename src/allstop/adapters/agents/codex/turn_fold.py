@@ -81,6 +81,7 @@ class TurnFold:
         self.active = ""  # the id of the running turn, which differs in a review
         self.text = ""
         self.used = TokenCounts()
+        self.context = 0  # tokens of the conversation after the last call
         self.error: messages.TurnError | None = None
         self.ended: Ended | None = None
         self.resolved: set[RequestId] = set()
@@ -131,6 +132,10 @@ class TurnFold:
         self._unknown.add(method)
         text = f"codex sent an unknown notification: {one_line(method, 80)}"
         return lambda params: (NewItem(Item(kind="note", text=text)),)
+
+    @property
+    def has_compacted(self) -> bool:
+        return bool(self._compactions)
 
     @property
     def tokens(self) -> int:
@@ -193,6 +198,7 @@ class TurnFold:
     def _used(self, params: Raw) -> tuple[Step, ...]:
         """Add a call's tokens; codex repeats reports, so only a changed total counts."""
         usage = msgspec.json.decode(params, type=messages.UsageNote).token_usage
+        self.context = as_count(usage.last.total_tokens) or self.context
         if usage.total == self.total:
             return ()
         self.total, last = usage.total, usage.last
