@@ -9,13 +9,14 @@ from allstop.app.actions import ALL, do
 from allstop.app.board import commands as boards
 from allstop.app.kinds import RUN_KINDS
 from allstop.app.notify.channels import channels
-from allstop.app.start_requests import StartAuto, StartBoard, StartRoom
+from allstop.app.start_requests import PlanOptions, StartAuto, StartBoard, StartPlan, StartRoom
 from allstop.app.supervisor import start_supervisor
 from allstop.core import commands
 from allstop.core.events import Opened
 from allstop.core.ids import BOARD, RunId
 from allstop.core.room_specs import TalkMode
 from allstop.core.tasks import Status
+from allstop.plans.state import PlanMode
 from allstop.ports import Entry
 from support.http_listener import listening
 from support.room_models import says, to, until, writes
@@ -118,6 +119,43 @@ async def test_p11_full_auto_tells_of_its_end(project, listener):
 
     assert (level, title.split()[-2:]) == ("done", ["is", "done"])
     assert text.startswith("Write it")
+
+
+async def test_p11_a_plan_tells_of_a_failed_step_and_of_its_end(project, listener):
+    """Each thing once; nothing of its steps and of the merge."""
+    fails = '{ fail = "bad_request", message = "no" }'
+    settings = "[retry]\nmax_retries = 0\nstep_delay_ms = 0\n"
+    made = project(settings, coder=[writes("a.txt"), fails, writes("b.txt")])
+    plan = "# Letters\n## Both\n- Write a\n- Write b\n"
+    async with start_supervisor(made, RUN_KINDS) as here:
+        run = await here.open(StartPlan(plan=plan, config=PlanOptions(primary_agent="coder")))
+        first = await told(listener, 1)
+        await do(here, run, commands.Skip(), "web")
+        both = await told(listener, 2)
+
+    failed = "step 1.2 failed: bad request: no"
+    assert first == [("needs_you", f"project: {run} waits for you", failed)]
+    assert both[1:] == [("done", f"project: {run} is done", "Letters: merged")]
+    assert len(listener.got) == 2
+
+
+async def test_p11_a_plan_that_waits_for_approval_from_the_start_is_told(project, listener):
+    made = project(coder=[writes("w.txt")])
+    async with start_supervisor(made, RUN_KINDS) as here:
+        run = await here.open(StartPlan(plan="# A\n- Write it\n", mode=PlanMode.STEP))
+        [(level, title, text)] = await told(listener, 1)
+
+    assert (level, title) == ("needs_you", f"project: {run} waits for you")
+    assert "waits for your approval" in text
+
+
+async def test_p11_p9_a_start_that_waits_for_approval_is_told(project, listener):
+    made = project("[loop]\nauto_execute = false\n", coder=[writes("w.txt")])
+    async with start_supervisor(made, RUN_KINDS) as here:
+        run = await here.open(StartAuto(goal="Write it", agent="coder"))
+        [(level, title, _)] = await told(listener, 1)
+
+    assert (level, title) == ("needs_you", f"project: {run} waits for you")
 
 
 async def test_p11_a_room_tells_of_its_end(project, listener):

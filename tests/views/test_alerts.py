@@ -9,7 +9,7 @@ from allstop.core import run as runs
 from allstop.core.asks import Ask
 from allstop.core.board_specs import BoardSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
-from allstop.core.commands import Equip, Pause, Raise, Resume
+from allstop.core.commands import Approve, Equip, Pause, Raise, Resume
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -50,6 +50,8 @@ from allstop.views.alerts import (
     alerts_for,
     presentable,
 )
+from plans.test_pilot import BROKEN, PlanSteps
+from plans.test_pilot import DONE as PLAN_DONE
 from support.room_runs import RoomSteps, envelope
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -371,6 +373,66 @@ def test_p11_full_auto_at_its_limit_waits_for_a_person_but_not_while_all_is_stop
     ]
     stopped = Helm(hold=Hold.STOPPED, stops=1)
     assert shown(events[-1], auto_scene(*events, limits=limits, helm=stopped)) == []
+
+
+def plan_scene(plan):
+    """The last event of a plan, and the state that it led to."""
+    run = RunId("plan1")
+    return plan.events[-1], EventContext(run, plan.state, KINDS["plan"], Helm())
+
+
+def test_p11_a_plan_calls_a_person_after_a_failed_step_and_tells_its_end():
+    plan = PlanSteps("# A\n- one\n", backoff={"retries": 0}, merge=False)
+    plan.to_turn()
+    plan.back(BROKEN)
+    failed = shown(*plan_scene(plan))
+    plan.told(Resume())
+    resumed = shown(*plan_scene(plan))
+    plan.back(PLAN_DONE)
+    done = Closed(at=plan.now, outcome=Outcome.DONE, note="merged")
+
+    text = "step 1.1 failed: crashed: it died"
+    assert failed == [(Level.NEEDS_YOU, "plan1 waits for you", text)]
+    assert resumed == []
+    assert shown(done, plan_scene(plan)[1]) == [(Level.DONE, "plan1 is done", "merged")]
+
+
+def test_p11_a_plan_that_a_failed_step_ended_is_told():
+    plan = PlanSteps("# A\n- one\n", on_error="abort", backoff={"retries": 0})
+    plan.to_turn()
+    end = plan.back(BROKEN)
+    closed = Closed(at=plan.now, outcome=end.outcome, note=end.note)
+
+    text = "step 1.1 failed: crashed: it died"
+    assert shown(closed, plan_scene(plan)[1]) == [(Level.ERROR, "plan1 failed", text)]
+
+
+def test_p11_all_agents_of_a_plan_at_their_limits_are_told_with_the_time():
+    plan = PlanSteps("# A\n- one\n", agents=["a", "b"], patience={"recover": True})
+    plan.to_turn()
+    hour = Failed(kind=FailureKind.USAGE_LIMITED, retry_at=plan.now + timedelta(hours=1))
+    plan.back(hour)
+    one = shown(*plan_scene(plan))
+    plan.back(hour)
+    [(level, title, text)] = shown(*plan_scene(plan))
+
+    assert one == []
+    assert (level, title) == (Level.INFO, "plan1: every agent is at its limit")
+    assert text.startswith("It continues by itself at ")
+
+
+def test_p11_a_step_that_waits_for_approval_is_told_also_the_first_one():
+    plan = PlanSteps("# A\n- one\n- two\n", mode="step")
+    step = "waits for your approval (`allstop plan approve plan1`)"
+    first = shown(*plan_scene(plan))
+    plan.told(Approve(task=""))
+    plan.to_turn()
+    plan.back(PLAN_DONE)
+    second = shown(*plan_scene(plan))
+
+    title = "plan1 waits for you"
+    assert first == [(Level.NEEDS_YOU, title, f"step 1.1 {step}: one")]
+    assert second == [(Level.NEEDS_YOU, title, f"step 1.2 {step}: two")]
 
 
 @pytest.mark.parametrize(

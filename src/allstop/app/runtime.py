@@ -46,6 +46,7 @@ from allstop.ports import Launcher
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
+    from allstop.core.ids import RunId
     from allstop.core.tasks import Task
 
 
@@ -59,8 +60,10 @@ class Runtime:
         launcher: Launcher,
         registry: Agents,
         workspaces: GitWorkspaces | None,
+        alert_about: Callable[[RunId], None],
     ) -> None:
-        """Without a repository `workspaces` is None."""
+        """Without a repository `workspaces` is None. `alert_about`: see `sending_alerts`."""
+        self.alert_about = alert_about
         self.project = project
         self.engine = engine
         self.launcher = launcher
@@ -114,11 +117,11 @@ async def start_runtime(
         registry.ensure_agents(agents)
         async with (
             tracing(project, engine, note),
-            sending_alerts(project, engine, name, note),
+            sending_alerts(project, engine, name, note) as alert_about,
             sharing_live_text(project, engine),
             engine.serving(),
         ):
-            yield Runtime(project, engine, launcher, registry, workspaces)
+            yield Runtime(project, engine, launcher, registry, workspaces, alert_about)
     finally:
         if workspaces is not None:
             workspaces.close()

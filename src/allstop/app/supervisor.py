@@ -168,7 +168,9 @@ class Supervisor:
         """
         await refuse_if_stopped(self.project)
         if not (approved or self.project.settings.loop.auto_execute):
-            return await queue(self.project, request)
+            start = await queue(self.project, request)
+            self.runtime.alert_about(start)
+            return start
         kind = self.kinds[self.kinds.requests()[type(request)]]
         async with self.lock:
             return await kind.open(self, request)

@@ -185,6 +185,10 @@ class LocalEngine:
                     return False
                 await self._helm_reader.catch_up()
 
+    def has_claimed(self, root: RunId) -> bool:
+        """Whether only this process may drive the run."""
+        return root in self._claims
+
     def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
         self._claims.adopt(root, claim)
 

@@ -255,7 +255,12 @@ def _run_alerts(closed: events.Closed, context: EventContext) -> list[Alert]:
 def _state_alerts(
     event: events.Event, context: EventContext, grant: Grant | None
 ) -> list[tuple[Topic, Alert]]:
-    if context.state is None or not isinstance(event, events.MoveEnded | events.ChildClosed):
+    if context.state is None:
+        return []
+    if isinstance(event, events.Opened) and context.board is None:  # it may wait from the start
+        waits = _waiting_alert(event, context.state, context)
+        return [(Topic.REST, waits)] if waits else []
+    if not isinstance(event, events.MoveEnded | events.ChildClosed):
         return []
     found = {
         Topic.BUDGET: _budget_alert(event, context.state, context.run, grant),

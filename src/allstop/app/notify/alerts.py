@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from allstop.adapters.notify import Delivery
 from allstop.app.notify.channels import CurrentChannels, quiet_hours
 from allstop.app.runs.follow import Reader
-from allstop.core.events import Closed, Halted
+from allstop.core import run as runs
+from allstop.core.events import Closed, Event, Halted, Opened
 from allstop.core.ids import HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.engine.local import LocalEngine
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def sending_alerts(
     project: Project, engine: LocalEngine, name: str, show: Callable[[str], None]
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Callable[[RunId], None]]:
     """Send alerts until the block ends. Only the process that drives a run alerts about it.
 
-    `name` is the engine's name in its receipts.
+    `name` is the engine's name in its receipts. The function that it gives takes a run of this
+    process that is not driven: a queued start.
     """
     log = project.folder / "logs" / "notify.log"
     async with Delivery(
@@ -41,7 +43,7 @@ async def sending_alerts(
         await watch.begin()
         engine.view(watch.live)
         async with watch.reader.listening(watch.on_write):
-            yield
+            yield watch.reader.want
 
 
 class _Watch:
@@ -87,21 +89,24 @@ class _Watch:
         state = self._engine.state(run)
         if state is not None:
             self._states[run] = state
-        if state is not None or run == HELM or root_of(run) in self._states:
+        is_own = root_of(run) in self._states or self._engine.has_claimed(root_of(run))
+        if state is not None or run == HELM or is_own:
             self.reader.want(run)
 
     def _look(self, record: Record) -> None:
         event = record.event
         if isinstance(event, Halted) and event.by != self._name:
             return
-        self._sent, found = alerts.alerts_for(self._sent, event, self._context(record.run))
+        self._sent, found = alerts.alerts_for(self._sent, event, self._context(record.run, event))
         for alert in found:
             self._tell(alert)
         if isinstance(event, Closed):
             self._states.pop(record.run, None)
 
-    def _context(self, run: RunId) -> EventContext:
+    def _context(self, run: RunId, event: Event) -> EventContext:
         state = self._engine.state(run) or self._states.get(run)
+        if state is None and isinstance(event, Opened):  # the engine begins to drive it
+            state = runs.begin(self._kinds[event.kind].pilot, event)
         if state is None:
             return EventContext(run)
         self._states[run] = state
