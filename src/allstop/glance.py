@@ -117,11 +117,13 @@ def status_lines(project: Project, found: Status) -> list[str]:
         )
     if room := control_room(project.folder):
         lines.append(f"The control room is open at {room.url} (process {room.pid}).")
-    lines += _board_lines(found.board) if found.board else []
+    now = project.clock.now()
+    lines += _board_lines(found.board, now) if found.board else []
     most = max(TITLE_CHARS, (columns() or 0) // 2)
     wide = max((cells(one_line(view.title, most)) for view in found.runs), default=0)
     ids = max((len(view.id) for view in found.runs), default=0)
-    lines += [_run_line(view, ids, wide) for view in found.runs]
+    for view in found.runs:
+        lines += [_run_line(view, ids, wide), *_wait_lines(view, found.hold, now)]
     if not found.runs and not found.board:
         lines.append("Nothing has been run here yet.")
     if found.accounts:
@@ -131,14 +133,18 @@ def status_lines(project: Project, found: Status) -> list[str]:
     return [*lines, "", _next(project, found)]
 
 
-def _board_lines(board: BoardStatus) -> list[str]:
+def _board_lines(board: BoardStatus, now: datetime) -> list[str]:
+    from allstop.views.log import local_time
+
     counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
     lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
     if board.waits:
         lines.append(f"! {board.waits}: the loop waits for you. To continue: `{board.start}`.")
     wide = max((len(task.id) for task in board.needs_you), default=0)
     for task in board.needs_you:
-        front, back = f"? {task.id:<{max(8, wide)}} {task.status}", f"   → {task.do}"
+        since = f" since {local_time(task.since, now)}" if task.since else ""
+        front = f"? {task.id:<{max(8, wide)}} {task.status}{since}"
+        back = f"   → {task.do}"
         note = f": {fitting(task.note, 80, cells(front + back) + 2)}" if task.note else ""
         lines.append(f"{front}{note}{back}")
         lines += [f"  {plain(task.hint)}"] if task.hint else []
@@ -155,6 +161,21 @@ def _run_line(view: RunView, ids: int, titles: int) -> str:
     room = titles if wide is None else min(titles, wide - len(front) - cells(back))
     title = fitting(view.title, titles, (wide or 0) - room)
     return front + title + " " * (room - cells(title)) + back
+
+
+def _wait_lines(view: RunView, hold: str, now: datetime) -> list[str]:
+    """Since when a run waits, until when, and how to change it. What it waits for stands above."""
+    wait = view.wait
+    if wait is None or hold != "running":  # a hold of all runs is in the first line
+        return []
+    if view.needs_you and view.parent is not None:  # its task stands above with the same
+        return []
+    from allstop.views.log import local_time
+
+    parts = [f"since {local_time(wait.since, now)}" if wait.since else ""]
+    parts.append(f"until {local_time(wait.until, now)}" if wait.until else "")
+    times = ", ".join(filter(None, parts))
+    return ["    " + " → ".join(filter(None, [f"waits {times}" if times else "", wait.do]))]
 
 
 def _next(project: Project, found: Status) -> str:

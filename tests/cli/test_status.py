@@ -1,9 +1,11 @@
 """Looking at what happened, and making a repository ready."""
 
 import json
+import re
 import signal
 import socket
 import sys
+from datetime import datetime
 
 from allstop.adapters.processes.memory.cgroups import own_cgroups
 from support.control_room import ControlRoom
@@ -78,6 +80,7 @@ def test_json_status_has_stable_keys(person):
     person.allstop("run", "ask", code=3)
 
     status = json.loads(person.allstop("status", "--json"))
+    assert datetime.fromisoformat(status["board"]["needs_you"][0].pop("since")).tzinfo
 
     assert sorted(status) == [
         *("accounts", "board", "disk_full", "hold", "needs_you", "runs"),
@@ -115,6 +118,7 @@ def test_json_status_has_stable_keys(person):
         "status",
         "tally",
         "title",
+        "wait",
         "warning",
     ]
 
@@ -302,3 +306,55 @@ def test_k3_watching_shows_what_others_do_and_stops_nothing(person):
     assert watching.wait(60) == 0
     assert missing == set()
     assert person.tasks() == {"T1": "done"}
+
+
+WAITING = """
+[agents.asks]
+driver = "scripted"
+script = "asks.toml"
+[agents.limited]
+driver = "scripted"
+script = "limited.toml"
+[loop]
+agent = "asks"
+"""
+
+
+def test_u1_status_says_of_each_wait_since_when_until_when_and_how_to_change_it(person):
+    """A task, two plans, a thread, a room and a queued start; times are local."""
+    person.write("allstop.toml", WAITING)
+    person.write("asks.toml", '[[turn]]\nsteps = [{ signal = "PENDING: which?" }]\n')
+    person.write("limited.toml", "[[turn]]\nsteps = [{ rate_limit = 86400 }]\n")
+    person.write("PLAN.md", "# A\n- one\n")
+    person.commit()
+    person.allstop("trust", "--yes")
+    person.allstop("run", "ask me", code=3)
+    person.allstop("plan", "run", "PLAN.md", "--mode", "step", code=3)
+    person.start("plan", "run", "PLAN.md", "--agent", "limited")
+    person.start("auto", "Write it", "--agent", "limited")
+
+    def limited():
+        runs = {each["id"]: each["reason"] for each in person.json("status")["runs"]}
+        return all("limit, until" in runs.get(run, "") for run in ("plan2", "auto1"))
+
+    wait_for(limited, "two runs at a limit")
+    person.allstop("pause", "auto1")
+    person.write("allstop.toml", WAITING + "auto_execute = false\n")
+    person.commit()
+    person.allstop("trust", "--yes")
+    person.allstop("run", "later", code=3)
+
+    said = person.allstop("status")
+    print(said)
+
+    now = r"since \d\d:\d\d"
+    assert re.search(rf'T1 +waiting {now}: asks: which\? +→ allstop answer T1 "…"', said)
+    assert re.search(rf"waits {now} → allstop plan approve plan1", said)
+    tomorrow = r"until \d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.search(rf"waits {now}, {tomorrow} → allstop plan retry plan2", said)
+    assert re.search(rf"waits {now} → allstop resume auto1", said)
+    assert re.search(rf"waits {now} → allstop approve start1", said)
+    waits = {each["id"]: each["wait"] for each in person.json("status")["runs"]}
+    assert waits["plan1"]["on"].startswith("step 1.1 waits for your approval")
+    assert waits["plan2"]["until"] > waits["plan2"]["since"]
+    assert waits["auto1"]["on"] == "a pause"

@@ -122,6 +122,9 @@ def test_every_state_has_a_view(events, helm, driven, seconds):
     takes_a_turn = re.search(r"(?<!next: )\b\w+ takes a turn$", view.reason)
     assert not (view.status == "running" and takes_a_turn and not folded.open_move)
     assert (view.outcome is not None) == (view.status == view.outcome)
+    is_held = view.status in ("paused", "frozen", "stopped", "waiting", "interrupted")
+    assert (view.wait is not None) >= is_held, "each wait can be changed"
+    assert view.wait is None or (view.wait.on and view.wait.do.startswith("allstop "))
 
 
 @given(some(Move))

@@ -707,6 +707,8 @@ export interface components {
             resume: string;
             /** @default [] */
             actions: string[];
+            /** @default null */
+            wait: components["schemas"]["RunWait"] | null;
         };
         /**
          * Tally
@@ -727,6 +729,16 @@ export interface components {
             busy_s: number;
             /** @default false */
             partial: boolean;
+        };
+        /** RunWait */
+        RunWait: {
+            on: string;
+            /** @default null */
+            since: string | null;
+            /** @default null */
+            until: string | null;
+            /** @default  */
+            do: string;
         };
         /**
          * BoardState

@@ -207,6 +207,7 @@ class LiveRuns:
             helm=self.helm,
             now=self.now,
             driven=self.is_driven(run),
+            last_at=followed.last_at,
             queued=self._queued.get(run, ""),
         )
 

@@ -27,6 +27,9 @@ class AutoKind(Kind):
     def log(self) -> Log:
         return AutoLog(self.pilot).take
 
+    def hurry_command(self, called: str, state: RunState[AutoState]) -> str:
+        return f"allstop resume {called}"
+
     def actions(
         self, state: RunState[AutoState], status: str, helm: Helm, now: datetime
     ) -> tuple[str, ...]:

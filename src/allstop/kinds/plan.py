@@ -45,6 +45,14 @@ class PlanKind(Kind):
         is_asked = state.pilot.needs_approval and not state.pilot.paused
         return Approve(task=run) if is_asked else Resume()
 
+    def go_on_words(self, run: RunId, state: RunState[PlanState]) -> str:
+        is_asked = state.pilot.needs_approval and not state.pilot.paused
+        verb = "approve" if is_asked else "resume"
+        return f"allstop plan {verb} {run}"
+
+    def hurry_command(self, called: str, state: RunState[PlanState]) -> str:
+        return f"allstop plan retry {called}"
+
     def actions(
         self, state: RunState[PlanState], status: str, helm: Helm, now: datetime
     ) -> tuple[str, ...]:

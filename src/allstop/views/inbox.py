@@ -104,8 +104,14 @@ def _run_items(open_run: OpenRun, now: datetime, helm: Helm) -> Iterator[Waiting
         yield _wait_item(open_run, move, now)
 
 
+def wait_command(open_run: OpenRun, wait: Wait, now: datetime) -> str:
+    """The command that ends a wait for a person."""
+    return _wait_item(open_run, wait, now).do
+
+
 def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
-    name, do = open_run.task or open_run.run, open_run.resume_command
+    name = open_run.task or open_run.run
+    do = open_run.kind.go_on_words(open_run.run, open_run.state)
     if wait.at_limit:
         do, *options = _limit_commands(open_run, name, now)
         return _item(open_run, Kind.LIMIT, wait.reason, do, *options)

@@ -73,6 +73,14 @@ class Kind:
         """The command that continues a run which waits for a person."""
         return Resume()
 
+    def go_on_words(self, run: RunId, state: RunState[Any]) -> str:
+        """The command line that continues a run which waits for a person."""
+        return self.resume_command(run, state.opened)
+
+    def hurry_command(self, called: str, state: RunState[Any]) -> str:
+        """The command line that ends a wait which would end by itself."""
+        return f"allstop stop {called}"
+
     def kept_after_abort(self, called: str) -> str:
         """Say what an aborted run leaves behind, as the end of a sentence."""
         return ""

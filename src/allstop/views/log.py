@@ -239,8 +239,13 @@ def with_time(reason: str, until: datetime | None, now: datetime) -> str:
     seconds = (until - now).total_seconds()
     if 0 < seconds < 60:
         return f"{reason}, for {seconds:.0f} s"
-    local, today = until.astimezone(), now.astimezone().date()
-    return f"{reason}, until {local:{'%H:%M' if local.date() == today else '%Y-%m-%d %H:%M'}}"
+    return f"{reason}, until {local_time(until, now)}"
+
+
+def local_time(at: datetime, now: datetime) -> str:
+    """A time in the machine's zone, with its date unless that is today."""
+    local, today = at.astimezone(), now.astimezone().date()
+    return f"{local:{'%H:%M' if local.date() == today else '%Y-%m-%d %H:%M'}}"
 
 
 def switch_lines(before: Roster | None, after: Roster) -> list[Line]:

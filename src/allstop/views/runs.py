@@ -15,6 +15,7 @@ from allstop.core.run import RunState
 from allstop.core.text import one_line
 from allstop.views.kind import Kind
 from allstop.views.log import describe, with_time
+from allstop.views.waits import RunWait, run_wait
 
 
 class RunView(Struct, frozen=True, gc=False, kw_only=True):
@@ -34,6 +35,7 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     warning: str = ""  # a problem that doesn't stop it
     resume: str = ""  # the command that continues it
     actions: tuple[str, ...] = ()  # the commands that the run accepts now, the best first
+    wait: RunWait | None = None  # none: it works, or waits for nothing
 
 
 def view(
@@ -44,6 +46,7 @@ def view(
     helm: Helm,
     now: datetime,
     driven: bool,
+    last_at: datetime | None = None,  # of its last event, if known
     queued: str = "",  # its place in the queue for a slot, if the driving process has sent it
 ) -> RunView:
     status, reason, needs_you = _status(run, kind, state, helm, now, driven=driven, queued=queued)
@@ -62,6 +65,16 @@ def view(
         warning=kind.warning(state) if state.closed is None else "",
         resume=kind.resume_command(run, state.opened) if state.closed is None else "",
         actions=kind.actions(state, status, helm, now) if state.closed is None else (),
+        wait=run_wait(
+            run,
+            kind,
+            state,
+            helm=helm,
+            now=now,
+            last_at=last_at,
+            driven=driven,
+            queued=queued,
+        ),
     )
 
 

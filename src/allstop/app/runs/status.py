@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -70,12 +71,14 @@ class Attention(Struct, frozen=True, kw_only=True):
     note: str
     do: str  # the command that helps
     hint: str = ""  # the same in words, with alternatives
+    since: datetime | None = None
 
 
 class RunSnapshot(NamedTuple):
     run: RunId
     kind: Kind
     state: RunState[Any]
+    last_at: datetime
 
 
 class RunRecord(NamedTuple):
@@ -152,8 +155,12 @@ async def _board(
     run: RunState[BoardState] = runs.fold(BoardPilot(), events)
     state = run.pilot
     at_work = mine if driven else []
-    asked = {label_of(each.run): ask for each in at_work for ask in each.state.asks.values()}
-    asking = [(task, asked[task.id]) for task in state.board.tasks() if task.id in asked]
+    asked = {
+        label_of(each.run): (ask, each.state.asked_at.get(name))
+        for each in at_work
+        for name, ask in each.state.asks.items()
+    }
+    asking = [(task, *asked[task.id]) for task in state.board.tasks() if task.id in asked]
     stalled = [task for task in state.board.tasks() if needs_person(task)]
     under = below(state, [each.state for each in mine])
     return BoardStatus(
@@ -163,9 +170,12 @@ async def _board(
         needs_you=[
             *(
                 _attention(
-                    task, f"asks: {describe_with_options(ask)}", answer_command(task.id, ask)
+                    task,
+                    f"asks: {describe_with_options(ask)}",
+                    answer_command(task.id, ask),
+                    since=since,
                 )
-                for task, ask in asking
+                for task, ask, since in asking
             ),
             *(
                 _attention(
@@ -195,14 +205,25 @@ def _start_command(board: Board) -> str:
     return f"allstop retry {again}" if again else ""
 
 
-def _attention(task: Task, note: str, do: str, hint: str = "") -> Attention:
+def _attention(
+    task: Task, note: str, do: str, hint: str = "", since: datetime | None = None
+) -> Attention:
     status = task.status.value
-    return Attention(id=task.id, title=task.title, status=status, note=note, do=do, hint=hint)
+    return Attention(
+        id=task.id,
+        title=task.title,
+        status=status,
+        note=note,
+        do=do,
+        hint=hint,
+        since=task.changed_at if since is None else since,
+    )
 
 
 async def _snapshot(project: Project, head: Head) -> RunSnapshot:
     recorded = await record_of(project, head.run)
-    return RunSnapshot(head.run, recorded.kind, runs.fold(recorded.pilot, recorded.events))
+    state = runs.fold(recorded.pilot, recorded.events)
+    return RunSnapshot(head.run, recorded.kind, state, recorded.events[-1].at)
 
 
 def _view(
@@ -215,6 +236,7 @@ def _view(
         helm=helm,
         now=project.clock.now(),
         driven=root_of(seen.run) in held,
+        last_at=seen.last_at,
     )
 
 

@@ -21,7 +21,7 @@ async def at(app: AppState, params: path_parameters.Moment) -> wire_types.Moment
     _, state, at, helm = await app.rewinder.at(name, params.seq)
     kind = app.live_runs.kind(name)
     # A process wrote the event, so it was driving the run.
-    seen = view(name, kind, state, helm=helm, now=at, driven=True)
+    seen = view(name, kind, state, helm=helm, now=at, driven=True, last_at=at)
     return wire_types.MomentView(
         seq=params.seq,
         last=newest.seq,
