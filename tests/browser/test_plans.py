@@ -172,9 +172,9 @@ def test_p12_each_step_is_approved(scene, visit):
     run = plan(scene, "# A\n\n- one\n- two\n", mode="step")
     page = visit().page(f"plans/{run}")
     approve = bar_of(page).get_by_role("button", name="Approve step")
-    expect(page.get_by_text(re.compile("step 1.1 waits for your approval"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Step 1.1 waits for your approval"))).to_be_visible()
     approve.click()
-    expect(page.get_by_text(re.compile("step 1.2 waits for your approval"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Step 1.2 waits for your approval"))).to_be_visible()
     approve.click()
 
     expect(bar_of(page)).to_contain_text("Autopilot Ended")
@@ -186,7 +186,7 @@ def test_p12_a_failed_step_says_why_and_is_skipped(scene, visit):
     page = visit().page(f"plans/{failed}")
     bar = bar_of(page)
     expect(bar).to_contain_text(re.compile(r"⏸\sAutopilot Paused"))
-    banner = page.get_by_role("status").filter(has_text="step 1.1 failed")
+    banner = page.get_by_role("status").filter(has_text="Step 1.1 failed")
     expect(banner).to_contain_text("the model refused the request")
     expect(bar.get_by_role("button", name=re.compile(r"▶\sResume"))).to_be_enabled()
     bar.get_by_role("button", name="Skip step").click()
@@ -199,7 +199,7 @@ def test_p12_all_plans_are_listed_with_their_state(visit, slow, failed):
     plans = page.get_by_role("list", name="Plans")
 
     expect(plans.get_by_role("link", name=re.compile(rf"{failed}\b"))).to_contain_text(
-        "step 1.1 failed"
+        "Step 1.1 failed"
     )
     entry = plans.get_by_role("link", name=re.compile(rf"{slow}\b"))
     expect(entry).to_contain_text("2 of 4 steps done")
@@ -340,3 +340,40 @@ def test_p7_after_a_crash_the_page_offers_to_resume_the_plan(scene, visit, slow)
     page.goto(page.url.partition("#")[0] + f"#/plans/{slow}")
     expect(bar_of(page)).to_contain_text("Autopilot Running")
     assert detail(scene, slow)["completedSteps"] == 2
+
+
+def test_u2_the_current_step_of_a_long_plan_has_steps_before_and_after_it(scene, visit):
+    """Not at the edge of the list, where nobody sees what comes next."""
+    steps = "".join(f"- step {n}\n" for n in range(24))
+    run = plan(scene, f"# Long\n\n## One\n\n{steps}- Do the slow work\n{steps}")
+    wait_for(lambda: detail(scene, run)["completedSteps"] == 24, "it reaches the slow step", 120)
+    page = visit().page(f"plans/{run}")
+    box = page.get_by_role("list", name="Steps")
+    current = box.locator("[aria-current=step]")
+    expect(current).to_contain_text("Do the slow work")
+
+    place, around = current.bounding_box(), box.bounding_box()
+    assert place["y"] - around["y"] > 3 * place["height"]
+    assert around["y"] + around["height"] - place["y"] > 4 * place["height"]
+    page.set_viewport_size({"width": 1280, "height": 820})
+    assert bar_of(page).bounding_box()["height"] < 60, "the control bar has one row"
+
+
+def test_u2_a_plan_that_cannot_be_loaded_says_so_and_can_be_tried_again(visit, slow):
+    page = visit().page("plans")
+    page.route(re.compile(r"/plans/plan"), lambda route: route.abort())
+    page.get_by_role("link").filter(has_text="Split the ledger").last.click()
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+
+    page.unroute_all()
+    again.click()
+    expect(bar_of(page)).to_contain_text("Autopilot")
+
+
+def test_u2_a_pause_says_since_when(visit, failed):
+    page = visit().page(f"plans/{failed}")
+
+    expect(page.get_by_role("status").filter(has_text="Step 1.1 failed")).to_contain_text(
+        re.compile(r"since \d\d:\d\d")
+    )

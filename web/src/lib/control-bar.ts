@@ -1,5 +1,6 @@
 // The control bar of a plan, in the words of document 004: its state, and the actions it offers.
 
+import { when } from './format'
 import type { PlanView, RunView } from './api-types'
 
 /** The sign of a state or a button. */
@@ -87,10 +88,18 @@ export function pauseText(run: RunView, plan: PlanView): string {
   switch (plan.pauseReason) {
     case 'failed':
     case 'approval':
-      return plan.reason
+      return sentence(plan.reason)
     case 'limited':
-      return `${plan.reason}. It continues by itself.`
+      return `${sentence(plan.reason)}${until(plan)}. It continues by itself.`
     default:
       return run.status === 'stopped' ? 'Stopped. Resume continues it.' : 'Paused by a person.'
   }
+}
+
+function until({ resumesAt }: PlanView): string {
+  return resumesAt ? `, until ${when(resumesAt)}` : ''
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }

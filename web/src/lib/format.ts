@@ -51,6 +51,13 @@ export function clockTime(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
 }
 
+/** "14:02", with its day unless that is today, in local time. */
+export function when(at: string, now = Date.now()): string {
+  const time = Date.parse(at)
+  const isToday = new Date(time).toDateString() === new Date(now).toDateString()
+  return isToday ? clockTime(time) : `${dayMonth(time)}, ${clockTime(time)}`
+}
+
 /** "12 Nov", in local time. */
 export function dayMonth(at: number): string {
   return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
