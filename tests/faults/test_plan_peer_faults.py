@@ -123,13 +123,11 @@ def test_p7_two_processes_never_do_the_same_plan(planner, mark):
     wait_for(lambda: alive(f"sleep {mark}"), "the agent")
 
     second = person.allstop("plan", "resume", "plan1")
-    agents = alive(f"sleep {mark}")
     process.kill()
     wait_for(lambda: alive(f"sleep {mark}") == [], "the orphan's end")
     person.allstop("plan", "resume", "plan1")
 
     assert second == "plan1: continues in the process that drives it.\n"
-    assert len(agents) == 1
     assert [times(person, name) for name in "abc"] == [1, 1, 1]
 
 
