@@ -64,6 +64,7 @@ def test_p7_kill_9_leaves_no_orphan_and_no_finished_step_is_done_again(planner, 
     process = person.start("plan", "run", "PLAN.md")
     wait_for(lambda: alive(f"sleep {mark}"), "the second step")
     process.kill()
+    process.wait(60)
     wait_for(lambda: alive(f"sleep {mark}") == [], "the orphan's end")
 
     person.allstop("plan", "resume", "plan1")
@@ -124,9 +125,11 @@ def test_p7_two_processes_never_do_the_same_plan(planner, mark):
 
     second = person.allstop("plan", "resume", "plan1")
     process.kill()
+    process.wait(60)
     wait_for(lambda: alive(f"sleep {mark}") == [], "the orphan's end")
-    person.allstop("plan", "resume", "plan1")
+    said = person.allstop("plan", "resume", "plan1")
 
+    assert "ended: done (merged)" in said
     assert second == "plan1: continues in the process that drives it.\n"
     assert [times(person, name) for name in "abc"] == [1, 1, 1]
 
