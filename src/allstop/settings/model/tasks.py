@@ -47,8 +47,7 @@ class Loop(Table, frozen=True, kw_only=True):
     compact_at_tokens: Annotated[
         Quantity | None,
         doc(
-            "Tokens of a conversation that is compacted before the next turn; 0: never. "
-            "Default: only between two phases of a plan, from 20,000 tokens."
+            "Tokens at which a conversation is compacted; 0: never. Default: between a plan's phases."
         ),
     ] = None
     max_iterations: Annotated[Count, doc("Maximum turns of one attempt at a task.")] = 50
