@@ -1646,6 +1646,8 @@ export interface components {
             uncommitted: boolean;
             /** @default false */
             discards: boolean;
+            /** @default 0 */
+            compacts: number;
         };
         /**
          * Prompt
