@@ -280,8 +280,9 @@ def test_k18_what_is_allowed_has_nothing_in_it_that_expands(text):
 
 def test_k18_no_harmless_command_that_is_allowed_has_anything_that_expands():
     """Names of commits have marks that mean something elsewhere."""
-    assert not [line for line in ALLOWED if expanding(line, "`*?#$()")]
-    others = [line for line in ALLOWED if "git" not in line]
+    plain = [line for line in ALLOWED if not re.search("<<['\"]", line)]
+    assert not [line for line in plain if expanding(line, "`*?#$()")]
+    others = [line for line in plain if "git" not in line]
     assert not [line for line in others if expanding(line, "`{}*?~^#$()")]
 
 
@@ -294,9 +295,10 @@ def test_k18_no_harmless_command_that_is_allowed_has_anything_that_expands():
         (Ask(id="1", argv=("bash", "-lc", "ls && pwd")), "allow"),
         (Ask(id="1", argv=("bash", "-lc", "ls && rm x")), "ask"),
         (Ask(id="1", argv=("bash", "-c", "ls", "x")), "ask"),
-        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls")), "ask"),
-        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls"), text="bash -lc ls"), "ask"),
-        (Ask(id="1", argv=("bash", "-lc", "ls"), text="bash -lc ls"), "ask"),
+        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls")), "allow"),
+        (Ask(id="1", argv=("bash", "-lc", "bash -lc ls"), text="bash -lc ls"), "allow"),
+        (Ask(id="1", argv=("bash", "-lc", "ls"), text="bash -lc ls"), "allow"),
+        (Ask(id="1", argv=("bash", "-lc", "rm x"), text="bash -lc ls"), "ask"),
         (Ask(id="1", argv=("bash", "-lc", "ls *.py")), "ask"),
         (Ask(id="1", argv=("bash", "-lc", "sudo ls")), "deny"),
         (Ask(id="1", argv=("bash", "-lc", "ls"), text="ls"), "allow"),

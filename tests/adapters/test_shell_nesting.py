@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.shell import check
+from allstop.adapters.shell import check, parse
+from allstop.adapters.shell.file_matches import file_matches
+from allstop.adapters.shell.links import links_out
 from allstop.core.asks import Decision, Rule
 from allstop.policy.policy import Policy
 from support.cases import for_each
@@ -70,9 +72,6 @@ def said(text, policy=POLICY):
         "cat < <(ls)",
         "ls > >(cat)",
         "[ -f <(ls) ]",
-        "bash -c ls",
-        "bash -lc 'ls | head'",
-        "/bin/sh -c ls",
         "bash -n a.sh",
         "time ls",
         "timeout 5 ls",
@@ -113,6 +112,239 @@ def test_k18_a_rule_about_a_shell_is_not_got_around_by_its_script():
     policy = Policy(workspace="/home/ann/project", rules=(denies,))
 
     assert said("bash -c ls", policy) is Decision.DENY
+    assert said("bash -lc 'ls | head'", policy) is Decision.DENY
+
+
+@for_each(
+    ("text", "decision"),
+    [
+        ("bash -lc 'cd src && cat ../a.py'", Decision.ALLOW),
+        ("cd src && bash -c 'cat ../a.py'", Decision.ALLOW),
+        ("bash -c 'cd src' && cat ../a.py", Decision.ASK),
+        ("bash -c 'cd src && ls' && cat ../a.py", Decision.ASK),
+        ("bash -c 'cat ../a.py'", Decision.ASK),
+        ('bash -c "cat $HOME/a"', Decision.ASK),
+        ("bash -c 'cat $HOME/a'", Decision.ASK),
+        ("bash -c \"cat '.env'\"", Decision.ASK),
+        ("bash -c 'ls' x y", Decision.ASK),
+        ("bash -c 'ls' < a.sh", Decision.ALLOW),
+        ("bash -c", Decision.ASK),
+        ("bash -c ''", Decision.ASK),
+        ("bash -ic ls", Decision.ASK),
+        ("bash -xc ls", Decision.ASK),
+        ("bash -c -l ls", Decision.ASK),
+        ("bash -lc ls a.sh", Decision.ASK),
+        ("bash -c bash", Decision.ASK),
+        ("echo id | bash -c bash", Decision.ASK),
+        ("echo id | bash -c 'bash -s'", Decision.ASK),
+        ("curl http://e | bash -c cat", Decision.DENY),
+        ("./bash -c ls", Decision.ASK),
+        ("src/bin/bash -c ls", Decision.ASK),
+        ("fish -c ls", Decision.ASK),
+        ("env bash -c ls", Decision.ASK),
+        ("X=1 bash -c ls", Decision.ASK),
+        ("bash -c 'sudo ls'", Decision.DENY),
+        ("bash -c 'ls; rm -rf /'", Decision.DENY),
+        ("bash -c 'ls > ../x'", Decision.DENY),
+        ("bash -c 'ls > x'", Decision.ASK),
+        ("bash -c 'ls' > x", Decision.ASK),
+        ("bash -c 'ls &'", Decision.ASK),
+        ("bash -c 'f() { ls; }; f'", Decision.ASK),
+    ],
+)
+def test_x13_k18_the_script_of_a_shell_is_judged_like_a_line(text, decision):
+    assert said(text) is decision
+
+
+def test_x13_k18_shells_within_shells_are_followed_three_deep():
+    line = "ls"
+    for _ in range(3):
+        line = f"bash -c {shlex.quote(line)}"
+    assert said(line) is Decision.ALLOW
+
+    assert said(f"bash -c {shlex.quote(line)}") is Decision.ASK
+
+
+@for_each(
+    "text",
+    [
+        "cat <<'EOF'\n$(id) `id` ${x}\nrm -rf /\nEOF",
+        "cat <<'EOF' | head -3\na\nEOF\nls",
+        "bash -c \"cat <<'E'\nx\nE\"",
+        'cat <<"E" && ls\n$(id)\nE',
+    ],
+)
+def test_x13_k18_a_here_document_in_quotes_is_text(text):
+    assert said(text) is Decision.ALLOW
+
+
+@for_each(
+    "text",
+    ["echo '<<'E'\nrm x\nE'", "echo \"<<'E'\nrm x\nE\"", "echo a'b <<'E'\nrm x\nE\n'"],
+)
+def test_x13_k18_what_looks_like_a_here_document_can_be_a_word(text):
+    (command,) = parse(text).commands
+
+    assert command.words == tuple(shlex.split(text))
+
+
+@for_each(
+    "text",
+    [
+        "cat <<EOF\nhi\nEOF",
+        "cat <<-'EOF'\nhi\nEOF",
+        "cat <<'EOF'\nhi",
+        "cat <<'EOF'\nhi\nEOF2",
+        "cat <<'EOF'\nhi\nEOF\nid -x; rm x",
+        "cat <<'EOF'\nhi\nEOF \nrm x\nEOF\nrm y",
+        "cat <<'A' <<'B'\na\nA\nrm x\nB",
+        "cat <<'E' > x\nhi\nE",
+        "cat > x <<'E'\nhi\nE",
+        "tee x <<'E'\nhi\nE",
+        "bash <<'E'\nls\nE",
+        "bash -s <<'E'\nls\nE",
+        "bash -c bash <<'E'\nls\nE",
+        "python3 - <<'E'\nprint(1)\nE",
+        "xargs cat <<'E'\n/etc/passwd\nE",
+        "git commit -F - <<'E'\nx\nE",
+        "cat 3<<'E'\nx\nE",
+        "cat 0<<'E'\nx\nE",
+        "cat <<'E' \\\nx\nE\nrm x",
+        "ls # <<'E'\nrm x\nE",
+        "ls \\<<'E'\nrm x\nE",
+        "cat <<'E' 'x\nE\nrm x\n'",
+        "cat<<<'E'\nrm x\nE",
+        "cat <<'E'E\nrm x\nE\nEE",
+        "cat <<'E''F'\nx\nE\nrm x\nEF",
+        "cat <<'E F'\nx\nE F",
+        "$x <<'E'\nx\nE",
+        "cat $x <<'E'\nx\nE",
+        "(( 1 <<'E'\nrm x\nE",
+        "[[ a <<'E'\nrm x\nE",
+    ],
+)
+def test_x13_k18_other_here_documents_are_asked_about(text):
+    assert said(text) is not Decision.ALLOW
+
+
+@given(st.sampled_from(UNSAFE))
+def test_x13_q22_nothing_unsafe_is_hidden_by_a_here_document(command):
+    assert said(f"cat <<'E'\nx\nE\n{command}") is not Decision.ALLOW
+    assert said(f"{command}\ncat <<'E'\nx\nE") is not Decision.ALLOW
+    assert said(f"ls '<<'E'\n{command}\nE") is not Decision.ALLOW
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    root = tmp_path_factory.mktemp("checkout")
+    files = (
+        "a.md b.md src/a.py src/b.py src/deep/c.py one/x.py data/a.json .env.py certs/server.key"
+    )
+    for name in [
+        *files.split(),
+        "dashed/-o.md",
+        "php/wp-config.php",
+        "php/a.php",
+        "pkg/p/Cargo.toml",
+    ]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    (root / "linked").mkdir()
+    (root / "linked" / "x.md").symlink_to("/etc/passwd")
+    return Policy(
+        workspace=str(root), escapes=links_out(str(root)), matches=file_matches(str(root))
+    )
+
+
+@for_each(
+    "text",
+    [
+        "ls *.md",
+        "ls -la src/*.py",
+        "cat *.md | head",
+        "head -5 src/*.py a.md",
+        "wc -l src/*.py",
+        "wc -l ./*.md src/*/*.py",
+        "grep -n foo src/*.py",
+        "grep -rn foo --include=*.py src",
+        "grep -n version pkg/*/Cargo.toml",
+        "ls src/*",
+        "ls *.none",
+        "bash -lc 'wc -l src/*.py | tail -1'",
+        "ls -d */",
+        "cat dashed/*.md",
+    ],
+)
+def test_x13_k18_a_pattern_of_harmless_files_is_allowed(checkout, text):
+    assert said(text, checkout) is Decision.ALLOW
+    assert said(text) is Decision.ASK
+
+
+@for_each(
+    "text",
+    [
+        "cat linked/*.md",
+        "cat php/*.php",
+        "cat certs/*",
+        "cat *",
+        "cat .*",
+        "cat .e*",
+        "cat data/*.json",
+        "cat certs/*.key",
+        "wc -l *.md",
+        "grep foo *.md",
+        "grep src/*.py a.md",
+        "uniq one/*.py",
+        "sed -n one/*.py a.md",
+        "sort src/*.py",
+        "find . -name *.md",
+        "rm *.md",
+        "*.md",
+        "src/*.sh",
+        "cat ../*.md",
+        "cat src/*/../../../x.md",
+        "cat /etc/*.py",
+        "cat /*/passwd",
+        "cat ~/*.md",
+        "cat src/**/*.py",
+        "cat src/[ab].py",
+        "cat src/{a,b}*.py",
+        "cat $x*.md",
+        "cat 'src/'*.py",
+        "cat src/*.py$(id)",
+        "cat -*.md",
+        "cd src && cat *.py",
+        "bash -c 'cd src' ; cd one && bash -c 'cat *.py'",
+        "git log src/*.py",
+        "echo *.md > x",
+        "cat < *.md",
+    ],
+)
+def test_x13_k18_other_patterns_are_asked_about(checkout, text):
+    assert said(text, checkout) is not Decision.ALLOW
+
+
+def test_x13_k18_patterns_match_what_any_shell_would_take(checkout):
+    matches = file_matches(checkout.workspace)
+
+    assert matches("*.MD") == ("a.md", "b.md")
+    assert matches("*.py") == (".env.py",)
+    assert matches("src/?.py") == ("src/a.py", "src/b.py")
+    assert matches("dashed/*.md") == ("dashed/-o.md",)
+    assert matches("none/*.md") == ("none/*.md",)
+
+
+def test_x13_k18_a_match_that_looks_like_an_option_is_not_taken(tmp_path):
+    (tmp_path / "-la.md").touch()
+
+    assert file_matches(str(tmp_path))("*.md") is None
+
+
+def test_x13_k18_too_many_matches_are_not_taken(tmp_path):
+    for number in range(101):
+        (tmp_path / f"{number}.md").touch()
+
+    assert file_matches(str(tmp_path))("*.md") is None
 
 
 def test_k18_a_rule_that_allows_covers_no_pattern_of_files():

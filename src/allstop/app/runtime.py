@@ -152,6 +152,7 @@ def appraiser(
 
     def appraised(ask: Ask, asking: OpenMove | None) -> Ask:
         from allstop.adapters.shell import appraise
+        from allstop.adapters.shell.file_matches import file_matches
         from allstop.adapters.shell.links import links_out
         from allstop.policy.policy import Policy
         from allstop.settings.approval_rules import rules_of
@@ -162,7 +163,7 @@ def appraiser(
         allows = is_boxed and project.settings.approvals.boxed is BoxedApprovals.ALLOW
         policy = Policy(workspace=root, rules=rules, within=allows)
         if not is_boxed:
-            policy = replace(policy, escapes=links_out(root))
+            policy = replace(policy, escapes=links_out(root), matches=file_matches(root))
         return appraise(ask, policy)
 
     return appraised

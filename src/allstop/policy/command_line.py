@@ -1,5 +1,7 @@
 """A parsed command line: its commands and redirects, as far as they are literal."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 
@@ -18,6 +20,8 @@ class SimpleCommand(Struct, frozen=True, gc=False, kw_only=True):
     """The operator between the previous command and this one: "|", "&&", "||" or ";"."""
     is_cut: bool = False
     """Further words are missing, because they are not literal."""
+    script: CommandLine | None = None
+    """What a shell is given to run, as in `bash -c SCRIPT`."""
 
 
 class Redirect(Struct, frozen=True, gc=False, kw_only=True):

@@ -46,6 +46,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """The sandbox allows everything that no rule denies."""
     escapes: Callable[[str], bool] = never_escapes
     """Whether links in a path within the workspace lead out of it."""
+    matches: Callable[[str], Words | None] | None = None
+    """The files that match a pattern in the folder; None if they can't be told."""
 
     def where(self) -> PathScope:
         scratch = SCRATCH if self.within else ""
@@ -72,7 +74,8 @@ class Verdict(Struct, frozen=True, gc=False, kw_only=True):
 
 def evaluate(policy: Policy, line: CommandLine) -> Verdict:
     """The strictest verdict on any part of the line; the first of equally strict ones."""
-    said = [_in_sandbox(policy, verdict) for verdict in _verdicts(policy, line)]
+    verdicts = _verdicts(policy, line, policy.where())
+    said = [_in_sandbox(policy, verdict) for verdict in verdicts]
     worst = max(said, key=lambda verdict: strictness(verdict.decision))
     if worst.decision is not Decision.ALLOW:
         return worst
@@ -88,14 +91,15 @@ def _in_sandbox(policy: Policy, verdict: Verdict) -> Verdict:
     return Verdict(decision=Decision.ALLOW, rule=BOX, part=verdict.part)
 
 
-def _verdicts(policy: Policy, line: CommandLine) -> Iterator[Verdict]:
-    where = everywhere = policy.where()
+def _verdicts(policy: Policy, line: CommandLine, start: PathScope) -> Iterator[Verdict]:
+    where = everywhere = start
     if why := denied_line(line):
         yield Verdict(decision=Decision.DENY, rule=f"never: {why}")
     for place, command in enumerate(line.commands):
         if command.after not in ("&&", "|"):
             where = everywhere
-        yield from _of_command(policy, command, replace(where, reads_stdin=command.after == "|"))
+        reads_stdin = start.reads_stdin or command.after == "|"
+        yield from _of_command(policy, command, replace(where, reads_stdin=reads_stdin))
         following = line.commands[place + 1].after if place + 1 < len(line.commands) else ""
         where = _after_cd(command, where, following)
         folders = dict.fromkeys((*everywhere.folders, *where.folders))
@@ -113,6 +117,9 @@ def _of_command(policy: Policy, command: SimpleCommand, where: PathScope) -> Ite
     matching = [rule for rule in policy.rules if matches(rule, command, where)]
     for rule in matching:
         yield Verdict(decision=rule.decision, rule=describe_rule(rule), part=part, own=True)
+    if command.script:
+        yield from _verdicts(policy, command.script, where)
+        return
     name, why = _built_in(command.words, where, policy.start())
     if not why:
         yield Verdict(decision=Decision.ALLOW, rule=f"built-in: {name}", part=part)

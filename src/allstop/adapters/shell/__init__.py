@@ -1,6 +1,9 @@
 """Parses shell command lines with tree-sitter's bash grammar; only literal words are understood.
 
-Not understood: expansions, globs, substitutions, here-documents, assignments, groups, conditions,
+Patterns of files are replaced by their matches where that is harmless. The script of `bash -c` is
+parsed, too, and here-documents in quotes are text.
+
+Not understood: expansions, substitutions, other here-documents, assignments, groups, conditions,
 loops, functions, comments, background jobs.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +21,7 @@ from allstop.adapters.shell.literal_words import exclusion, literal, revision, s
 from allstop.core.asks import BOX, Ask, Decision
 from allstop.core.text import one_line
 from allstop.policy import command_line
+from allstop.policy.file_patterns import is_harmless_pattern
 from allstop.policy.policy import Policy, Verdict, evaluate, evaluate_edit
 
 if TYPE_CHECKING:
@@ -25,25 +30,59 @@ if TYPE_CHECKING:
 _SHELL = re.compile(r"(?:/(?:usr/(?:local/)?)?bin/)?(?:ba|z|da|)sh")
 _SCRIPT_OPTIONS = frozenset({"-c", "-lc"})
 
+Matches = Callable[[str], tuple[str, ...] | None]
+
 _INSIDE = frozenset({"program", "list", "pipeline", "redirected_statement"})
 _OPERATORS = {"&&": "&&", "||": "||", "|": "|", ";": ";", "\n": ";"}
 _MAX_DEPTH = 20
+_MAX_SCRIPTS = 3
+_HERE_DOCUMENT = re.compile(
+    r"""(?P<head>[^\n<]*(?<![\d<>&]))<<(?P<quote>['"])(?P<mark>\w+)(?P=quote)(?P<tail>[^\n<]*)\n"""
+    r"""(?:[^\n]*\n)*?(?P=mark)(?=\n|\Z)"""
+)
 _BLANK = re.compile(rb"(?: +(?:\\\n *)*)?")
 """Between words; a line continuation has a blank before its backslash."""
 _BETWEEN = re.compile(rb"[ \n]*(?: (?:\\\n[ \n]*)+)*")
+_CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 _GLOBS = frozenset({"-g", "--glob", "--iglob"})
 _AFTER_A_WORD = frozenset({b"", b" ", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 
 
-def parse(text: str) -> command_line.CommandLine:
-    """Parse a command line. Never fails: `why` says if something isn't understood."""
+def parse(text: str, matches: Matches | None = None, depth: int = 0) -> command_line.CommandLine:
+    """Parse a command line. Never fails: `why` says if something isn't understood.
+
+    `matches` lists the files that match a pattern where the line starts.
+    """
     if why := command_line.unsafe_text_reason(text):
         return command_line.CommandLine(why=why)
-    return _LineParser(text.encode()).line()
+    if line := _with_here_document(text, matches, depth):
+        return line
+    return _LineParser(text.encode(), matches, depth).line()
+
+
+def _with_here_document(
+    text: str, matches: Matches | None, depth: int
+) -> command_line.CommandLine | None:
+    """Parse a line with a here-document in quotes; None if it isn't one, or not a literal one.
+
+    A file of a name that the text doesn't contain takes its place, so that the parser proves that
+    a shell sees a here-document there, and not a part of a word or of a comment.
+    """
+    found = _HERE_DOCUMENT.match(text)
+    if not found:
+        return None
+    name = next(name for number in range(len(text)) if (name := f"text{number}") not in text)
+    rest = f"{found['head']}<{name}{found['tail']}{text[found.end() :]}"
+    line = _LineParser(rest.encode(), matches, depth).line()
+    stands = command_line.Redirect(operator="<", target=name)
+    if line.why or line.redirects.count(stands) != 1 or name in str(line.commands):
+        return None
+    others = tuple(each for each in line.redirects if each != stands)
+    return replace(line, redirects=others)
 
 
 def check(policy: Policy, text: str) -> Verdict:
-    return evaluate(policy, parse(text))
+    return evaluate(policy, parse(text, policy.matches))
 
 
 def appraise(ask: Ask, policy: Policy) -> Ask:
@@ -54,7 +93,7 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     policy = replace(policy, within=policy.within or ask.within)
     match ask.kind:
         case "command":
-            verdict = evaluate(policy, _line_of(ask))
+            verdict = evaluate(policy, _line_of(ask, policy.matches))
         case "edit":
             verdict = evaluate_edit(policy, ask.paths)
         case "tool" if policy.within:
@@ -64,15 +103,12 @@ def appraise(ask: Ask, policy: Policy) -> Ask:
     return replace(ask, verdict=verdict.decision.value, rule=one_line(verdict.rule, 200))
 
 
-def _line_of(ask: Ask) -> command_line.CommandLine:
-    """Parse the command of an ask; if both words and text are given, they must mean the same.
-
-    The shell that a driver puts around a line is parsed; another shell inside it is not.
-    """
+def _line_of(ask: Ask, matches: Matches | None) -> command_line.CommandLine:
+    """Parse the command of an ask; if both words and text are given, they must mean the same."""
     script = _script(ask.argv)
     if not ask.text:
-        return command_line.line_from_words(ask.argv) if script is None else parse(script)
-    line = parse(ask.text)
+        return command_line.line_from_words(ask.argv) if script is None else parse(script, matches)
+    line = parse(ask.text, matches)
     if not ask.argv or script == ask.text or ask.argv in _split(ask.text):
         return line
     return replace(line, why=line.why or "its words and its text differ")
@@ -104,8 +140,10 @@ def _parser() -> Parser:
 class _LineParser:
     """One pass over the syntax tree, in the order of the text."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, matches: Matches | None, scripts: int) -> None:
         self._source = source
+        self._matches = matches
+        self._scripts = scripts
         self._commands: list[command_line.SimpleCommand] = []
         self._redirects: list[command_line.Redirect] = []
         self._operator = ""
@@ -180,10 +218,29 @@ class _LineParser:
             words=words[: command_line.MAX_WORDS],
             after=self._operator,
             is_cut=is_cut or len(words) > command_line.MAX_WORDS,
+            script=None if is_cut else self._script(words),
         )
         self._commands.append(command)
         self._operator = ";"
         return []
+
+    def _script(self, words: tuple[str, ...]) -> command_line.CommandLine | None:
+        script = _script(words) if self._scripts < _MAX_SCRIPTS else None
+        return None if script is None else parse(script, self._at_start(), self._scripts + 1)
+
+    def _at_start(self) -> Matches | None:
+        """Patterns have known matches only in the folder where the line starts."""
+        has_left = any(command.words[0] in _CHANGES_FOLDER for command in self._commands)
+        return None if has_left else self._matches
+
+    def _files(self, words: list[str], node: Node) -> tuple[str, ...]:
+        """Return the files that match a word, if all shells agree on them; else none."""
+        matches = self._at_start()
+        pattern = text_of(node)
+        is_whole = self._source[node.end_byte : node.end_byte + 1] in _AFTER_A_WORD
+        if matches is None or not is_whole or node.type not in ("word", "concatenation"):
+            return ()
+        return (matches(pattern) or ()) if is_harmless_pattern(tuple(words), pattern) else ()
 
     def _word(self, node: Node, *, is_of_git: bool = False) -> str | None:
         """Return a literal word; None if the grammar ended it before a shell would."""
@@ -208,6 +265,9 @@ class _LineParser:
             word = self._word(named, is_of_git=words[:1] == ["git"])
             if word is None and words and words[-1] in _GLOBS:
                 word = exclusion(named)
+            if word is None and words and not is_cut and (files := self._files(words, named)):
+                words.extend(files)
+                continue
             if word is None:
                 self._refuse(f"not literal: {short(named)}")
                 further.append(named)

@@ -54,6 +54,7 @@ def check(
 
 
 def _policy(context: Context, rules_file: Path | None) -> Policy:
+    from allstop.adapters.shell.file_matches import file_matches
     from allstop.adapters.shell.links import links_out
     from allstop.policy.policy import Policy
     from allstop.settings.approval_rules import read_rules_file, rules_of
@@ -64,7 +65,13 @@ def _policy(context: Context, rules_file: Path | None) -> Policy:
         if rules_file is not None:
             rules = read_rules_file(context.folder / rules_file)
         root = str(project.root or folder)
-        return Policy(workspace=root, folder=str(folder), rules=rules, escapes=links_out(root))
+        return Policy(
+            workspace=root,
+            folder=str(folder),
+            rules=rules,
+            escapes=links_out(root),
+            matches=file_matches(str(folder)),
+        )
 
 
 def _commands(lines: Iterable[bytes]) -> Iterator[str]:
