@@ -539,6 +539,46 @@ def test_k23_copied_settings_and_private_keys_never_reach_the_store(person):
     assert "us-east-1" in seen[0]
 
 
+def test_k14_k23_a_proxy_and_certificates_are_in_the_box_and_the_password_is_not_kept(person):
+    """K14, K23: agents and checks get the variables; the record never gets the password."""
+    bundle = person.home / "company/ca.pem"
+    bundle.parent.mkdir()
+    bundle.write_text("the company's certificate\n")
+    person.variables |= {
+        "HTTPS_PROXY": "http://ann:pass%21word77@proxy.example:3128",
+        "SSL_CERT_FILE": str(bundle),
+    }
+    look = """
+    case $HTTPS_PROXY in *:pass%21word77@*) echo reachable ;; esac
+    cat $SSL_CERT_FILE
+    """
+    person.agent(
+        f"""
+        {{ {look} }} >seen.txt
+        echo "$HTTPS_PROXY"; echo "it is pass%21word77 or pass!word77"
+        echo '<promise>COMPLETE</promise>'
+        """
+    )
+    with (person.repository / "allstop.toml").open("a") as file:
+        file.write("""[[verification.commands]]
+name = "network"
+run = "test -n \\"$HTTPS_PROXY\\" && grep company $SSL_CERT_FILE"
+""")
+    person.commit()
+
+    person.allstop("run", "look around")
+
+    assert person.git("show", "main:seen.txt").split() == ["reachable", *bundle.read_text().split()]
+    kept = [
+        path.read_bytes().decode(errors="replace")
+        for path in (person.repository / ".allstop").rglob("*")
+        if path.is_file() and "workspaces" not in path.parts
+    ]
+    shown = [person.allstop("log", "T1", "--json"), person.allstop("show", "T1")]
+    for secret in ("pass%21word77", "pass!word77"):
+        assert not [text for text in (*kept, *shown) if secret in text]
+
+
 def test_k6_the_next_step_at_a_used_up_limit_raises_it():
     task = Task(id="T1", title="a", number=1, status=Status.TIMEOUT, note="tokens: 11 of 10")
 

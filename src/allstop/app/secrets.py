@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import unquote
 
 from allstop.core.errors import AllstopError
 from allstop.core.secrets import (
@@ -18,6 +19,7 @@ from allstop.core.secrets import (
     assigned_secrets,
     is_opaque,
     is_secret_name,
+    url_passwords,
 )
 from allstop.settings.model import Workspace
 from allstop.settings.problems import SettingsError
@@ -133,6 +135,8 @@ def _of_environment(environment: Environment) -> Iterator[str]:
     for name, value in environment.variables.items():
         if is_secret_name(name):
             yield value
+        for password in url_passwords(value):
+            yield from (password, unquote(password))
 
 
 def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> Iterator[str]:

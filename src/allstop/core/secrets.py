@@ -80,7 +80,12 @@ def assigned_secrets(text: str) -> Iterator[str]:
         value = _unquoted(raw)
         if is_secret_name(name) or is_opaque(value):
             yield value
-        yield from _URL_PASSWORD.findall(value)
+        yield from url_passwords(value)
+
+
+def url_passwords(text: str) -> list[str]:
+    """The passwords in addresses, as they are written there."""
+    return _URL_PASSWORD.findall(text)
 
 
 def _unquoted(raw: str) -> str:

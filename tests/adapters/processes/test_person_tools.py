@@ -8,6 +8,7 @@ import pytest
 
 from adapters.processes.launch_fixture import run
 from allstop.adapters.processes.tools.named_programs import named_programs
+from allstop.adapters.processes.tools.network_variables import network_variables
 from allstop.adapters.processes.tools.person_tools import find_tools, installed_elsewhere
 from allstop.adapters.processes.tools.version_files import Asker
 from allstop.adapters.processes.tools.version_managers import expand
@@ -252,3 +253,32 @@ async def test_k14_a_virtual_environment_on_the_path_is_shown_with_its_python(
 
     assert out.startswith(f"{sys.version} {sys.prefix}\n")
     assert "pytest" in out
+
+
+def test_k14_variables_for_proxies_and_certificates_are_passed_on(home, repository):
+    """K14: a box without them reaches nothing behind a company's proxy."""
+    bundle = home / "certificates/company.pem"
+    text(bundle, "a certificate")
+    (home / "link.pem").symlink_to(bundle)
+    variables = {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "no_proxy": "localhost",
+        "HTTP_PROXY": "",
+        "SSL_CERT_FILE": str(home / "link.pem"),
+        "SSL_CERT_DIR": f"{home}/certificates:/no/such/folder:relative",
+        "PIP_CERT": "/no/such/file.pem",
+        "NODE_EXTRA_CA_CERTS": str(home),
+        "CURL_CA_BUNDLE": "/usr/lib",
+        "API_TOKEN": "not for boxes",
+    }
+
+    found = network_variables(asker(home, repository, **variables))
+
+    assert found.env == {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "no_proxy": "localhost",
+        "SSL_CERT_FILE": str(bundle),
+        "SSL_CERT_DIR": str(bundle.parent),
+        "CURL_CA_BUNDLE": str(Path("/usr/lib").resolve()),
+    }
+    assert found.read == (str(bundle), str(bundle.parent))

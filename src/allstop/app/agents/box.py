@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.processes.tools.named_programs import named_programs
+from allstop.adapters.processes.tools.network_variables import network_variables
 from allstop.adapters.processes.tools.person_tools import PersonTools, find_tools
 from allstop.adapters.processes.tools.version_files import Asker
 from allstop.ports import Box, Caps, Network
@@ -22,14 +23,14 @@ def box(project: Project) -> Box:
     """A box without a home and a workspace."""
     settings = project.settings
     limits = settings.limits
-    tools = person_tools(project)
+    tools, connection = person_tools(project), network_variables(asker(project))
     read = (os.path.expanduser(path) for path in settings.sandbox.read)  # noqa: PTH111
     return Box(
         home="",
-        read=tuple(dict.fromkeys((*read, *tools.read))),
+        read=tuple(dict.fromkeys((*read, *tools.read, *connection.read))),
         path=tools.path,
         tools=tools.programs,
-        env=tools.env,
+        env={**connection.env, **tools.env},
         network=Network.FULL if settings.sandbox.network is NetworkSetting.FULL else Network.NONE,
         caps=Caps(
             processes=limits.processes or Caps().processes,

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from allstop.adapters.processes.tools.network_variables import CERTIFICATES, PROXIES
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.core.errors import AllstopError
 from allstop.settings.detection.presets import PRESETS, preset_of
@@ -41,11 +42,11 @@ PASSED = frozenset(
     {
         *("PATH", "TERM", "COLORTERM", "LANG", "LC_ALL", "TZ"),
         *("BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *PROXIES,
+        *CERTIFICATES,
     }
 )
-"""Variables that a login may need for the terminal, a browser and a proxy. No keys."""
+"""Variables that a login may need for the terminal, a browser and the network. No keys."""
 
 
 def login_home(project: Project, name: str, settings: Agent) -> Path:
