@@ -101,6 +101,39 @@ def test_k14_the_doctor_names_the_program_and_its_version_inside(person):
     assert said.endswith("Ready.\n")
 
 
+def test_k14_uv_uses_the_venv_of_the_checkout_and_the_doctor_says_how_to_make_one(person):
+    """K14: a linked .venv is read-only, so uv must neither change it nor download anything."""
+    person.program("uv", '#!/bin/sh\necho "sync: ${UV_NO_SYNC:-yes}"\n')
+    check = "[[verification.commands]]\nname = 'Tests'\nrun = 'uv run | grep \"sync: 1\"'\n"
+    person.agent(WORKS, settings=check)
+    person.write("uv.lock", "")
+    person.write(".gitignore", ".venv\n")
+    person.commit()
+
+    without = person.allstop("doctor", code=1)
+    (person.repository / ".venv").mkdir()
+    within = person.allstop("doctor")
+
+    assert "○ uv             there is no .venv: each check makes its own" in without
+    assert "`uv sync` makes one" in without
+    assert "there is no .venv" not in within
+
+
+def test_k14_the_doctor_says_that_agents_without_a_network_reach_no_model(person):
+    person.program("codex", "#!/bin/sh\n")
+    person.write(
+        "allstop.toml",
+        "[agents.coder]\ndriver = 'codex'\napi_key_env = 'MINE'\n[sandbox]\nnetwork = 'none'\n",
+    )
+    person.variables["MINE"] = "sk-dummy-0123456789"
+    person.allstop("trust", "--yes")
+
+    said = person.allstop("doctor")
+
+    assert "○ network" in said
+    assert "coder can't reach a model" in said
+
+
 def test_k14_the_doctor_tells_a_missing_program_from_one_that_is_not_shown(person):
     """K14: --fix writes the line that is missing, and keeps the rest of the file."""
     person.agent(WORKS, settings=f"# mine\n{UV}")

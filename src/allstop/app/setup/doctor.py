@@ -30,7 +30,7 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
-from allstop.app.agents.box import own_box
+from allstop.app.agents.box import own_box, programs_in_settings
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
@@ -49,6 +49,7 @@ from allstop.ports import Box, Isolation, LaunchError, Turn, Workspaces
 from allstop.settings.agent_order import roster
 from allstop.settings.key_path import Document, value_at
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
+from allstop.settings.model import Network as NetworkSetting
 from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ T = TypeVar("T")
 LOW_DISK_BYTES = 2 * 1024**3
 TRY_S = 120.0
 SUBMODULE = "160000"
+_BOXED = (Driver.CODEX, Driver.CLAUDE_CODE, Driver.ACP)
 RUNNABLE = ("100755", "120000")  # a link may lead to a program
 
 
@@ -194,12 +196,14 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         *await _store(project),
         _sandbox(project, isolation),
         *_reads(project),
+        *_network(project),
         _memory(project),
         disk,
         _port(project),
         *_traces(project),
         *_agents(project),
         *_verification(project),
+        *_uv(project),
         *(
             Finding(name="trust", ok=False, found=str(each), hint=each.hint, needed=False)
             for each in project.loaded.untrusted
@@ -278,6 +282,19 @@ def _reads(project: Project) -> list[Finding]:
         Finding(name="sandbox read", ok=False, found=error.message, hint=error.hint)
         for error in refused_reads(project, project.settings.sandbox.read)
     ]
+
+
+def _network(project: Project) -> list[Finding]:
+    """A finding if agents in the sandbox can't reach their models."""
+    settings = project.settings
+    if settings.sandbox.network is not NetworkSetting.NONE or settings.sandbox.mode.value == "off":
+        return []
+    boxed = [name for name, agent in settings.agents.items() if agent.driver in _BOXED]
+    if not boxed:
+        return []
+    found = f'[sandbox] network is "none": {", ".join(boxed)} can\'t reach a model'
+    hint = 'network = "full" opens it for agents and checks'
+    return [Finding(name="network", ok=False, found=found, hint=hint, needed=False)]
 
 
 def refused_reads(project: Project, paths: Iterable[str]) -> Iterator[LaunchError]:
@@ -360,6 +377,19 @@ def _verification(project: Project) -> list[Finding]:
     found = "no checks are configured: work is accepted unverified"
     hint = "add commands to [verification] in allstop.toml"
     return [Finding(name="checks", ok=False, found=found, hint=hint, needed=False)]
+
+
+def _uv(project: Project) -> list[Finding]:
+    """A finding if the checks run uv, and there is no .venv that the sandbox could use."""
+    root = project.root
+    is_run = root is not None and "uv" in programs_in_settings(project)
+    if root is None or not is_run or ".venv" not in project.settings.workspace.link:
+        return []
+    if (root / ".venv").is_dir() or not (root / "uv.lock").exists():
+        return []
+    found = "there is no .venv: each check makes its own, and may have to download packages"
+    hint = "`uv sync` makes one; the sandbox then uses it, read-only and without downloads"
+    return [Finding(name="uv", ok=False, found=found, hint=hint, needed=False)]
 
 
 def _agents(project: Project) -> list[Finding]:

@@ -219,7 +219,7 @@ class TurnFold:
                 if failed := turn_end.account_limit(status, error, delay_ms, at()):
                     yield Aborted(failed)
                 else:
-                    why = f"{status or 'no answer'} {error}"
+                    why = f"{status} {error}" if status else "the model didn't answer"
                     yield items.notice(f"Claude Code retries in {delay_ms / 1000:.1f} s: {why}")
             case "task_started" | "task_progress":
                 yield Live("status", message.description or "")

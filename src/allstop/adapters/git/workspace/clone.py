@@ -19,6 +19,8 @@ from allstop.core.moves import CheckResult
 from allstop.ports import Box
 
 BOXED_STORES = "/run/allstop/objects"
+_LINKED = {".venv": {"UV_NO_SYNC": "1"}}
+"""Variables by linked folder: `uv run` would change .venv, which is read-only."""
 
 
 async def make_folders(folders: WorkspaceFolders) -> None:
@@ -148,9 +150,11 @@ class CloneBuilder:
         return made
 
     def box_of(self, folders: WorkspaceFolders, meta: Meta | None) -> Box:
-        links = tuple(self._links[link] for link in self._existing_links())
+        existing = tuple(self._existing_links())
+        links = tuple(self._links[link] for link in existing)
         stores = meta.stores if meta else ()
-        port = meta.port if meta else 0
+        port = {"ALLSTOP_PORT": str(meta.port)} if meta and meta.port else {}
+        linked = {name: each for link in existing for name, each in _LINKED.get(link, {}).items()}
         return replace(
             self._box,
             home=str(folders.home),
@@ -158,7 +162,7 @@ class CloneBuilder:
             at=str(self._repository.root),
             objects=(*self._stores, *stores),
             read=(*self._box.read, *links),
-            env={**self._box.env, **({"ALLSTOP_PORT": str(port)} if port else {})},
+            env={**self._box.env, **linked, **port},
         )
 
     def is_redirected(self, folders: WorkspaceFolders) -> bool:
