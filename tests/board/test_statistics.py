@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import summary_lines
@@ -120,3 +121,11 @@ def test_b5_the_summary_names_what_ended_otherwise_only_where_it_did():
         f"{ended} · 0 merged, 0 conflicts resolved",
         "6 iterations · 0 tokens · 60 s",
     ]
+
+
+def test_nb18_k7_the_summary_counts_failed_turns():
+    down = replace(attempt("a", outcome=Outcome.FAILED), tally=Tally(failed_turns=3))
+
+    assert summary_lines(numbers(task(1, Status.FAILED, down)))[-1] == (
+        "0 iterations, 3 failed turns · 0 tokens · 60 s"
+    )

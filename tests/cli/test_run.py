@@ -110,6 +110,43 @@ def test_b8_every_way_to_end_has_its_status_and_its_exit_code(person, script, co
     assert person.merged() == []
 
 
+def test_nb18_k7_failed_turns_are_counted_where_a_task_is_shown(person):
+    person.agent("exit 3", settings="")
+
+    said = person.allstop("run", "something", code=1)
+
+    assert "0 iterations, 1 failed turn · 0 tokens" in said
+    assert "failed, 0 turns, 1 failed, 0 tokens" in person.allstop("show", "T1")
+
+
+def test_nb12_b6_an_agent_that_removes_its_git_folder_is_named_as_the_cause(person):
+    person.agent("rm -rf .git; echo x >x.txt; echo '<promise>COMPLETE</promise>'")
+
+    person.try_allstop("run", "something")
+
+    said = person.allstop("log", "T1") + person.allstop("show", "T1")
+    assert "the workspace's .git folder is missing or damaged" in said
+    assert "exit code 66" not in said
+    assert person.merged() == []
+
+
+def test_nb17_b16_findings_are_one_line_for_each_gate(person):
+    """B16: a change that empties many test files doesn't fill the terminal at each turn."""
+    for number in range(12):
+        person.write(f"tests/test_{number}.py", f"def test_{number}(): assert 1\n")
+    person.commit()
+    person.agent(
+        "rm -f tests/*.py; date +%N >x; echo '<promise>COMPLETE</promise>'",
+        settings="[loop]\nmax_iterations = 2\n[[verification.commands]]\nname = 'Tests'\nrun = 'false'\n",
+    )
+
+    said = person.try_allstop("run", "tidy up").stdout
+
+    lines = [line for line in said.splitlines() if "test_" in line]
+    assert said.count("takes a turn") == len(lines) == 2, said
+    assert all("deleted test: tests/test_0.py" in line and "more" in line for line in lines)
+
+
 def test_b6_what_is_odd_about_a_workspace_is_said(person):
     """B6: a note that nobody sees is none."""
     person.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")

@@ -1,5 +1,7 @@
 """What people see on a terminal while the board is at work, and of it."""
 
+import signal
+
 from allstop.cli.board.screen import news_lines
 from allstop.core.events import MoveEnded
 from allstop.core.moves import CheckResult, ChecksDone
@@ -41,6 +43,31 @@ def test_b20_the_next_step_for_a_task_that_was_paused_alone_is_to_resume_it(pers
     assert person.allstop("status").endswith("Next: `allstop resume T1`.\n")
     person.allstop("resume", "T1")
     assert person.merged() == ["T1"]
+
+
+def test_nb11_b13_after_ctrl_c_the_next_step_continues_the_active_tasks(person):
+    """B13: an old failed task is not what the person was at."""
+    person.agent('case $(cat) in *broken*) exit 1 ;; esac; sleep 2; date +%N >"x$(date +%N)"')
+    person.allstop("run", "broken", code=1)
+    for title in "abc":
+        person.allstop("add", title)
+    process = person.start("run", "--parallel", "3")
+    wait_for(lambda: str(person.json("status")).count("takes a turn") == 3, "three turns")
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+    assert person.allstop("status").endswith("Next: `allstop run` continues.\n")
+
+
+def test_nb11_b13_rows_of_the_table_say_that_their_tasks_are_pausing(person):
+    person.agent("sleep 60")
+
+    keys = [("takes a turn", "\x03"), ("#1  pausing after this turn", "\x03")]
+    shown, code = person.at_terminal("run", "sleep", keys=keys)
+
+    assert code == 130
+    assert "ALLSTOP" in shown
 
 
 def test_what_is_typed_while_the_table_is_drawn_neither_tears_it_nor_reaches_the_shell(person):

@@ -243,7 +243,32 @@ def test_what_comes_back_is_counted_the_failed_and_the_childrens_included():
         ChildClosed(at=after(13), ref="c", run="r/c", outcome=Outcome.DONE, tally=child),
     )
 
-    assert state.tally == Tally(turns=4, input=16, cached=4, output=7, cost_microusd=8, busy_s=18.0)
+    counted = Tally(turns=4, input=16, cached=4, output=7, cost_microusd=8, busy_s=18.0)
+    assert state.tally == replace(counted, failed_turns=1)
+
+
+@pytest.mark.parametrize(
+    ("result", "failed"),
+    [
+        (TurnDone(text=""), 0),
+        (Failed(kind=FailureKind.NETWORK), 1),
+        (Failed(kind=FailureKind.RATE_LIMITED), 1),
+        (Failed(kind=FailureKind.TIMED_OUT), 1),
+        (Failed(kind=FailureKind.CAPPED), 0),
+        (Failed(kind=FailureKind.CANCELLED), 0),
+        (Failed(kind=FailureKind.DISCARDED), 0),
+        (Failed(kind=FailureKind.INTERRUPTED), 0),
+    ],
+)
+def test_nb18_k7_turns_that_fail_by_themselves_are_counted_apart(result, failed):
+    """K7: a person sees how many turns failed; no limit counts them."""
+    child = Tally(failed_turns=2)
+    closed = ChildClosed(at=after(13), ref="c", run="r/c", outcome=Outcome.DONE, tally=child)
+
+    state = folded(STARTED, ended(result), closed, limits=Limits(turns=100))
+
+    assert state.tally.failed_turns == failed + 2
+    assert state.tally.turns == (0 if isinstance(result, Failed) and result.kind != "capped" else 1)
 
 
 @given(RESULTS)

@@ -446,7 +446,9 @@ async def test_b16_findings_come_with_the_result():
         Finding(kind="skipped_test", path="tests/test_a.py", text="@pytest.mark.skip"),
     )
     assert done.passed
-    assert bench.texts("finding")[0] == "! protected tests/test_a.py: changed"
+    assert bench.texts("finding") == [
+        "! protected (changed): tests/test_a.py; skipped test: tests/test_a.py"
+    ]
 
 
 async def test_b16_where_it_fails_the_gate_no_check_is_run():

@@ -434,6 +434,19 @@ async def test_many_items_are_few_writes_and_none_is_lost(world):
     assert len(noted) <= 3
 
 
+async def test_nb16_b14_the_result_of_a_check_is_recorded_before_the_next_one_ends(world):
+    """B14: an optional check that fails quickly is seen while a slow one runs."""
+    first, optional = Item(kind="check", text="✓ one"), Item(kind="check", text="⚠ two")
+    world.agent("cli", first, optional, 300.0, DONE)
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(60)
+        noted = [item for e in await world.events("t") if isinstance(e, Noted) for item in e.items]
+        await engine.rested("t")
+
+    assert noted == [first, optional]
+
+
 async def test_f6_a_chatty_run_does_not_starve_a_quiet_one():
     """F6: one slot, three runs that always have something to say; turns go round."""
     world = InMemoryWorld(slots=1)

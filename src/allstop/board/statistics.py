@@ -28,6 +28,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     crashed: int = 0  # and pending again
     remaining: int = 0
     iterations: int = 0
+    failed_turns: int = 0
     average: float = 0.0
     fastest: int = 0
     slowest: int = 0
@@ -77,6 +78,7 @@ def statistics(
         crashed=crashed,
         remaining=remaining,
         iterations=tally.turns,
+        failed_turns=tally.failed_turns,
         average=round(sum(done) / len(done), 1) if done else 0.0,
         fastest=min(done, default=0),
         slowest=max(done, default=0),

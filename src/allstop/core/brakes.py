@@ -38,6 +38,7 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     cost_microusd: int = 0
     busy_s: float = 0.0
     partial: bool = False  # more was used, or spent, than agents reported
+    failed_turns: int = 0  # not in `turns`
 
     @property
     def tokens(self) -> int:
@@ -52,6 +53,7 @@ class Tally(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             cost_microusd=self.cost_microusd + other.cost_microusd,
             busy_s=self.busy_s + other.busy_s,
             partial=self.partial or other.partial,
+            failed_turns=self.failed_turns + other.failed_turns,
         )
 
 

@@ -473,6 +473,13 @@ Result: TypeAlias = (
 )
 
 
+def is_failed_turn(move: "Work | None", result: Result) -> bool:
+    """Whether an agent's turn failed by itself; one that a person or a crash ended did not."""
+    if not isinstance(move, TakeTurn) or not isinstance(result, Failed):
+        return False
+    return result.kind not in RESUMABLE | {FailureKind.CAPPED}
+
+
 def is_turn(result: Result) -> bool:
     """Whether it counts as a turn. A turn that reached its token limit does."""
     if isinstance(result, Failed):

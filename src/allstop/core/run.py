@@ -45,6 +45,7 @@ from allstop.core.moves import (
     Usage,
     Wait,
     Work,
+    is_failed_turn,
     is_turn,
 )
 
@@ -385,6 +386,7 @@ def _move_ended(state: RunState[S], event: MoveEnded, pilot: S) -> RunState[S]:
         cost_microusd=before.cost_microusd + usage.cost_microusd,
         busy_s=before.busy_s + (0.0 if move is None else _busy_seconds(move, event)),
         partial=before.partial or usage.partial,
+        failed_turns=before.failed_turns + is_failed_turn(move.move if move else None, result),
     )
     limit_reached, limit_failure = "", None
     if isinstance(result, Failed) and result.kind in BRAKED:

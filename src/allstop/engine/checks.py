@@ -8,7 +8,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.board.change_findings import describe_finding, findings
+from allstop.board.change_findings import describe_finding, findings, summarize_findings
 from allstop.core import moves
 from allstop.core.gate import Check, Protection
 from allstop.core.ids import RunId
@@ -101,8 +101,10 @@ class CheckRunner:
         found = findings(changes, move.protected, move.protection)
         if any(change.path == SETTINGS_FILE for change in changes):
             found = (*await self._settings_finding(work.commit), *found)
-        for finding in found:
-            await watch.saw(moves.Item(kind="finding", text=describe_finding(finding)))
+        fatal = [describe_finding(each) for each in found if each.fatal]
+        others = summarize_findings(each for each in found if not each.fatal)
+        for text in (*fatal, *([f"! {others}"] if others else [])):
+            await watch.saw(moves.Item(kind="finding", text=text))
         return found
 
     async def _settings_finding(self, commit: str) -> tuple[moves.Finding, ...]:

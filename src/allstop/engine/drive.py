@@ -369,11 +369,14 @@ class Drive(Generic[S]):
         return runs.cancelled_by(self.state, self._context.helm_reader.helm) != ""
 
     async def note(self, move_id: MoveId, item: Item) -> None:
-        """Record items in batches: at most one write a second, the last ones with the result."""
+        """Record items in batches: at most one write a second, the last ones with the result.
+
+        Results of checks are few, and the next check may take minutes: they are written at once.
+        """
         if self._is_cut:
             return
         self._notes.append(self._context.hands.clean(item))
-        if anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
+        if item.kind == "check" or anyio.current_time() - self._noted_at >= NOTES_EVERY_S:
             self._noted_at = anyio.current_time()
             items, self._notes = tuple(self._notes), []
             await self.record(lambda now: Noted(at=now, id=move_id, items=items))

@@ -228,6 +228,8 @@ def summary_lines(stats: Statistics) -> list[str]:
     if stats.pending_merges:
         merges += f", {stats.pending_merges} pending"
     turns = counted(stats.iterations, "iteration")
+    if stats.failed_turns:
+        turns += f", {counted(stats.failed_turns, 'failed turn')}"
     if stats.completed > 1:
         turns += (
             f" (per verified task: average {stats.average:g},"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.core.commands import Command
     from allstop.core.moves import CheckResult, ChecksDone
-    from allstop.core.tasks import Task
+    from allstop.core.tasks import Attempt, Task
 
 MARKS = {
     "pending": "○",
@@ -220,9 +220,7 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
             words = ", ".join(value) if isinstance(value, tuple) else str(value)
             echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
     for attempt in task.attempts:
-        how = attempt.outcome.value if attempt.outcome else "at work"
-        turns = counted(attempt.tally.turns, "turn")
-        echo(f"attempt      {attempt.run}: {how}, {turns}, {attempt.tally.tokens:,} tokens")
+        echo(f"attempt      {_describe_attempt(attempt)}")
     marks = {
         "unverified   no checks are configured": task.unverified,
         f"warning      ⚠ {task.warning}": task.warning,
@@ -236,6 +234,13 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         echo(f"hint         {plain(task.hint)}")
     for line in work:
         echo(line)
+
+
+def _describe_attempt(attempt: Attempt) -> str:
+    how = attempt.outcome.value if attempt.outcome else "at work"
+    tally = attempt.tally
+    failed = f", {tally.failed_turns} failed" if tally.failed_turns else ""
+    return f"{attempt.run}: {how}, {counted(tally.turns, 'turn')}{failed}, {tally.tokens:,} tokens"
 
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
