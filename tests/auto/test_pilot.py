@@ -657,6 +657,20 @@ def test_f9_a_review_without_consequences_is_the_last():
     assert auto.decision.action is Action.STOP
 
 
+def test_na11_f9_a_review_of_its_own_that_found_nothing_costs_no_further_turn():
+    """F9: it is asked to say so by a signal, in runs that began with that prompt."""
+    auto = reviewing()
+    asked = auto.begin().prompt.review
+    auto = reviewing()
+    auto.turn("All is well.\n<promise>COMPLETE</promise>", changes=False)
+
+    assert "<promise>COMPLETE</promise>" in asked
+    assert auto.decision.action is Action.STOP
+    old = AutoSteps(name="a", target="main", review="end", edition=4)
+    old.turn(DONE)
+    assert "<promise>COMPLETE</promise>" not in old.begin().prompt.review
+
+
 def test_f9_what_a_person_says_is_heard_in_a_review():
     """The agent's own review command gets no messages, so the prompt is used instead."""
     auto = reviewing()

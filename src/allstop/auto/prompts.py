@@ -14,6 +14,11 @@ REVIEW = """\
 Look at all that you have changed so far as a strict reviewer would, who did not write it: against
 the goal, for mistakes, for what is missing and for what nobody asked for. Fix what you find."""
 
+NOTHING_FOUND = """
+If nothing needs a change, end your explanation with this line:
+<promise>COMPLETE</promise>
+"""
+
 TAKEN_OVER = "Another agent worked on this before you. Its work is in the workspace: read it before you change it."
 """Before the prompt of an agent that continues the work of another one."""
 
@@ -59,6 +64,7 @@ def review(spec: AutoSpec, said: Sequence[str]) -> str:
 
 def review_by_itself(spec: AutoSpec, base: str) -> str:
     """For an agent's own review command, which doesn't see the conversation."""
+    ending = NOTHING_FOUND if spec.edition >= 5 else ""
     return f"""\
 Review all that was changed in this repository since the commit {base}; `git diff {base}` shows it.
 Look at it as a strict reviewer would: against the goal, for mistakes, for what is missing and for
@@ -66,7 +72,7 @@ what nobody asked for. Change nothing.
 
 The goal:
 {spec.goal.strip()}
-"""
+{ending}"""
 
 
 def reviewed(text: str) -> str:

@@ -27,9 +27,10 @@ from allstop.core.retries import NO_STREAK, Backoff, LimitPatience, LimitStreak
 from allstop.core.signals import Signal, SignalClaim
 from allstop.core.text import one_line
 
-EDITION = 4
+EDITION = 5
 """Version of the rules and prompts. A run keeps its edition when it is resumed or replayed.
-Since 4, a used-up budget doesn't stop the gate and the merge of finished work."""
+Since 4, a used-up budget doesn't stop the gate and the merge of finished work.
+Since 5, an agent's own review says by a signal that it found nothing."""
 
 
 class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -11,6 +11,7 @@ from allstop.adapters.agents.codex.review_usage import FRONT_CHARS, ReviewUsage
 from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Item, TurnDone
 from allstop.core.prompt import prompt
+from allstop.core.signals import Signal, read_signal
 from allstop.ports import Turn
 from allstop.testing.agent_contract import RecordingWatch, turn
 
@@ -61,6 +62,22 @@ async def test_f1_f9_what_a_review_finds_is_said_in_the_conversation(stage, plac
     assert "made it" not in told(server.requests[1])
     assert after.text == "mended"
     assert "The loop has no exit." in told(server.requests[3])
+
+
+async def test_na11_f9_a_review_that_found_nothing_ends_with_its_signal(stage, place):
+    """F9: codex shows the explanation, and findings only below it."""
+    end = "\n<promise>COMPLETE</promise>"
+    nothing = {**FOUND, "findings": [], "overall_explanation": f"All is well.{end}"}
+    something = {**FOUND, "overall_explanation": f"It hangs.{end}"}
+    server = await stage.model(["made it", json.dumps(nothing), json.dumps(something)])
+    agent = stage.agent(server)
+    made = await agent.take_turn(turn(place), RecordingWatch())
+
+    clean = await agent.take_turn(review(place, made.thread), RecordingWatch())
+    flawed = await agent.take_turn(review(place, made.thread), RecordingWatch())
+
+    assert read_signal(clean.text).signal is Signal.COMPLETE
+    assert read_signal(flawed.text).signal is Signal.NONE
 
 
 async def test_k5_a_review_is_charged_by_estimate(stage, place):
