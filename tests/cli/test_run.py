@@ -313,6 +313,24 @@ def test_k14_the_agent_cannot_touch_the_persons_repository_or_home(person):
     assert not (person.repository / ".git" / "hooks" / "post-commit").exists()
 
 
+def test_x8_k14_an_agent_can_be_kept_from_other_branches(person):
+    """K14: `[workspace] history`; by default every object is readable."""
+    person.git("checkout", "-qb", "other")
+    person.write("secret.txt", "s3cret")
+    person.commit()
+    commit = person.git("rev-parse", "other")
+    person.git("checkout", "-q", "main")
+    script = f"git show {commit}:secret.txt >seen.txt 2>&1; echo '<promise>COMPLETE</promise>'"
+
+    person.agent(script)
+    person.allstop("run", "look")
+    assert person.git("show", "main:seen.txt") == "s3cret"
+    person.agent(script, settings='[review]\nmode = "skip"\n[workspace]\nhistory = "branch"\n')
+    person.allstop("run", "look again")
+
+    assert "s3cret" not in person.git("show", "main:seen.txt")
+
+
 def test_k24_the_persons_own_logins_are_never_in_the_box(person):
     """K24: neither ~/.claude nor ~/.codex, nor the keys in the environment."""
     for name in (".claude", ".codex"):

@@ -43,6 +43,7 @@ from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine
 from allstop.kinds import pilots_of
 from allstop.ports import Launcher
+from allstop.settings.model import History
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -193,6 +194,7 @@ async def open_workspaces(
         clone_setup=clone_setup(settings),
         find_clone_setup=file.clone_setup if file else no_clone_setup,
         disk_mb=settings.limits.disk_mb,
+        whole_history=settings.workspace.history is History.FULL,
     )
 
 

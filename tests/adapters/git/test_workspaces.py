@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from adapters.git.workspace_fixture import git, open_repo
+from adapters.git.workspace_fixture import commit, git, open_repo
 from allstop.core.moves import Failed, FailureKind
 
 
@@ -225,6 +225,56 @@ async def test_objects_the_box_cannot_read_are_sent_along(root, tmp_path):
 
     assert (await repo.kept()).files == 1
     assert (await repo.delivered()).branch == "work"
+
+
+READ_ALL = (
+    "git cat-file -t {blob}; git cat-file -t {other}; git cat-file -t {base}; ls /run/allstop"
+)
+
+
+async def with_hidden_objects(root):
+    """A repository with a dangling blob and another branch; and these objects."""
+    blob = git(root, "hash-object", "-w", "--stdin", text="dangling secret\n")
+    git(root, "checkout", "-qb", "other")
+    other = commit(root, secret_txt="secret\n")
+    git(root, "checkout", "-q", "main")
+    return {"blob": blob, "other": other, "base": git(root, "rev-parse", "main")}
+
+
+async def test_x8_k14_with_the_history_of_the_branch_a_box_has_no_other_objects(root, tmp_path):
+    """K14: in the workspace and in the gate's clone; work, conflicts and merges go on as ever."""
+    hidden = await with_hidden_objects(root)
+    repo = await open_repo(root, tmp_path, whole_history=False)
+    await repo.opened()
+
+    _, in_work = await repo.agent(READ_ALL.format(**hidden))
+    await repo.agent("echo mine >a.txt; git commit -qam mine")
+    await repo.kept()
+    _, in_gate = await repo.in_box((await repo.candidate()).box, READ_ALL.format(**hidden))
+    onto = commit(root, a_txt="theirs\n")
+    opened = await repo.opened(onto=onto)
+    await repo.agent("echo both >a.txt; git commit -qam both")
+    await repo.kept()
+    landed = await repo.landed(await repo.integrated())
+
+    for said in (in_work, in_gate):
+        assert said.splitlines().count("commit") == 1
+        assert "blob" not in said.split()
+        assert "objects" not in said.split()
+    assert opened.conflicts == ("a.txt",)
+    assert git(root, "show", f"{landed.commit}:a.txt") == "both"
+
+
+async def test_x8_a_workspace_from_before_goes_on_with_the_objects_it_borrows(root, tmp_path):
+    before = await open_repo(root, tmp_path)
+    await before.worked("echo x >x")
+    before.workspaces.close()
+    repo = await open_repo(root, tmp_path, whole_history=False)
+
+    await repo.opened()
+    await repo.agent("git log -1 && echo y >y")
+
+    assert (await repo.kept()).files == 2
 
 
 async def test_a_repository_that_borrows_objects_itself(root, tmp_path):

@@ -42,6 +42,7 @@ from allstop.settings.model.limits import (
 from allstop.settings.model.tasks import (
     Check,
     Filters,
+    History,
     Loop,
     Merge,
     Project,
@@ -56,7 +57,7 @@ from allstop.settings.model.tasks import (
 __all__ = (
     "CHAT_DRIVERS", "STANDARD_KEY", "Agent", "Allowance", "ApprovalRule", "ApprovalRules",
     "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters",
-    "GuardedFiles", "Guidance", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
+    "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
     "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
     "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
     "Workspace",

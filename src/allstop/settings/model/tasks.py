@@ -127,6 +127,11 @@ class Verification(Table, frozen=True, kw_only=True):
     ] = False
 
 
+class History(StrEnum):
+    FULL = "full"
+    BRANCH = "branch"
+
+
 class Workspace(Table, frozen=True, kw_only=True):
     copy: Annotated[tuple[InsidePath, ...], doc("Untracked files copied into every workspace.")] = (
         ".env*",
@@ -134,6 +139,10 @@ class Workspace(Table, frozen=True, kw_only=True):
     link: Annotated[
         tuple[InsidePath, ...], doc("Folders mounted read-only in every workspace.")
     ] = (".venv", "node_modules")
+    history: Annotated[
+        History,
+        doc("Whether agents can read all git objects, or only what the target branch reaches."),
+    ] = History.FULL
     setup: Annotated[Text | None, doc("A command run once in each workspace, in the sandbox.")] = (
         None
     )

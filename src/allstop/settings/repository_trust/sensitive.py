@@ -13,7 +13,14 @@ from pathlib import Path
 from msgspec import UNSET, Struct
 
 from allstop.settings.key_path import Document, put
-from allstop.settings.model import STANDARD_KEY, Driver, GuardedFiles, Network, SandboxMode
+from allstop.settings.model import (
+    STANDARD_KEY,
+    Driver,
+    GuardedFiles,
+    History,
+    Network,
+    SandboxMode,
+)
 
 _LOCAL_HOST = re.compile(r"localhost|::1|127\.\d+\.\d+\.\d+")
 
@@ -107,6 +114,7 @@ def _items(value: object) -> list[object]:
 
 _MODES = (SandboxMode.ON, SandboxMode.AUTO, SandboxMode.OFF)
 _NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.FULL)
+_HISTORIES = (History.BRANCH, History.FULL)
 _GUARDED = (GuardedFiles.PAUSE, GuardedFiles.CONTINUE)
 
 _SUMS = ("turns", "tokens", "cost_usd", "minutes")
@@ -129,6 +137,11 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
         "exposes more folders of your checkout to agents, even if they are symbolic links",
     ),
     ("workspace.copy", _adds, "exposes more untracked files of your checkout to agents"),
+    (
+        "workspace.history",
+        _further_than(_HISTORIES),
+        "shows agents all branches and dangling objects of the repository",
+    ),
     (
         "approvals.rules",
         _allows_more,

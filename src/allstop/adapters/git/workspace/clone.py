@@ -60,6 +60,10 @@ class BuiltClone(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+def _meta_of(made: BuiltClone, port: int = 0) -> Meta:
+    return Meta(base="", target="", port=port, borrows=made.borrows, stores=made.stores)
+
+
 class _ScriptOutput(NamedTuple):
     lines: list[str]
     too_much: list[str]  # files that were not copied
@@ -87,7 +91,9 @@ class CloneBuilder:
         links: tuple[str, ...],
         clone_setup: CloneSetup,
         find_clone_setup: FindCloneSetup,
+        whole_history: bool = True,
     ) -> None:
+        """Without `whole_history` a clone has copies of what its commit reaches, and no more."""
         self._repository = repository
         self._box_git = box_git
         self._box = box
@@ -95,7 +101,7 @@ class CloneBuilder:
         self._links = {link: str(repository.root / link) for link in links}
         self._clone_setup = clone_setup  # the last known
         self._find_clone_setup = find_clone_setup
-        self._may_borrow = True
+        self._may_borrow = whole_history
 
     async def make(
         self,
@@ -152,7 +158,8 @@ class CloneBuilder:
     def box_of(self, folders: WorkspaceFolders, meta: Meta | None) -> Box:
         existing = tuple(self._existing_links())
         links = tuple(self._links[link] for link in existing)
-        stores = meta.stores if meta else ()
+        own = self._stores if meta is None or meta.borrows else ()
+        stores = (*own, *(meta.stores if meta else ()))
         port = {"ALLSTOP_PORT": str(meta.port)} if meta and meta.port else {}
         linked = {name: each for link in existing for name, each in _LINKED.get(link, {}).items()}
         return replace(
@@ -160,7 +167,7 @@ class CloneBuilder:
             home=str(folders.home),
             workspace=str(folders.work),
             at=str(self._repository.root),
-            objects=(*self._stores, *stores),
+            objects=stores,
             read=(*self._box.read, *links),
             env={**self._box.env, **linked, **port},
         )
@@ -190,7 +197,7 @@ class CloneBuilder:
         await self._prepare_git(folders, commit, workspace, plan, made)
         too_much = await self._prepare_files(folders.staging / "lay", commit, plan, made)
         box = replace(
-            self.box_of(folders, Meta(base="", target="", stores=made.stores)),
+            self.box_of(folders, _meta_of(made)),
             fresh=True,
             home=str(folders.staging if folders.staging.exists() else folders.home),
             read=(),  # mounted now, their parent folders would not belong to the user in the box
@@ -207,12 +214,13 @@ class CloneBuilder:
         plan: clone_layout.ClonePlan,
         made: BuiltClone,
     ) -> None:
-        stores = self._paths_in_box((*self._stores, *made.stores))
-        own, others = stores[: len(self._stores)], stores[len(self._stores) :]
+        borrowed = self._stores if made.borrows else ()
+        stores = self._paths_in_box((*borrowed, *made.stores))
+        own, others = stores[: len(borrowed)], stores[len(borrowed) :]
         files = clone_layout.files_of_clone(
             commit,
             f"allstop/{folder_name(workspace)}",
-            stores=own if made.borrows else (),
+            stores=own,
             excluded=made.excluded,
             shallow=clone_layout.shallow_of(await self._repository.common_dir()),
         )
@@ -246,7 +254,7 @@ class CloneBuilder:
         setup, timeout_s = clone_setup.setup, clone_setup.setup_timeout_s
         if not setup:
             return
-        box = self.box_of(folders, Meta(base="", target="", port=port, stores=made.stores))
+        box = self.box_of(folders, _meta_of(made, port))
         with anyio.move_on_after(timeout_s) as scope:
             await self._box_git.set_up(box, label, setup)
         if scope.cancelled_caught:

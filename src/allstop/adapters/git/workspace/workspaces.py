@@ -61,11 +61,13 @@ class GitWorkspaces:
         disk_mb: int | None = None,
         low_bytes: int = free_space.LOW_BYTES,
         check_every_s: float = 2.0,
+        whole_history: bool = True,
     ) -> None:
         """`box` is the template of every workspace's box; `stores` hold the repository's objects;
         `links` are folders of the checkout that the box shows; `clone_setup` applies if
         `find_clone_setup` doesn't know that of the target branch; `disk_mb` is the most that a
-        workspace may hold. No work is done on a disk with less than `low_bytes` left.
+        workspace may hold; without `whole_history` boxes show no other git objects than those of
+        their clone. No work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
@@ -84,6 +86,7 @@ class GitWorkspaces:
             links=links,
             clone_setup=clone_setup,
             find_clone_setup=find_clone_setup,
+            whole_history=whole_history,
         )
         self._resumer = WorkspaceResumer(repository, self._box_git, self._builder)
         self._fetcher = WorkFetcher(
@@ -223,7 +226,8 @@ class GitWorkspaces:
             return Unready(error.result, error.notes)
         except EXPECTED_ERRORS as error:
             return _failed(error)
-        kept = Meta(base=found.base, target="", port=meta.port if meta else 0, stores=made.stores)
+        port = meta.port if meta else 0
+        kept = Meta(base=found.base, target="", port=port, borrows=made.borrows, stores=made.stores)
         box = self._builder.box_of(clean, kept)
         return Candidate(box, *found, notes=made.notes)
 
