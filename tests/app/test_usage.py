@@ -111,6 +111,9 @@ def test_k7_a_cost_that_is_not_known_is_not_shown_as_nothing():
     _, acp, codex, total, merged, note = usage_lines(report)
 
     assert acp.endswith("unknown")
+    assert "≥ 10" in acp
+    assert "≥ 5" in acp
+    assert "≥ 10" not in codex
     assert codex.endswith("$0.00")
     assert total.endswith("≥ $1.50")
     assert merged == "2 merged: unknown a task, all attempts included."

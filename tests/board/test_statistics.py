@@ -129,3 +129,11 @@ def test_nb18_k7_the_summary_counts_failed_turns():
     assert summary_lines(numbers(task(1, Status.FAILED, down)))[-1] == (
         "0 iterations, 3 failed turns · 0 tokens · 60 s"
     )
+
+
+def test_na3_k7_tokens_that_are_known_in_part_are_no_exact_number():
+    some = replace(attempt("a"), tally=Tally(turns=1, input=278, partial=True))
+    none = replace(attempt("b"), tally=Tally(turns=1, partial=True))
+
+    assert "≥ 278 tokens · cost unknown" in summary_lines(numbers(task(1, Status.DONE, some)))[-1]
+    assert "tokens unknown · cost" in summary_lines(numbers(task(1, Status.DONE, none)))[-1]

@@ -180,15 +180,33 @@ def test_agents_are_found_on_the_path_and_by_their_keys(world):
     agents = detect(world.repository, world.environment).agents
 
     assert [(agent.name, agent.driver, agent.reason) for agent in agents] == [
-        ("codex", Driver.CODEX, "codex is installed"),
-        ("claude", Driver.CLAUDE_CODE, "claude is installed"),
+        ("codex", Driver.CODEX, "codex is installed, OPENAI_API_KEY is set"),
+        ("claude", Driver.CLAUDE_CODE, "claude is installed, ANTHROPIC_API_KEY is set"),
         ("gemini", Driver.ACP, "gemini is installed"),
         ("opencode", Driver.ACP, "opencode is installed"),
-        ("aider", Driver.COMMAND, "aider is installed"),
+        ("aider", Driver.COMMAND, "aider is installed, OPENAI_API_KEY is set"),
         ("ollama", Driver.OLLAMA, "ollama is installed"),
         ("claude-api", Driver.ANTHROPIC, "ANTHROPIC_API_KEY is set"),
         ("gpt", Driver.OPENAI, "OPENAI_API_KEY is set"),
     ]
+
+
+def test_na12_k9_agents_get_their_keys_and_addresses_if_these_are_set(world):
+    """K9: an ACP agent or a program without its key doesn't start, and `init` knows its name."""
+    programs = install(world.home, "claude", "gemini", "qwen", "aider")
+    names = ("GEMINI_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+    world.says({"PATH": programs, **dict.fromkeys(names, "x"), "ANTHROPIC_BASE_URL": "x"})
+
+    claude, gemini, qwen, aider, _ = detect(world.repository, world.environment).agents
+
+    assert (claude.api_key_env, claude.pass_env) == ("", ())
+    assert (gemini.api_key_env, gemini.pass_env) == ("GEMINI_API_KEY", ())
+    assert gemini.reason == "gemini is installed, GEMINI_API_KEY is set"
+    assert (qwen.api_key_env, qwen.pass_env) == (
+        "OPENAI_API_KEY",
+        ("OPENAI_BASE_URL", "OPENAI_MODEL"),
+    )
+    assert (aider.api_key_env, aider.pass_env) == ("", ("OPENAI_API_KEY",))
 
 
 def test_a_program_the_repository_itself_brings_is_not_taken_for_an_agent(world):
@@ -225,6 +243,7 @@ EVERYTHING = Detected(
             driver=Driver.COMMAND,
             reason="aider is installed",
             command=("aider", "--message"),
+            pass_env=("OPENAI_API_KEY",),
             prompt=PromptBy.ARG,
             done=DoneBy.EXIT,
         ),
@@ -254,6 +273,7 @@ driver = "claude-code"
 [agents.aider]  # aider is installed
 driver = "command"
 command = ["aider", "--message"]
+pass_env = ["OPENAI_API_KEY"]  # your variables that it gets
 prompt = "arg"
 done = "exit"  # a clean exit with a change counts as done
 

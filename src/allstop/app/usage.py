@@ -134,7 +134,9 @@ def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
     rows = [f"{head}  {'cost':>10}"]
     for name, line in zip(names, shown, strict=True):
         share = f"{line.cached / line.input:.0%}" if line.input else "-"
-        counts = f"{line.turns:>7,}  {line.input:>13,}  {share:>6}  {line.output:>11,}"
+        least = "≥ " if line.partial else ""
+        given, made = f"{least}{line.input:,}", f"{least}{line.output:,}"
+        counts = f"{line.turns:>7,}  {given:>13}  {share:>6}  {made:>11}"
         cost = money(line.cost_usd, partial=line.partial)
         rows.append(f"{name:<{width}}  {counts}  {cost:>10}")
     if report.merged:

@@ -12,7 +12,7 @@ from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import Context, echo, json_option, look, print_json, print_json_line, run
 from allstop.cli.record_lines import as_text, print_records
 from allstop.core.ids import RunId
-from allstop.core.text import counted
+from allstop.core.text import counted, token_count
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -108,7 +108,8 @@ def receipts(context: Context, run_id: str, as_json: bool) -> None:
             print_json_line(receipt)
             continue
         turns = counted(receipt.tally.turns, "turn")
-        used = f"{turns}, {receipt.tally.tokens:,} tokens so far"
+        tokens = token_count(receipt.tally.tokens, partial=receipt.tally.partial)
+        used = f"{turns}, {tokens} so far"
         echo(f"#{receipt.seq:<4} {receipt.at.astimezone():%H:%M:%S}  {describe(receipt.move)}")
         echo(f"      known: {used}" + (f"; near: {receipt.warning}" if receipt.warning else ""))
         if receipt.result is not None:

@@ -48,6 +48,13 @@ def money(usd: float, *, partial: bool = False) -> str:
     return f"≥ {shown.lstrip('<')}" if partial else shown
 
 
+def token_count(tokens: int, *, partial: bool = False) -> str:
+    """`519 tokens`. `partial`: agents did not report all that they used."""
+    if partial and tokens == 0:
+        return "tokens unknown"
+    return f"{'≥ ' if partial else ''}{tokens:,} tokens"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 turn`, `2,000 turns`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -12,7 +12,7 @@ from allstop.core.asks import describe_with_options
 from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
-from allstop.core.text import counted, last_line, one_line
+from allstop.core.text import counted, last_line, one_line, token_count
 from allstop.views.accounts import event_lines
 
 
@@ -62,9 +62,9 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
 def describe_result(result: moves.Result) -> str:  # noqa: C901 - one case for each kind of result
     match result:
         case moves.TurnDone(compacted=moves.Compaction() as done, usage=usage):
-            return f"{_shortened(done)}, {_used(usage.tokens)}".removesuffix(", ")
+            return f"{_shortened(done)}, {_used(usage)}".removesuffix(", ")
         case moves.TurnDone(text=text, claim=claim, usage=usage, change=change):
-            parts = [_last_words(text, claim), _used(usage.tokens), _changed(change, claim)]
+            parts = [_last_words(text, claim), _used(usage), _changed(change, claim)]
             return " · ".join(part for part in parts if part)
         case moves.ChecksDone():
             return gate_summary.summary(result)
@@ -107,8 +107,8 @@ def _shortened(done: moves.Compaction) -> str:
     return f"the conversation has {after} tokens instead of {done.before:,}"
 
 
-def _used(tokens: int) -> str:
-    return f"{tokens:,} tokens" if tokens else ""
+def _used(usage: moves.Usage) -> str:
+    return token_count(usage.tokens, partial=usage.partial) if usage.tokens else ""
 
 
 def _changed(change: moves.Change | None, claim: SignalClaim) -> str:

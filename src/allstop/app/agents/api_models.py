@@ -102,9 +102,11 @@ def key_for(project: Project, name: str, settings: Agent) -> str:
         return ""
     key = project.environment.variables.get(variable, "").strip()
     if not key:
+        has_login = settings.driver in (Driver.CODEX, Driver.CLAUDE_CODE)
+        login = f"`allstop agents login {name}`, " if has_login and not settings.base_url else ""
         raise AgentSetupError(
             f"agent {name!r} has no key: the variable {variable} is not set",
-            f"export {variable}=…, name another variable with api_key_env, "
+            f"{login}export {variable}=…, name another variable with api_key_env, "
             'or set api_key_env = "" for an endpoint without keys',
             code="agent_key_missing",
         )

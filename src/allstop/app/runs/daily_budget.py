@@ -15,7 +15,7 @@ from allstop.core.daily_budget import is_limited, near_limit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
-from allstop.core.text import counted, money
+from allstop.core.text import counted, money, token_count
 from allstop.engine.daily_budget import DailyBudget
 from allstop.ports import Entry
 
@@ -105,7 +105,8 @@ def _cost(day: Today) -> str:
 
 def day_lines(day: Today) -> list[str]:
     """For a terminal."""
-    used = f"{counted(day.turns, 'turn')} · {day.tokens:,} tokens · {_cost(day)}"
+    tokens = token_count(day.tokens, partial=day.partial)
+    used = f"{counted(day.turns, 'turn')} · {tokens} · {_cost(day)}"
     lines = [f"Today: {used} · {day.minutes:,.0f} minutes since the first turn"]
     rows = (
         ("turns", f"{day.turns:,}", day.max_turns and f"{day.max_turns:,}"),

@@ -28,7 +28,7 @@ from allstop.core.ids import BOARD, RunId, child_of, label_of
 from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
-from allstop.core.text import counted, money, one_line
+from allstop.core.text import counted, money, one_line, token_count
 from allstop.ports import Clock, Live, Record
 from allstop.views.log import Line, describe, describe_result, lines
 from allstop.views.tasks import TaskNotices
@@ -242,7 +242,7 @@ def summary_lines(stats: Statistics) -> list[str]:
     return [
         "",
         f"{done} · {merges}",
-        f"{turns} · {stats.tokens:,} tokens{cost} · {stats.runtime_s:.0f} s",
+        f"{turns} · {token_count(stats.tokens, partial=stats.partial)}{cost} · {stats.runtime_s:.0f} s",
     ]
 
 

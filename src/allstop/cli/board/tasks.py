@@ -8,7 +8,7 @@ import click
 
 from allstop.cli.argument_types import MINUTES, TASK
 from allstop.cli.output import Context, cells, echo, fitting, json_option, look, print_json, run
-from allstop.core.text import counted, one_line, plain
+from allstop.core.text import counted, one_line, plain, token_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,7 +240,8 @@ def _describe_attempt(attempt: Attempt) -> str:
     how = attempt.outcome.value if attempt.outcome else "at work"
     tally = attempt.tally
     failed = f", {tally.failed_turns} failed" if tally.failed_turns else ""
-    return f"{attempt.run}: {how}, {counted(tally.turns, 'turn')}{failed}, {tally.tokens:,} tokens"
+    used = token_count(tally.tokens, partial=tally.partial)
+    return f"{attempt.run}: {how}, {counted(tally.turns, 'turn')}{failed}, {used}"
 
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:

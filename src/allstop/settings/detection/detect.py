@@ -1,7 +1,7 @@
 """Detects checks, agents and workspace folders for `allstop init`, without running anything."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import pathsep
 from pathlib import Path
 
@@ -21,6 +21,8 @@ class ProposedAgent(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     model: str | None = None
     script: str | None = None
+    api_key_env: str = ""
+    pass_env: tuple[str, ...] = ()
     prompt: PromptBy = PromptBy.STDIN
     done: DoneBy = DoneBy.SIGNAL
     can_edit: bool = True
@@ -44,12 +46,20 @@ def detect(root: Path, environment: Environment) -> Detected:
     )
 
 
-def _proposed(preset: Preset) -> ProposedAgent:
+def _proposed(preset: Preset, variables: Mapping[str, str]) -> ProposedAgent:
+    """Its key and its address are passed on if they are set: it wouldn't start without them."""
+    key = preset.key_env if variables.get(preset.key_env) else ""
+    knows = not preset.command  # its driver passes the key and `base_url`
+    has_key_setting = preset.driver is Driver.ACP
+    others = (preset.base_url_env, *preset.more_env)
+    passed = others if has_key_setting else (key, *others)
     return ProposedAgent(
         name=preset.name,
         driver=preset.driver,
-        reason=f"{preset.program} is installed",
+        reason=f"{preset.program} is installed" + (f", {key} is set" if key else ""),
         command=preset.command,
+        api_key_env=key if has_key_setting else "",
+        pass_env=() if knows else tuple(filter(variables.get, passed)),
         prompt=preset.prompt,
         done=preset.done,
     )
@@ -71,7 +81,9 @@ _KEYS = (
 
 def _agents(root: Path, environment: Environment) -> Iterator[ProposedAgent]:
     path = _search_path(root, environment)
-    installed = [_proposed(preset) for preset in found_presets(root, environment)]
+    installed = [
+        _proposed(preset, environment.variables) for preset in found_presets(root, environment)
+    ]
     if shutil.which("ollama", path=path):
         installed.append(OLLAMA)
     yield from installed

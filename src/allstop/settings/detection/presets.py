@@ -15,6 +15,7 @@ class Preset(Struct, frozen=True, kw_only=True):
     install: str = ""
     key_env: str = ""  # the variable of its key, if it works with one
     base_url_env: str = ""  # the variable of its endpoint, if it has one
+    more_env: tuple[str, ...] = ()  # further variables that it needs
     mode: str = ""  # the session mode to start in; "": its own
     login: tuple[str, ...] = ()  # the arguments of its login; (): it has none
     usage: str = ""  # what it reports
@@ -31,6 +32,7 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 EACH_CALL = "each model call; cost"
 LAST_CALL = "the last model call"
+ESTIMATE = "nothing; its tokens are estimated"
 UNKNOWN = "nothing that is known"
 NONE = "nothing"
 
@@ -65,7 +67,7 @@ PRESETS = (
         install="npm install -g @google/gemini-cli",
         key_env="GEMINI_API_KEY",
         base_url_env="GOOGLE_GEMINI_BASE_URL",
-        usage=NONE,
+        usage=ESTIMATE,
         tried="0.61.0",
     ),
     Preset(
@@ -86,7 +88,9 @@ PRESETS = (
         install="npm install -g @qwen-code/qwen-code",
         key_env="OPENAI_API_KEY",
         base_url_env="OPENAI_BASE_URL",
-        usage=UNKNOWN,
+        more_env=("OPENAI_MODEL",),
+        usage=ESTIMATE,
+        tried="0.24.4",
     ),
     Preset(
         name="copilot",

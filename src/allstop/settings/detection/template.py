@@ -61,6 +61,10 @@ def _agent(agent: ProposedAgent) -> Iterator[str]:
         yield f"script = {_toml(agent.script)}"
     if agent.command:
         yield f"command = {_toml_list(agent.command)}"
+    if agent.api_key_env:
+        yield f"api_key_env = {_toml(agent.api_key_env)}  # the variable of its key"
+    if agent.pass_env:
+        yield f"pass_env = {_toml_list(agent.pass_env)}  # your variables that it gets"
     if agent.prompt is not PromptBy.STDIN:
         yield f"prompt = {_toml(agent.prompt)}"
     if agent.done is not DoneBy.SIGNAL:
