@@ -182,12 +182,14 @@ def test_bad_words_are_refused_before_anything_begins(person, arguments, words):
 
 
 def test_without_agents_it_is_told_what_to_do(person):
+    without_file = person.refuses("room", "Talk.")
     person.write("allstop.toml", "")
 
     said = person.refuses("room", "Talk.")
 
+    assert "`allstop init` proposes agents" in without_file
     assert "a room needs 2 agents" in said
-    assert "[agents.NAME]" in said
+    assert '[agents.gpt] with driver = "openai"' in said
 
 
 def test_help(person):

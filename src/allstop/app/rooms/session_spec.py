@@ -16,6 +16,7 @@ from allstop.core.context_window import WindowSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.room_specs import Guards, Seat, SessionSpec, TalkMode
+from allstop.settings.loader import FILE_NAME
 from allstop.settings.model import STANDARD_KEY, Agent
 
 if TYPE_CHECKING:
@@ -94,6 +95,18 @@ def default_agents(settings: Settings) -> tuple[AgentName, ...]:
     return pair if len(pair) == 2 else names[:2]
 
 
+EXAMPLE = '[agents.gpt] with driver = "openai", [agents.claude] with driver = "anthropic"'
+
+
+def _how_to_add(project: Project) -> str:
+    """`allstop init` is for repositories, and writes no file over another one."""
+    if project.root is not None and not (project.root / FILE_NAME).exists():
+        how = "`allstop init` proposes agents whose keys are set or that are installed"
+    else:
+        how = f"add [agents.NAME] to {FILE_NAME}, such as {EXAMPLE}"
+    return f"{registry.configured_names(project)}; {how}"
+
+
 def _validate(project: Project, request: SessionRequest, names: tuple[AgentName, ...]) -> None:
     if not request.goal.strip():
         hint = "say what the agents are to talk about"
@@ -108,8 +121,9 @@ def _validate(project: Project, request: SessionRequest, names: tuple[AgentName,
         raise AllstopError("an agent is named twice", f"named: {listed}", code="agent_twice")
     least = 1 if request.mode is TalkMode.SINGLE else 2
     if len(names) < least:
-        hint = f"{registry.configured_names(project)}; add [agents.NAME] to allstop.toml"
-        raise AllstopError(f"a room needs {least} agents", hint, code="too_few_agents")
+        raise AllstopError(
+            f"a room needs {least} agents", _how_to_add(project), code="too_few_agents"
+        )
     if request.first and request.first not in names:
         message = f"{request.first!r} is not in the room"
         raise AllstopError(message, f"in it: {listed}", code="agent_not_in_room")

@@ -239,6 +239,8 @@ def summary_lines(stats: Statistics) -> list[str]:
     cost = (
         f" · {'cost ' if stats.partial else ''}{shown}" if stats.cost_usd or stats.partial else ""
     )
+    if stats.merged and not (stats.completed or stats.iterations or stats.failed_turns):
+        return ["", merges]  # only approved work was merged
     return [
         "",
         f"{done} · {merges}",
