@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from allstop.app.project import Project
+from allstop.cli.board.typed_answers import AnswerLine, Question
 from allstop.settings.sources.environment import Environment
 from support.inbox import inbox
 from support.person import wait_for
@@ -145,3 +146,90 @@ def test_f5_a_task_that_asks_is_marked_in_the_table(person):
 
     assert "asks: make install   → allstop allow T1" in shown
     assert "#1  asks: make install" in shown
+
+
+PENDS = """
+case $(cat) in
+*blue*) echo blue >b.txt; echo '<promise>COMPLETE</promise>' ;;
+*) echo '<promise>PENDING: which colour?</promise>' ;;
+esac
+"""
+
+
+def test_nb14_b11_a_question_is_answered_in_the_terminal_of_the_run(person):
+    """B11: the board waits for the line, which can be corrected, and goes on."""
+    person.agent(PENDS)
+
+    keys = [("Enter alone ends the run", "green\x7f\x7f\x7f\x7f\x7fblue\rrm -r b.txt\r")]
+    shown, code = person.at_terminal("run", "paint it", keys=keys)
+
+    assert "T1 asks: which colour?  answer, then Enter" in shown
+    assert code == 0
+    assert person.git("show", "main:b.txt") == "blue"
+
+
+def test_nb14_b11_enter_alone_leaves_the_question_and_the_run_ends_as_ever(person):
+    person.agent(PENDS)
+
+    shown, code = person.at_terminal("run", "it", keys=[("Enter alone ends the run", "\r")])
+
+    assert code == 3
+    assert "allstop answer T1" in shown
+    assert person.tasks() == {"T1": "waiting"}
+
+
+@pytest.mark.parametrize(("keys", "answer"), [("y\r", "allow"), ("no\r", "deny")])
+def test_nb14_f5_a_request_is_answered_in_the_terminal_of_the_run(person, keys, answer):
+    """F5: the turn waits meanwhile."""
+    person.write("coder.toml", ASKS.format(step=LEAVE.replace("COMMAND", "make install")))
+    person.write("allstop.toml", SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+
+    _, code = person.at_terminal("run", "paint it", keys=[("y or n, then Enter", keys)])
+
+    assert code == 3, "it waits for the review"
+    permits = [
+        each for each in person.allstop("log", "T1", "--json").splitlines() if "permit" in each
+    ]
+    assert f'"allow":{str(answer == "allow").lower()}' in permits[0].replace(" ", "")
+
+
+ASKED = Question(run="board/T1.1", task="T1", text="asks: which colour?")
+
+
+def typed(*pieces, question=ASKED):
+    line = AnswerLine()
+    line.show(question)
+    return [line.take(piece.encode()) for piece in pieces][-1]
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("blue\n", "blue"),
+        ("bluu\x7fe\r", "blue"),
+        ("red\x15blue\n", "blue"),
+        ("bl\x1b[D\x1b[1;5Cue\x1bOA\n", "blue"),
+        ("grün\n", "grün"),
+        ("\x07 blue \n", "blue"),
+        ("blue\nrm -r b.txt\n", "blue"),
+        ("\n", ""),
+    ],
+)
+def test_nb14_a_line_has_what_was_typed_without_control_keys(keys, text):
+    assert typed(keys) == (ASKED, text)
+
+
+def test_nb14_keys_count_only_for_the_question_that_is_shown():
+    """What is typed before it appears must not answer it."""
+    line = AnswerLine()
+    other = ASKED._replace(task="T2")
+
+    assert line.take(b"yes\n") is None
+    assert line.show(ASKED).endswith("▏")
+    assert line.take(b"bl") is None
+    assert "bl▏" in line.show(ASKED)
+    assert "bl" not in line.show(other)
+    assert line.take(b"ue\n") == (other, "ue")
+    assert line.show(None) == ""

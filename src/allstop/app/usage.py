@@ -134,8 +134,7 @@ def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
     rows = [f"{head}  {'cost':>10}"]
     for name, line in zip(names, shown, strict=True):
         share = f"{line.cached / line.input:.0%}" if line.input else "-"
-        least = "≥ " if line.partial else ""
-        given, made = f"{least}{line.input:,}", f"{least}{line.output:,}"
+        given, made = (_tokens(n, partial=line.partial) for n in (line.input, line.output))
         counts = f"{line.turns:>7,}  {given:>13}  {share:>6}  {made:>11}"
         cost = money(line.cost_usd, partial=line.partial)
         rows.append(f"{name:<{width}}  {counts}  {cost:>10}")
@@ -145,6 +144,12 @@ def usage_lines(report: UsageReport, most: int = NAME_CHARS) -> list[str]:
     if report.total.partial:
         rows.append(PARTIAL)
     return rows
+
+
+def _tokens(number: int, *, partial: bool) -> str:
+    if partial and number == 0:
+        return "unknown"
+    return f"≥ {number:,}" if partial else f"{number:,}"
 
 
 def _name(line: UsageLine, most: int) -> str:

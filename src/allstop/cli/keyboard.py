@@ -1,18 +1,19 @@
-"""Hides keys that are pressed while a live screen is drawn."""
+"""Hides keys that are pressed while a live screen is drawn, and passes them on one by one."""
 
 import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOCAL_MODES = 3  # their index in the attributes of termios
+LOCAL_MODES, CHARACTERS = 3, 6  # their index in the attributes of termios
 
 
 @contextmanager
 def hide_typing() -> Iterator[None]:
     """Turn echo off, as typed text would break the drawing, and discard the text at the end.
 
-    The shell would run it otherwise. Ctrl-C still works.
+    The shell would run it otherwise. Keys can be read without waiting for Enter. Ctrl-C still
+    works.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         yield
@@ -20,7 +21,8 @@ def hide_typing() -> Iterator[None]:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     silent = termios.tcgetattr(terminal)
-    silent[LOCAL_MODES] &= ~termios.ECHO
+    silent[LOCAL_MODES] &= ~(termios.ECHO | termios.ICANON)
+    silent[CHARACTERS][termios.VMIN], silent[CHARACTERS][termios.VTIME] = 1, 0
     termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
     try:
         yield

@@ -21,6 +21,7 @@ from allstop.board.board_pilot import BoardState
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
+from allstop.cli.board.typed_answers import TypedAnswers
 from allstop.cli.interrupts import handle_signals
 from allstop.cli.output import LIMIT, STOPPED, code_of, echo
 from allstop.core import brakes
@@ -124,11 +125,15 @@ async def _drive(
             screen.note("" if isolation.boxed else isolation.how)
             screen.begin(session)
             session.runtime.engine.view(screen.live)
+            answers = TypedAnswers(session, is_on=screen.takes_answers)
+            screen.prompt = answers.prompt
             stopped, left = False, True
             async with anyio.create_task_group() as group:
                 group.start_soon(_handle_signals, session, screen, group.cancel_scope.cancel)
-                group.start_soon(_show, project, screen)
+                group.start_soon(_show, project, screen, answers)
+                group.start_soon(answers.read)
                 await session.runtime.engine.idle()
+                await answers.wait_until_given()
                 await _show_rest(project, screen)
                 stopped, left = session.runtime.engine.was_stopped, False
                 if stopped:
@@ -137,10 +142,11 @@ async def _drive(
         return _print_summary(project, session, screen, only, stopped=stopped, left=left)
 
 
-async def _show(project: Project, screen: BoardScreen) -> None:
+async def _show(project: Project, screen: BoardScreen, answers: TypedAnswers) -> None:
     async with follow_tree(project.journal, BOARD, screen.seqs) as batches:
         async for batch in batches:
             screen.records(batch)
+            answers.wake()
 
 
 async def _show_rest(project: Project, screen: BoardScreen) -> None:

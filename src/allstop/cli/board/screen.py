@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from types import TracebackType
@@ -60,7 +60,11 @@ class RunningBoard(Protocol):
 
 class BoardScreen(Protocol):
     seqs: dict[RunId, int]
+    prompt: Callable[[], str]
+    """The line below the table in which a person answers; "" without a question."""
 
+    @property
+    def takes_answers(self) -> bool: ...
     def begin(self, session: RunningBoard, how_to_stop: str = HOW_TO_STOP) -> None: ...
     def records(self, batch: Sequence[Record]) -> None: ...
     def live(self, run: RunId, live: Live) -> None: ...
@@ -140,8 +144,14 @@ class PlainBoardScreen:
 
     def __init__(self) -> None:
         self.seqs: dict[RunId, int] = {}
+        self.prompt: Callable[[], str] = lambda: ""
         self._wide = NARROWEST
         self._attempts: dict[RunId, TaskNotices] = {}
+
+    @property
+    def takes_answers(self) -> bool:
+        """Whether a person sees the prompt and can type an answer."""
+        return False
 
     def __enter__(self) -> BoardScreen:
         return self
@@ -271,6 +281,10 @@ class TerminalBoardScreen(PlainBoardScreen):
             transient=True,
         )
 
+    @property
+    def takes_answers(self) -> bool:
+        return sys.stdin is not None and sys.stdin.isatty()
+
     def __enter__(self) -> BoardScreen:
         with ExitStack() as stack:
             stack.enter_context(hide_typing())
@@ -343,7 +357,10 @@ class TerminalBoardScreen(PlainBoardScreen):
         children = [self._session.child(child_of(BOARD, ref)) for ref in state.refs]
         cost = _dollars(run.tally, *(child.tally for child in children if child is not None))
         below = f"{' · '.join(filter(None, [*totals, cost]))} · {since:.0f} s\n{self._how_to_stop}"
-        return Group(table, self._console.render_str(below, style="dim"))
+        rows: list[RenderableType] = [table, self._console.render_str(below, style="dim")]
+        if prompt := self.prompt():
+            rows.append(self._console.render_str(prompt, style="bold yellow"))
+        return Group(*rows)
 
     def _row(self, table: Table, run: RunId, task_id: str) -> None:
         assert self._session is not None
