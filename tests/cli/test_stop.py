@@ -480,6 +480,40 @@ async def test_k3_a_file_that_nobody_has_seen_yet_is_lifted_with_a_record_of_it(
     assert commands == [("the cat", Allstop()), ("user", Resume())]
 
 
+WITHOUT_THE_REST = """
+import sys
+from allstop.__main__ import main
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("allstop.app.stop.everything", "allstop.cli", "allstop.glance"):
+            print("not loaded yet:", name)
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Missing())
+sys.argv[1:] = ["stop"]
+main()
+"""
+
+
+def test_q13_agents_are_dead_before_the_rest_of_the_program_is_loaded(person, slow, mark):
+    """Q13: by `allstop stop` itself; the process that drives them hangs."""
+    slow.send_signal(signal.SIGSTOP)
+
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_REST],
+        cwd=person.repository,
+        env=person.environment,
+        capture_output=True,
+        text=True,
+    )
+
+    assert alive(f"sleep {mark}") == []
+    assert done.stdout.startswith("not loaded yet: allstop.")
+    assert (person.repository / ".allstop" / "STOP").exists()
+    slow.kill()
+
+
 def test_q13_the_stop_file_is_created_before_anything_is_loaded(person):
     """Q13: from any folder of the repository, with only the modules that Python itself loads."""
     live = person.repository / ".allstop" / "live"
