@@ -81,6 +81,7 @@ DEFAULTS = {
     "workspace": {
         "copy": [".env*"],
         "link": [".venv", "node_modules"],
+        "history": "full",
         "setup": None,
         "setup_timeout": 600,
         "keep_days": 7,
