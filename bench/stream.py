@@ -228,7 +228,7 @@ class Client:
         return answer.status, took_ms
 
 
-NAMES = {"run": "room:t0", "task": "T1", "thread": "t0"}
+NAMES = {"run": "room:t0", "task": "T1", "thread": "t0", "sprint": "sprint1"}
 WORDS = {"/runs/{run}/at": "?seq=2"}
 """Query strings by route."""
 
@@ -246,8 +246,14 @@ def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
 
 
 def with_work(client: Client) -> str:
-    """Start a task and a Full Auto thread and wait for their diffs; returns the thread's run."""
+    """Start a task, a sprint and a Full Auto thread, and wait for the diffs of the first and the
+    last; returns the thread's run.
+    """
     client.ask("POST", "/runs", {"kind": "task", "prompt": "write", "agent": "worker"})
+    more = {"command": "add_task", "title": "write more", "agent": "worker"}
+    client.ask("POST", "/runs/board/commands", more)
+    sprint = {"kind": "sprint", "target": {"type": "count", "value": 1}, "agent": "worker"}
+    client.ask("POST", "/runs", sprint)
     order = {"kind": "auto", "goal": "write", "agent": "worker"}
     client.ask("POST", "/runs", order)
     auto = str(client.said["run"])

@@ -138,6 +138,8 @@ def _board_lines(board: BoardStatus, now: datetime) -> list[str]:
 
     counts = " · ".join(f"{count} {status}" for status, count in board.counts.items())
     lines = [f"board: {board.phase.replace('_', ' ')} · {board.mode} · {counts or 'no tasks'}"]
+    if board.sprint:
+        lines.append(board.sprint)
     if board.waits:
         lines.append(f"! {board.waits}: the loop waits for you. To continue: `{board.start}`.")
     wide = max((len(task.id) for task in board.needs_you), default=0)
@@ -187,7 +189,8 @@ def _next(project: Project, found: Status) -> str:
         return "Next: `allstop resume`."
     board = found.board
     if board and board.waits:
-        return f"Next: fix the failed tasks, then `{board.start}`."
+        first = "" if board.start.startswith("allstop sprint") else "fix the failed tasks, then "
+        return f"Next: {first}`{board.start}`."
     if board and board.phase == "paused" and board.counts.get("active"):
         return "Next: `allstop run` continues."
     if board and board.needs_you:

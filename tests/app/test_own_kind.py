@@ -230,7 +230,7 @@ def test_no_command_of_the_api_is_left_out():
     from allstop.app.actions import Body
 
     tags = {each.__struct_config__.tag for each in get_args(Body)}
-    of_the_board = {"add_task", "order", "mode"}
+    of_the_board = {"add_task", "order", "mode", "pause_sprint", "resume_sprint", "cancel_sprint"}
     assert tags - of_the_board == set(BODIES) | set(REFUSED)
 
 

@@ -1,26 +1,33 @@
 """Random boards, and properties of a board computed from all its tasks."""
 
 from collections import Counter
+from datetime import timedelta
 from random import Random
 
 from msgspec import UNSET
 
 from allstop.board import graph, task_commands
 from allstop.board.graph import Board
+from allstop.core.board_specs import Filters, SprintSpec, Target, TargetKind
+from allstop.core.brakes import AtLimit
 from allstop.core.commands import (
     AddTasks,
     Approve,
     Assign,
+    CancelSprint,
     EditTask,
     Give,
     Order,
+    PauseSprint,
     Pin,
     Redo,
     Reject,
     RemoveTask,
+    ResumeSprint,
     Retry,
     RollBack,
     Skip,
+    StartSprint,
     Take,
 )
 from allstop.core.tasks import Changes, NewTask, Status
@@ -64,6 +71,45 @@ def some_command(chance, board, ids=IDS):
             RollBack(task=name),
             Take(task=name),
             Give(task=name, commit="by hand"),
+        ]
+    )
+
+
+def some_sprint(chance, now):
+    """A sprint by any target, most without filters."""
+    kind = chance.choice(list(TargetKind))
+    value = {TargetKind.COUNT: chance.randint(1, 4), TargetKind.DURATION: 0.1}.get(kind)
+    is_timed = kind in (TargetKind.DURATION, TargetKind.UNTIL_TIME)
+    filters = chance.choice(
+        [
+            Filters(),
+            Filters(),
+            Filters(include_tags=("docs", "critical")),
+            Filters(exclude_operations=("north",)),
+        ]
+    )
+    return SprintSpec(
+        target=Target(type=kind, value=value),
+        ends_at=now + timedelta(seconds=chance.choice([1, 60, 900])) if is_timed else None,
+        filters=filters,
+        checkpoint_before=chance.random() < 0.3,
+        pause_on_error=chance.random() < 0.3,
+        pause_on_stuck=chance.random() < 0.3,
+        batch_review=chance.choice([None, True, False]),
+        at_limit=chance.choice(list(AtLimit)),
+    )
+
+
+def some_sprint_command(chance, now):
+    return chance.choice(
+        [
+            StartSprint(sprint=some_sprint(chance, now)),
+            StartSprint(sprint=some_sprint(chance, now)),
+            StartSprint(sprint=some_sprint(chance, now)),
+            PauseSprint(),
+            ResumeSprint(),
+            ResumeSprint(),
+            CancelSprint(),
         ]
     )
 
@@ -137,6 +183,7 @@ def in_order(board):
         ready(board),
         key=lambda task: (
             not task.assigned,
+            not board.favors.takes(task.operation, task.tags),
             -task.pin,
             -score(board, task),
             -task.priority,

@@ -135,15 +135,14 @@ def test_b5_slots_are_filled_and_no_more(person):
     assert set(person.tasks().values()) == {"done"}
 
 
-def test_b5_count_and_for_start_no_more_than_they_say(person):
+def test_s1_count_and_for_start_no_more_than_they_say(person):
     person.agent(WORKS)
     for number in range(3):
         person.allstop("add", f"task {number}")
 
-    person.allstop("run", "--count", "1", code=3)
+    person.allstop("run", "--count", "1")
     assert list(person.tasks().values()) == ["done", "pending", "pending"]
-    said = person.allstop("run", "--for", "0s", code=3)
-    assert "starts" not in said
+    assert "a sprint can't last 0 hours" in person.refuses("run", "--for", "0s")
 
 
 def test_b5_a_second_instance_joins_the_one_that_has_the_board(person, mark):

@@ -216,15 +216,6 @@ def test_a_fallback_to_itself_is_noted(world):
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["[sprint]\npause_on_error = true\n", "[budget.sprint]\nturns = 3\n"]
-)
-def test_what_nothing_reads_yet_is_noted(world, text):
-    assert world.project(text).load().notes == (
-        "Sprints aren't implemented: [sprint] and [budget.sprint] have no effect.",
-    )
-
-
 def test_k20_what_of_the_gate_nothing_reads_yet_is_noted(world):
     world.project(
         "[verification]\nmutation = true\ncommands = [{run = 'make', report = 'junit.xml'}]\n"

@@ -4,13 +4,16 @@ from msgspec.structs import replace
 
 from allstop.board import graph
 from allstop.board.board_pilot import BoardPilot, limited_agents
-from allstop.core.board_specs import Mode
+from allstop.board.sprint_states import Phase
+from allstop.core.board_specs import Mode, TargetKind
 from allstop.core.commands import (
     Abort,
     AddTasks,
     Approve,
     Assign,
+    CancelSprint,
     Equip,
+    ResumeSprint,
     Retry,
     RollBack,
     SetMode,
@@ -18,7 +21,7 @@ from allstop.core.commands import (
 )
 from allstop.core.events import MoveStarted
 from allstop.core.helm import Hold
-from allstop.core.moves import Outcome, Spawn, Wait
+from allstop.core.moves import EndSprint, MakeCheckpoint, Outcome, Spawn, Wait
 from allstop.core.run import expected_move
 from allstop.core.tasks import OVER, STALLED, Status
 from board import random_boards
@@ -44,9 +47,11 @@ def first_tasks(chance, run):
     )
 
 
-def some_command(chance, run, state):
+def some_command(chance, run, state, now):
     """A random command that usually fits the board."""
     spec = state.pilot.spec
+    if chance.random() < 0.15:
+        return random_boards.some_sprint_command(chance, now)
     if chance.random() < 0.2:
         return chance.choice(
             [
@@ -67,6 +72,9 @@ def finishing(run, state):
         regretted = [t for t in board.tasks() if t.merged and len(t.attempts) == 1]
         return [RollBack(task=task.id) for task in regretted] or [Abort()]
     said = [Equip(spec=replace(spec, mode=Mode.AUTOPILOT, count=None, until=None, errors=0))]
+    if (sprint := state.pilot.sprint) is not None:
+        # a sprint of filters may leave tasks, and a count waits for those that ask
+        said = [ResumeSprint()] if sprint.phase is Phase.PAUSED else [CancelSprint(), *said]
     for task in board.tasks():
         if task.status is Status.REVIEW:
             said.append(Approve(task=task.id))
@@ -94,7 +102,12 @@ def for_ever(board, task):
 
 def check_start(run, state, event):
     """Before folding: a task starts only if it is ready and a slot is free."""
-    if not (isinstance(event, MoveStarted) and isinstance(event.move, Spawn)):
+    if not isinstance(event, MoveStarted):
+        return
+    sprint = state.pilot.sprint
+    if isinstance(event.move, MakeCheckpoint | EndSprint):
+        rule(sprint is not None, "only a sprint has a checkpoint and an end", run, event)
+        rule(not sprint.open, "a checkpoint and an end have no task at work", run, event)
         return
     board, spec = state.pilot.board, state.pilot.spec
     task = board[event.move.spec["task"]]
@@ -105,13 +118,32 @@ def check_start(run, state, event):
         return
     rule(state.pilot.at_work(event.at) < spec.slots, "no more tasks than slots", run)
     free = somebody_is_free_for(random_boards.in_order(board), state.pilot, event.at)
-    wanted = free if picks_itself(state.pilot) else chosen_by_people(free, state.pilot)
+    wanted = free if picks_itself(state.pilot, event.at) else chosen_by_people(free, state.pilot)
+    if sprint is not None:
+        wanted = of_sprint(wanted, state.pilot) or chosen_by_people(free, state.pilot)
     rule(task == wanted[0], "the best ready task starts", run, task, wanted[0])
 
 
-def picks_itself(pilot):
+def picks_itself(pilot, now):
     has_enough = pilot.spec.count is not None and pilot.started >= pilot.spec.count
+    sprint = pilot.sprint
+    if pilot.rests or (sprint is not None and is_enough(sprint, now)):
+        return False
     return pilot.spec.mode is Mode.AUTOPILOT and not has_enough
+
+
+def is_enough(sprint, now):
+    """Whether the sprint starts no more tasks by itself."""
+    spec, known = sprint.spec, {*sprint.finished, *sprint.open}
+    full = spec.target.type is TargetKind.COUNT and len(known) >= spec.target.value
+    late = spec.ends_at is not None and now >= spec.ends_at
+    return sprint.phase is not Phase.RUNNING or full or late
+
+
+def of_sprint(tasks, pilot):
+    """The tasks that the running sprint takes, and those that a person assigned."""
+    sprint = pilot.sprint
+    return [task for task in tasks if task.assigned or sprint is None or sprint.takes(task)]
 
 
 def chosen_by_people(tasks, pilot):
@@ -137,6 +169,7 @@ def check_after(run, state):
         rule(task.open == ref, "an open run is known to its task", run, ref, task)
         rule(task.status in AT_WORK, "a task with an open run is at work", run, task)
     rule(len(set(pilot.refs.values())) == len(pilot.refs), "a task has one run", run)
+    check_sprints(run, pilot)
     for task in tasks:
         rule(task.status is not Status.ACTIVE or task.open, "an active task has a run", run, task)
         rule(
@@ -147,14 +180,29 @@ def check_after(run, state):
         )
 
 
+def check_sprints(run, pilot):
+    """Sprints end one after the other, and count only tasks that have finished."""
+    known = [*pilot.sprints, *filter(None, [pilot.sprint])]
+    ids = [sprint.id for sprint in known]
+    rule(ids == [f"sprint{n + 1}" for n in range(len(known))], "sprints have numbers", run, ids)
+    for sprint in pilot.sprints:
+        rule(sprint.ended_at is not None and not sprint.open, "an ended sprint is over", run)
+        rule(sprint.phase is Phase.IDLE, "an ended sprint is idle", run, sprint)
+    for sprint in known:
+        rule({*sprint.finished, *sprint.open} <= {*sprint.taken}, "tasks are taken first", run)
+    if pilot.sprint is not None:
+        at_work = set(pilot.refs.values())
+        rule(pilot.sprint.open <= at_work, "tasks of a sprint are at work", run, pilot.sprint)
+
+
 def check_at_rest(run, state, now):
     """After all events are read: no ready task is left while a slot is free."""
     if state.closed or state.aborting or state.hold is not Hold.NONE or state.open_move:
         return
     pilot = state.pilot
-    may = pilot.spec.mode is Mode.AUTOPILOT and pilot.spec.count is None and not pilot.is_braked
+    may = picks_itself(pilot, now) and pilot.spec.count is None and not pilot.is_braked
     has_room = pilot.at_work(now) < pilot.spec.slots
-    ready = somebody_is_free_for(random_boards.ready(pilot.board), pilot, now)
+    ready = of_sprint(somebody_is_free_for(random_boards.ready(pilot.board), pilot, now), pilot)
     move = expected_move(PILOT, state, now)
     is_braked = isinstance(move, Wait) and move.reason.startswith("limit reached")
     left = may and has_room and ready and not is_braked

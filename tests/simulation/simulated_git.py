@@ -7,6 +7,7 @@ import anyio
 
 from allstop.core.moves import (
     Change,
+    CheckpointMade,
     Delivered,
     Discarded,
     Failed,
@@ -130,6 +131,12 @@ class Repository:
             workspace,
         )
         return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
+
+    async def make_checkpoint(self, name, target):
+        await self._takes(2)
+        if self._happens(0.1):
+            return Failed(kind=FailureKind.CRASHED, message="git was killed")
+        return CheckpointMade(checkpoint=name, commit=self._tips.get(target, BASE))
 
     async def revert(self, commit, target, message):
         await self._takes(10)

@@ -287,7 +287,7 @@ class Simulation:
         if known:
             run = self.chance.choice(known)
             state = self.auditor.states[run]
-            await self._command(run, board_rules.some_command(self.chance, run, state))
+            await self._command(run, board_rules.some_command(self.chance, run, state, CLOCK.now()))
 
     def _kind(self, run):
         return self.auditor.states[run].opened.kind

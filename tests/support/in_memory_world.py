@@ -13,6 +13,7 @@ from allstop.core.asks import Ask
 from allstop.core.events import Closed, MoveStarted
 from allstop.core.moves import (
     Change,
+    CheckpointMade,
     CheckResult,
     Delivered,
     Discarded,
@@ -139,6 +140,7 @@ class FakeWorkspaces:
         self.tips = {}
         self.seen = {}  # the target's tip in each workspace
         self.landed = []
+        self.checkpoints = {}
         self.trouble = {}
         self.check_every_s = math.inf
         self.short = ""
@@ -205,6 +207,12 @@ class FakeWorkspaces:
     async def discard(self, workspace):
         self.discarded.append(workspace)
         return Discarded()
+
+    async def make_checkpoint(self, name, target):
+        if self.trouble.get("make_checkpoint"):
+            return self.trouble["make_checkpoint"].pop(0)
+        self.checkpoints[name] = self.tips.get(target, "base")
+        return CheckpointMade(checkpoint=name, commit=self.checkpoints[name])
 
     async def revert(self, commit, target, message):
         tip = self.tips[target]

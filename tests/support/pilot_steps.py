@@ -19,7 +19,18 @@ from allstop.core.events import (
     Reached,
     ThreadOpened,
 )
-from allstop.core.moves import Finish, Outcome, Spawn, Spawned, Wait, without_prompt_text
+from allstop.core.moves import (
+    CheckpointMade,
+    EndSprint,
+    Finish,
+    MakeCheckpoint,
+    Outcome,
+    Spawn,
+    Spawned,
+    SprintEnded,
+    Wait,
+    without_prompt_text,
+)
 from allstop.core.tasks import NewTask
 from support.strategies import NOW
 
@@ -79,6 +90,16 @@ class PilotSteps:
         self.state = runs.evolve(self._pilot, self.state, event)
 
 
+def _result_of(move):
+    match move:
+        case Spawn(ref=ref):
+            return Spawned(run=f"board/{ref}")
+        case MakeCheckpoint(checkpoint=name):
+            return CheckpointMade(checkpoint=name, commit="tip")
+        case EndSprint(sprint=sprint):
+            return SprintEnded(sprint=sprint)
+
+
 class BoardSteps(PilotSteps):
     """Steps a board pilot: starts child runs and passes their outcomes."""
 
@@ -108,14 +129,15 @@ class BoardSteps(PilotSteps):
         return self.go()
 
     def go(self):
-        """Start all that can be; gives their refs."""
+        """Start all that can be; gives their refs. Checkpoints are made, and sprints end."""
         started = []
-        while isinstance(move := self.next(), Spawn):
+        while isinstance(move := self.next(), Spawn | MakeCheckpoint | EndSprint):
             number = self.state.moves + 1
             self._write(MoveStarted(at=self.now, id=number, move=move))
-            self._write(MoveEnded(at=self.now, id=number, result=Spawned(run=f"board/{move.ref}")))
-            self.spawned.append(move)
-            started.append(move.ref)
+            self._write(MoveEnded(at=self.now, id=number, result=_result_of(move)))
+            if isinstance(move, Spawn):
+                self.spawned.append(move)
+                started.append(move.ref)
             assert len(started) < 10_000, "it starts and starts"
         return started
 

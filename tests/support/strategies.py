@@ -36,6 +36,7 @@ from allstop.core.moves import (
     Committed,
     Delivered,
     Discarded,
+    EndSprint,
     Failed,
     FailureKind,
     Finish,
@@ -44,6 +45,7 @@ from allstop.core.moves import (
     Result,
     Spawn,
     Spawned,
+    SprintEnded,
     TurnDone,
     Wait,
     WorkspaceOpen,
@@ -157,7 +159,7 @@ def history(kind, seed, steps):
 
 def _next_events(chance, pilot, state, at):
     if chance.random() < 0.4:
-        return [Commanded(at=at, command=_some_command(chance, state))]
+        return [Commanded(at=at, command=_some_command(chance, state, at))]
     if state.open_move is not None:
         return [_during(chance, state.open_move.id, at)]
     move = run.choose(pilot, state, at)
@@ -172,16 +174,23 @@ def _next_events(chance, pilot, state, at):
                 MoveStarted(at=at, id=number, move=move),
                 MoveEnded(at=at, id=number, result=Spawned(run=f"x/{ref}")),
             ]
+        case EndSprint(sprint=sprint):
+            return [
+                MoveStarted(at=at, id=number, move=move),
+                MoveEnded(at=at, id=number, result=SprintEnded(sprint=sprint)),
+            ]
         case _:
             return [MoveStarted(at=at, id=number, move=without_prompt_text(move))]
 
 
-def _some_command(chance, state):
+def _some_command(chance, state, at):
     if hasattr(state.pilot, "session") and chance.random() < 0.6:  # a command for rooms
         start = StartSession(session=some_session(chance, chance.randrange(9), ["a", "b", "c"]))
         return chance.choice([start, start, Say(text=chance.choice(["hm", "@b go on"]))])
     board = getattr(state.pilot, "board", None)
     if board is not None and chance.random() < 0.9:  # a command for boards
+        if chance.random() < 0.1:
+            return random_boards.some_sprint_command(chance, at)
         return random_boards.some_command(chance, board)
     return any_of(chance, Command)
 

@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 
 from allstop.app.agents.registry import task_agents
 from allstop.app.board import commands as boards
+from allstop.app.board import sprints
 from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
 from allstop.app.board.remedies import Clean, clean, raise_limits
 from allstop.app.board.review_comments import Comment, comment
@@ -116,7 +117,8 @@ OVER_HTTP: tuple[type[commands.Command], ...] = (
     commands.Pause, commands.Resume, commands.Freeze, commands.Thaw, commands.Allstop,
     commands.Abort, commands.Say, commands.Retry, commands.Skip, commands.Approve, commands.Redo,
     commands.Reject, commands.Assign, commands.Pin, commands.RollBack, commands.EditTask,
-    commands.RemoveTask, commands.Order, commands.SetMode,
+    commands.RemoveTask, commands.Order, commands.SetMode, commands.PauseSprint,
+    commands.ResumeSprint, commands.CancelSprint,
 )  # fmt: skip
 """The journal's commands that HTTP takes as they are."""
 
@@ -194,6 +196,8 @@ async def do(supervisor: Supervisor, run: str, action: Action, by: str) -> Done:
             return await _reply(supervisor, run, action, by)
         case AddTask():
             return await _add(supervisor, action)
+        case commands.PauseSprint() | commands.ResumeSprint() | commands.CancelSprint():
+            return await _steer_sprint(supervisor, run, action)
         case commands.SetMode() | commands.Order():
             await boards.send_commands(project, lambda state: [action])
             return Done(run=BOARD, driven=supervisor.drives(BOARD))
@@ -236,6 +240,16 @@ async def _everything(
 async def _stop(supervisor: Supervisor, run: str, by: str) -> Done:
     stopped = await stop(supervisor.project, by, run)
     return Done(run=run, driven=stopped.driven, note=stopped.note)
+
+
+async def _steer_sprint(supervisor: Supervisor, run: str, command: commands.SprintCommand) -> Done:
+    """Pause, resume or cancel a sprint: `run` is the board, or the sprint's own name."""
+    await sprints.steer(supervisor.project, command, "" if run in (BOARD, ALL) else run)
+    if isinstance(command, commands.ResumeSprint):
+        async with supervisor.lock:
+            if not supervisor.is_driven(BOARD):
+                await supervisor.drive_board_for(None)
+    return Done(run=BOARD, driven=supervisor.is_driven(BOARD))
 
 
 async def _abort(supervisor: Supervisor, run: str, by: str) -> Done:

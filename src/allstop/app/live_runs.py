@@ -26,7 +26,7 @@ from allstop.views.runs import RunView, view
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.board.board_pilot import BoardState
+    from allstop.board.state import BoardState
 
 PAGE = 200
 """How many records are read before other tasks of the event loop run."""
@@ -234,7 +234,7 @@ class LiveRuns:
             state=followed.state,
             last_at=followed.last_at,
             driven=self.is_driven(run),
-            idle=run == BOARD and not followed.state.pilot.is_braked,
+            idle=run == BOARD and not _waits_for_person(followed.state.pilot),
         )
 
     def is_driven(self, run: RunId) -> bool:
@@ -245,6 +245,11 @@ class LiveRuns:
         if now >= self._held_until:
             self._held, self._held_until = self._journal.holders(), now + HOLDERS_S
         return self._held
+
+
+def _waits_for_person(board: BoardState) -> bool:
+    """Whether no task starts until a person resumes the board or its sprint."""
+    return board.is_braked or bool(board.sprint_pause)
 
 
 def _head(known: Head | None, run: RunId, seq: int, event: Event) -> Head:

@@ -95,7 +95,9 @@ async def raise_run(project: Project, name: str, more: Allowance, by: str) -> Ra
     limits = raised_limits(state, more, project.clock.now())
     effect = await deliver_command(project, recorded.run, Raise(limits=limits), by)
     held = state.hold is not Hold.NONE
-    return RaisedLimits(run=recorded.run, note=_describe(limits), driven=effect.driven, held=held)
+    return RaisedLimits(
+        run=recorded.run, note=describe_limits(limits), driven=effect.driven, held=held
+    )
 
 
 def raised_limits(state: RunState[Any], more: Allowance, now: datetime) -> Limits:
@@ -158,7 +160,8 @@ async def apply_settings_limits(
         await deliver_command(project, recorded.run, Raise(limits=limits), by)
 
 
-def _describe(limits: Limits) -> str:
+def describe_limits(limits: Limits) -> str:
+    """The limits in words; "" if there is none."""
     parts = [
         counted(limits.turns, "turn") if limits.turns is not None else "",
         f"{limits.tokens:,} tokens" if limits.tokens is not None else "",
@@ -166,4 +169,5 @@ def _describe(limits: Limits) -> str:
         f"{limits.time_s / 60:g} minutes" if limits.time_s is not None else "",
         f"{limits.busy_s / 60:g} minutes of work" if limits.busy_s is not None else "",
     ]
-    return f"at most {', '.join(filter(None, parts))}"
+    given = ", ".join(filter(None, parts))
+    return f"at most {given}" if given else ""

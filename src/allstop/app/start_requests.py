@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from allstop.auto.state import DecisionPolicy
 from allstop.core import bounds
+from allstop.core.board_specs import Target, TargetKind, target_in_words
 from allstop.core.room_specs import TalkMode
 from allstop.plans.plan_file import LARGEST_BYTES, Format
 from allstop.plans.state import ErrorStrategy, PlanMode
@@ -29,8 +30,8 @@ class StartBoard(StartRequest, frozen=True, tag="board"):
 
     mode: Literal["autopilot", "semi"] | None = None
     parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
-    count: Positive | None = None  # the maximum number of tasks to start
-    until: datetime | None = None  # start no task after this
+    count: Positive | None = None  # the most tasks to start; of the whole board, it is a sprint
+    until: datetime | None = None  # start no task after this; of the whole board, it is a sprint
     budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
     tasks: tuple[str, ...] = ()  # work on these and on `prompts` only; by default on all tasks
     prompts: tuple[Annotated[str, Meta(min_length=1)], ...] = ()  # each becomes a new task
@@ -39,6 +40,41 @@ class StartBoard(StartRequest, frozen=True, tag="board"):
     @property
     def subject(self) -> str:
         return ", ".join([*self.tasks, *self.prompts])
+
+
+class SprintTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The end of a sprint: a number of tasks, hours, a time such as "07:00", or nothing ready."""
+
+    type: TargetKind
+    value: int | float | str | None = None
+
+
+class SprintFilters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tasks of a sprint; empty fields take all."""
+
+    include_operations: tuple[str, ...] = ()
+    exclude_operations: tuple[str, ...] = ()
+    include_tags: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+
+
+class StartSprint(StartRequest, frozen=True, tag="sprint"):
+    """Start a sprint of the board; fields that are left out follow `[sprint]`."""
+
+    target: SprintTarget | None = None
+    filters: SprintFilters | None = None
+    checkpoint_before: bool | None = None
+    pause_on_error: bool | None = None
+    pause_on_stuck: bool | None = None
+    batch_review: bool | None = None
+    parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
+    agent: str | None = None
+    budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
+
+    @property
+    def subject(self) -> str:
+        target = self.target
+        return target_in_words(Target(type=target.type, value=target.value)) if target else ""
 
 
 class StartTask(StartRequest, frozen=True, tag="task"):

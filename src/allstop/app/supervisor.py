@@ -51,6 +51,9 @@ class RunKind:
     request: ClassVar[type[StartRequest] | None] = None
     """The body of `POST /runs` that starts one; its tag is the kind's name."""
 
+    more_requests: ClassVar[tuple[type[StartRequest], ...]] = ()
+    """Further bodies that start work in such a run, with tags of their own."""
+
     commands: ClassVar[tuple[type[Command], ...]] = ()
     """Commands about tasks that its runs take themselves."""
 
@@ -122,8 +125,12 @@ class RunKinds(Mapping[str, RunKind]):
 
     def requests(self) -> dict[type[StartRequest], str]:
         """The kind that each request of `POST /runs` starts."""
-        found = ((self[name].request, name) for name in self)
-        return {request: name for request, name in found if request is not None}
+        found = ((request, name) for name in self for request in _requests_of(self[name]))
+        return dict(found)
+
+
+def _requests_of(kind: RunKind) -> list[type[StartRequest]]:
+    return [each for each in (kind.request, *kind.more_requests) if each is not None]
 
 
 class Supervisor:
@@ -219,7 +226,7 @@ class Supervisor:
                 return False
             known, helm = await commands.read(self.project), await helm_of(self.project)
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
-            if is_held or not await driver.was_interrupted(self.project, known.state):
+            if is_held or not await driver.was_interrupted(self.project, known):
                 return False
             await self._take_board(await driver.apply_settings(self.project, known))
             return True
@@ -310,21 +317,31 @@ class Supervisor:
 
     # --- the board ---
 
-    async def work_on_board(self, spec: BoardSpec, budget_usd: float | None) -> None:
-        """Start the board, or let the running one continue by `spec`."""
+    async def work_on_board(
+        self,
+        spec: BoardSpec,
+        allowance: Limits,
+        decide: driver.Decide = lambda state: (),
+    ) -> None:
+        """Start the board with the commands of `decide`, or let the running one continue."""
         if self.drives(BOARD):
-            await self._equip(spec, budget_usd)
+            await self._equip(spec, allowance, decide)
         else:
-            await self.drive_board(spec, budget_usd)
+            await self.drive_board(spec, allowance, decide)
 
     async def drive_board_for(self, only: Collection[str] | None) -> None:
         """Drive the board for these tasks and those that commands name; None: for all tasks."""
         chosen = (await commands.read(self.project)).state.chosen
         await self.drive_board(board_spec.board_spec(self.project, mode=chosen, only=only))
 
-    async def drive_board(self, spec: BoardSpec, budget_usd: float | None = None) -> None:
+    async def drive_board(
+        self,
+        spec: BoardSpec,
+        allowance: Limits = driver.NOTHING_MORE,
+        decide: driver.Decide = lambda state: (),
+    ) -> None:
         await self._take_board(
-            await driver.prepare(self.project, spec, lambda state: [], budget_usd=budget_usd)
+            await driver.prepare(self.project, spec, decide, allowance=allowance)
         )
 
     async def _take_board(self, known: commands.BoardSnapshot) -> None:
@@ -340,15 +357,13 @@ class Supervisor:
         async with run_hooks(self.project, known, self._note):
             await anyio.sleep_forever()
 
-    async def _equip(self, spec: BoardSpec, budget_usd: float | None) -> None:
-        """Let the running board continue by `spec`; it keeps its limits if no budget is given."""
+    async def _equip(self, spec: BoardSpec, allowance: Limits, decide: driver.Decide) -> None:
+        """Let the running board continue by `spec`; without an allowance it keeps its limits."""
         known = await commands.read(self.project)
         self.ensure_agents(driver.needed_agents(spec, known.state))
         self._resize_slots(spec.slots)
         limits = known.run.limits
-        await driver.equip(
-            self.project, spec, lambda state: [], known, limits, budget_usd=budget_usd
-        )
+        await driver.equip(self.project, spec, decide, known, limits, allowance=allowance)
 
     def is_driven(self, run: RunId) -> bool:
         """Whether this process or another one drives it."""

@@ -108,6 +108,8 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def no_progress_reason(self) -> str:
         """Why only a person can let it take another turn; "" if it may take one."""
+        if self.spec.stuck_waits and self.is_stuck:
+            return f"{NO_PROGRESS}: {self.warning}"
         if not 0 < self.spec.no_progress <= self.standing:
             return ""
         if self.unchanged_turns >= self.spec.no_progress:
@@ -186,7 +188,8 @@ def wait_without_progress(state: TaskState) -> datetime | None:
 
 
 def person_spoke(state: TaskState) -> TaskState:
-    return replace(state, unchanged_turns=0, gate_failures=0, gate_failure="")
+    state = replace(state, unchanged_turns=0, gate_failures=0, gate_failure="")
+    return replace(state, idle_iterations=0, rejections=0) if state.spec.stuck_waits else state
 
 
 def failure_mark(gate: ChecksDone) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
-from allstop.board import graph, scheduling, task_commands
+from allstop.board import graph, scheduling, sprint_events, task_commands
 from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
 from allstop.board.attempt_limits import limits_of_attempt
-from allstop.board.graph import Board
+from allstop.board.sprint_states import Trigger
+from allstop.board.state import FAILURES, BoardState
 from allstop.core import board_specs
 from allstop.core.commands import (
     AddTasks,
@@ -24,6 +24,7 @@ from allstop.core.commands import (
     Retry,
     RollBack,
     SetMode,
+    SprintCommand,
     TaskCommand,
 )
 from allstop.core.events import (
@@ -33,18 +34,25 @@ from allstop.core.events import (
     ChildWentOn,
     Commanded,
     Event,
+    MoveEnded,
     MoveStarted,
 )
 from allstop.core.ids import BOARD, AgentName, child_of
-from allstop.core.moves import Move, Outcome, Spawn, Wait
+from allstop.core.moves import (
+    CheckpointMade,
+    EndSprint,
+    Failed,
+    Move,
+    Outcome,
+    Spawn,
+    Wait,
+)
 from allstop.core.run import PilotContext
 from allstop.core.tasks import Attempt, Status, Task, branch_of
-from allstop.core.text import counted, one_line
+from allstop.core.text import one_line
 
 NAMING = (Approve, Assign, Give, Redo, Retry, RollBack)
 """Commands that name a task and let the board act on it."""
-
-FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
 
 _STATUS = {
     Outcome.BLOCKED: Status.BLOCKED,
@@ -57,58 +65,6 @@ _STATUS = {
 }
 
 
-class BoardState(Struct, frozen=True, gc=False, kw_only=True):
-    spec: board_specs.BoardSpec
-    chosen: board_specs.Mode | None = None  # the mode that a person has set; it outlives restarts
-    board: Board = Board()
-    refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
-    merging: str = ""  # the one of them that merges
-    resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
-    retried: frozenset[str] = frozenset()  # tasks that people want retried
-    named: frozenset[str] | None = None  # the only tasks that the board acts on; None: all
-    started: int = 0  # since its settings were last replaced
-    errors: int = 0  # failed tasks in a row
-    target_failure: str = ""  # a check that fails on the target without any work, too
-    merged: int = 0
-    resolved: int = 0  # conflicts
-
-    def at_work(self, now: datetime) -> int:
-        """How many tasks occupy a slot."""
-        resting = [
-            ref
-            for ref, until in self.resting.items()
-            if (until is None or now < until) and self.acts_on(self.refs[ref])
-        ]
-        return self._active() - len(resting)
-
-    def _active(self) -> int:
-        if self.named is None:
-            return self.board.count(Status.ACTIVE)
-        named = filter(None, map(self.board.get, self.named))
-        return sum(task.status is Status.ACTIVE for task in named)
-
-    def acts_on(self, task: str) -> bool:
-        return self.named is None or task in self.named
-
-    def others(self) -> list[str]:
-        """The open child runs that the board leaves alone. A merge that has begun is finished."""
-        return [
-            ref for ref, task in self.refs.items() if ref != self.merging and not self.acts_on(task)
-        ]
-
-    @property
-    def is_braked(self) -> bool:
-        """Whether too many tasks failed in a row, or none can pass; a person has to resume it."""
-        return bool(self.target_failure) or 0 < self.spec.errors <= self.errors
-
-    @property
-    def brake_reason(self) -> str:
-        """Why the board is braked; "" if it isn't."""
-        if self.target_failure:
-            return f"no work can pass: {self.target_failure} fails on {self.spec.target}, too"
-        return f"{counted(self.errors, 'task')} failed in a row" if self.is_braked else ""
-
-
 class BoardPilot:
     kind = "board"
     ends_when_stopped = False
@@ -118,9 +74,16 @@ class BoardPilot:
         return BoardState(spec=msgspec.convert(spec, board_specs.BoardSpec))
 
     def evolve(self, state: BoardState, event: Event) -> BoardState:
+        return sprint_events.reached(self._evolve(state, event), event.at)
+
+    def _evolve(self, state: BoardState, event: Event) -> BoardState:
         match event:
             case Commanded():
                 return _commanded(state, event)
+            case MoveStarted(move=EndSprint(reason=reason), at=at):
+                return sprint_events.over(state, Trigger.TASKS_FINISHED, at, reason)
+            case MoveEnded(result=CheckpointMade() | Failed() as result, at=at):
+                return sprint_events.checkpoint_ended(state, result, at)
             case MoveStarted(move=Spawn(spec={"task": str(task)}) as spawn, at=at) if (
                 task in state.board.nodes
             ):
@@ -153,27 +116,35 @@ class BoardPilot:
 
     def next_move(self, state: BoardState, context: PilotContext) -> Move:
         spec = state.spec
+        if (move := sprint_events.next_move(state, context)) is not None:
+            return move
         if state.is_braked:
             return Wait(reason=state.brake_reason, for_person=True)
-        if (merge := self.completion(state, context)) is not None:
+        if (merge := _merge_move(state)) is not None:
             return merge
         has_room = state.at_work(context.now) < spec.slots
         if has_room and (task := _best(state, context.now)) is not None:
-            return _start(spec, task)
+            return _start(state, task)
         until = _free_again_at(state, context.now)
         is_at_rest = len(state.refs) == len(state.others())
         return Wait(reason=_reason(state, context.now), until=until, for_person=is_at_rest)
 
     def completion(self, state: BoardState, context: PilotContext) -> Move | None:
-        """The next merge; it also takes place when the board's budget is used up."""
-        queued = None if state.is_braked or state.merging else _next_merge(state)
-        return None if queued is None else _merge(state, *queued)
+        """The next merge, or the end of the sprint that the board's budget was given for."""
+        return sprint_events.end_at_limit(state, context) or _merge_move(state)
+
+
+def _merge_move(state: BoardState) -> Move | None:
+    queued = None if state.is_braked or state.merging else _next_merge(state)
+    return None if queued is None else _merge(state, *queued)
 
 
 def _free_again_at(state: BoardState, now: datetime) -> datetime | None:
-    """The earliest end of a limit if a task is ready: its agent may be free then."""
+    """The earliest end of a limit if a task is ready, or else the end of a sprint."""
     later = [at for at in state.resting.values() if at is not None and now < at]
-    return min(later, default=None) if graph.best(state.board) is not None else None
+    if graph.best(state.board) is None:
+        later = []
+    return min([*later, *sprint_events.ends_at(state)], default=None)
 
 
 def _best(state: BoardState, now: datetime) -> Task | None:
@@ -190,7 +161,10 @@ def _best(state: BoardState, now: datetime) -> Task | None:
         )
     if spec.mode is board_specs.Mode.SEMI or _starts_no_more(state, now):
         return scheduling.best_chosen(board, state.retried, asked)
-    return scheduling.best(board, asked)
+    best = scheduling.best(board, asked)
+    if state.sprint is None or best is None or best.assigned or state.sprint.takes(best):
+        return best
+    return scheduling.best_chosen(board, state.retried, asked)
 
 
 def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
@@ -206,6 +180,8 @@ def limited_agents(state: BoardState, now: datetime) -> set[AgentName]:
 def _starts_no_more(state: BoardState, now: datetime) -> bool:
     """Whether only conflicts and tasks that a person chose are still started."""
     spec = state.spec
+    if state.rests or (state.sprint is not None and not state.sprint.may_start(now)):
+        return True
     return (spec.count is not None and state.started >= spec.count) or (
         spec.until is not None and now >= spec.until
     )
@@ -220,13 +196,15 @@ def _reason(state: BoardState, now: datetime) -> str:
         "merging": board.count(Status.MERGING),
         "waiting for you": board.count(Status.WAITING, Status.REVIEW),
     }
-    return ", ".join(f"{count} {what}" for what, count in named.items() if count) or "nothing to do"
+    counts = ", ".join(f"{count} {what}" for what, count in named.items() if count)
+    return "; ".join(filter(None, [counts, state.sprint_pause])) or "nothing to do"
 
 
 # --- starting ---------------------------------------------------------------------------------
 
 
-def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
+def _start(state: BoardState, task: Task) -> Move:
+    spec, current = state.spec, state.sprint
     agents = spec.agents_for(task.agent)
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
@@ -250,6 +228,7 @@ def _start(spec: board_specs.BoardSpec, task: Task) -> Move:
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
         stuck_after=task.stuck_after or spec.stuck_after,
         no_progress=spec.no_progress,
+        stuck_waits=current is not None and current.spec.pause_on_stuck and current.takes(task),
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
@@ -332,7 +311,8 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
     )
     is_new = not task.onto  # not back after a conflict
     started, retried = state.started + is_new, state.retried - {task.id}
-    return replace(state, board=board, refs=refs, started=started, retried=retried)
+    state = replace(state, board=board, refs=refs, started=started, retried=retried)
+    return sprint_events.task_started(state, task)
 
 
 # --- events of child runs ---------------------------------------------------------------------
@@ -342,7 +322,8 @@ def _waited(state: BoardState, ref: str, reason: str, at: datetime) -> BoardStat
     task = state.board[state.refs[ref]]
     status = task.status if ref == state.merging else Status.WAITING
     board = graph.update(state.board, task, status=status, note=reason, changed_at=at)
-    return replace(state, board=board, resting=_without(state.resting, ref))
+    resting = _without(state.resting, ref)
+    return sprint_events.task_waited(replace(state, board=board, resting=resting), task, reason)
 
 
 def _rested(state: BoardState, ref: str, until: datetime | None, reason: str) -> BoardState:
@@ -372,7 +353,8 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
     if closed.ref == state.merging:
         return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
-    return _task_closed(state, attempts.end_attempt(task, closed), closed)
+    task = attempts.end_attempt(task, closed)
+    return sprint_events.task_closed(_task_closed(state, task, closed), task, closed)
 
 
 def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
@@ -402,6 +384,8 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
         unverified=closed.facts.get("unverified") == "yes",
     )
     mode = state.spec.review_of(task.tags)
+    if state.sprint is not None and task.id in state.sprint.open:
+        mode = state.sprint.review_of(mode)
     board = graph.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
     is_clean = closed.facts.get("clean") == "yes" and not was_blocked
@@ -455,10 +439,13 @@ def _commanded(state: BoardState, event: Commanded) -> BoardState:
                 return replace(state, spec=spec)
             named = None if spec.only is None else frozenset(spec.only)
             counts = {"started": 0, "errors": 0, "target_failure": ""}
-            return replace(state, spec=spec, named=named, **counts)
+            rests = state.rests and named is not None
+            return replace(state, spec=spec, named=named, rests=rests, **counts)
         case SetMode(mode=mode):
             spec = replace(state.spec.in_mode(mode), only=None)
-            return replace(state, spec=spec, named=None, chosen=mode)
+            return replace(state, spec=spec, named=None, chosen=mode, rests=False)
+        case command if isinstance(command, SprintCommand):
+            return sprint_events.commanded(state, command, event.at)
         case Resume():  # the child runs get it as well
             limited = {ref: until for ref, until in state.resting.items() if until is not None}
             return replace(state, errors=0, target_failure="", resting=limited)
@@ -471,6 +458,8 @@ def _commanded(state: BoardState, event: Commanded) -> BoardState:
             named = state.named
             if named is not None and isinstance(command, NAMING):
                 named |= {command.task}
+            if board is not state.board:  # it was not refused
+                state = sprint_events.with_decision(state, command)
             return replace(state, board=board, retried=state.retried.union(again), named=named)
         case _:
             return state

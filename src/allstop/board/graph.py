@@ -1,7 +1,7 @@
 """The task graph of a board: tasks, their dependencies, and their order by score."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
@@ -9,12 +9,13 @@ from msgspec import UNSET, Struct, structs
 from msgspec.structs import replace
 
 from allstop.board.persistent import PersistentMap, SortedSet
+from allstop.core.board_specs import ALL_TASKS, Filters
 from allstop.core.tasks import MET, OVER, Changes, NewTask, Status, Task
 
 UNBLOCKS, CRITICAL, QUICK_WIN, NEARLY_DONE, RETRY = 10, 50, 30, 20, -15
 
-Rank: TypeAlias = tuple[bool, int, int, int, int, str]
-"""The sort key of a ready task, best first: assigned, pin, score, priority, age, id."""
+Rank: TypeAlias = tuple[bool, bool, int, int, int, int, str]
+"""The sort key of a ready task, best first: assigned, favored, pin, score, priority, age, id."""
 
 
 _Front: TypeAlias = "SortedSet[tuple[Rank, str]]"
@@ -65,6 +66,7 @@ class Board(Struct, frozen=True, gc=False, kw_only=True):
     added: int = 0
     pinned: int = 0
     queued: int = 0
+    favors: Filters = ALL_TASKS  # ready tasks that these filters take come before all others
     needs_younger: int = 0  # needs younger than the task that needs them; only edits create such
 
     def get(self, task: str) -> Task | None:
@@ -218,6 +220,15 @@ def order(board: Board, names: Sequence[str]) -> Board:
     return replace(change.board(), pinned=board.pinned + len(names))
 
 
+def favor(board: Board, filters: Filters) -> Board:
+    """Put the ready tasks that the filters take before all others."""
+    if filters == board.favors:
+        return board
+    change = _BoardChange(replace(board, favors=filters))
+    change.rank_again(node.task.id for node in board.nodes.values() if node.position is not None)
+    return change.board()
+
+
 class _BoardChange:
     """Collects changed nodes and operations, and builds the changed board from them."""
 
@@ -249,6 +260,9 @@ class _BoardChange:
             counts=self._counts,
             needs_younger=self._needs_younger,
         )
+
+    def rank_again(self, tasks: Iterable[str]) -> None:
+        self._reranked.update(dict.fromkeys(tasks))
 
     def add(self, tasks: Sequence[Task]) -> None:
         """Add all tasks in one pass with one node each: loading a big board is mostly this."""
@@ -283,7 +297,7 @@ class _BoardChange:
     def _insert(
         self, task: Task, needed_by: SortedSet[str], open_dependents: int, unmet_needs: int
     ) -> None:
-        rank = _rank_of(task, open_dependents, unmet_needs)
+        rank = _rank_of(task, open_dependents, unmet_needs, self._before.favors)
         position = None
         if rank is not None:
             position = (task.operation, rank)
@@ -362,7 +376,8 @@ class _BoardChange:
 
     def _rank(self, task: str) -> None:
         node = self._node(task)
-        rank = _rank_of(node.task, node.open_dependents, node.unmet_needs)
+        favors = self._before.favors
+        rank = _rank_of(node.task, node.open_dependents, node.unmet_needs, favors)
         position = None if rank is None else (node.task.operation, rank)
         if position == node.position:
             return
@@ -386,14 +401,16 @@ class _BoardChange:
         return front if rank is None else front.plus((rank, name))
 
 
-def _rank_of(task: Task, open_dependents: int, unmet_needs: int) -> Rank | None:
+def _rank_of(task: Task, open_dependents: int, unmet_needs: int, favors: Filters) -> Rank | None:
     if unmet_needs or task.status is not Status.PENDING or task.held:
         return None
     total = UNBLOCKS * open_dependents + RETRY * task.retries
     if task.tags:
         total += CRITICAL * ("critical" in task.tags) + QUICK_WIN * ("quick-win" in task.tags)
-    return (not task.assigned, -task.pin, -total, -task.priority, task.number, task.id)
+    is_favored = favors is ALL_TASKS or favors.takes(task.operation, task.tags)
+    age = task.number
+    return (not task.assigned, not is_favored, -task.pin, -total, -task.priority, age, task.id)
 
 
 def _with_bonus(rank: Rank, bonus: int) -> Rank:
-    return (*rank[:2], rank[2] - bonus, *rank[3:])
+    return (*rank[:3], rank[3] - bonus, *rank[4:])

@@ -23,6 +23,7 @@ COMMANDS = {
         "room": CommandEntry("rooms.room", "Let agents discuss a goal; you can join in"),
         "auto": CommandEntry("auto.auto", "Keep one agent working until a goal is reached"),
         "plan": CommandEntry("plans.plan", "Write a plan, and let an agent do its steps in order"),
+        "sprint": CommandEntry("sprints.sprint", "Work on the board up to a target"),
         "up": CommandEntry("up", "Open the control room in the browser"),
     },
     "Plan tasks on the board": {
@@ -55,6 +56,9 @@ COMMANDS = {
         "take": CommandEntry("board.takeover", "Take over a task by hand, in your own clone"),
         "give": CommandEntry("board.takeover", "Give a task back to its agent"),
         "rollback": CommandEntry("board.review", "Revert or discard the work of a task"),
+        "checkpoint": CommandEntry(
+            "sprints.checkpoint", "List the checkpoints of sprints, or return to one"
+        ),
         "clean": CommandEntry("board.review", "Show or remove workspaces that can be removed"),
     },
     "Watch": {

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from allstop.app.project import Project
-    from allstop.app.start_requests import StartBoard
+    from allstop.app.start_requests import StartBoard, StartSprint
     from allstop.app.supervisor import RunKinds
-    from allstop.board.board_pilot import BoardState
+    from allstop.board.state import BoardState
     from allstop.core.commands import Command
     from allstop.ports import Holder
     from allstop.views.runs import RunView
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop or you."
 )
 @click.option(
-    "--count", "most", type=click.IntRange(min=1), metavar="N", help="Start no more than N tasks."
+    "--count", "most", type=click.IntRange(min=1), metavar="N", help="A sprint of N tasks."
 )
-@click.option("--for", "for_", metavar="2h", help="Start no task after this long.")
-@click.option("--until", metavar="07:00", help="Start no task after this time of day.")
+@click.option("--for", "for_", metavar="2h", help="A sprint of this duration.")
+@click.option("--until", metavar="07:00", help="A sprint until this time of day.")
+@click.option("--checkpoint", is_flag=True, help="Make a checkpoint before that sprint.")
 @click.option("--agent", help="The agent; by default the first choice of [loop].")
 @click.option("--budget", type=DOLLARS, metavar="USD", help="Cost limit of this call.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
@@ -49,6 +50,9 @@ def run(context: Context, /, as_json: bool, budget: float | None, **given: Any) 
     With IDs, only on these tasks. Any other argument is a PROMPT, which becomes a new task. Each
     task has its own workspace. Work is checked by the commands of [verification], reviewed as
     [review] says, and merged. Ctrl-C pauses after the current turns; Ctrl-C again is Allstop.
+
+    With --count, --for or --until it is a sprint, with the options of [sprint]. With IDs or a
+    PROMPT, these end the work on just these tasks.
 
     \b
     Examples:
@@ -68,7 +72,12 @@ class RunOptions(NamedTuple):
     most: int | None
     for_: str | None
     until: str | None
+    checkpoint: bool
     agent: str | None
+
+    @property
+    def has_target(self) -> bool:
+        return any(each is not None for each in (self.most, self.for_, self.until))
 
 
 async def _run(
@@ -77,14 +86,18 @@ async def _run(
     from allstop.app.agents.registry import task_agents
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read, start_commands
+    from allstop.app.board.driver import cost_allowance
     from allstop.cli.board.follow_board import continue_board, start_tasks
     from allstop.cli.board.run_board import run_board
     from allstop.cli.queued_start import queue_start
+    from allstop.cli.sprints.sprint import start_sprint
     from allstop.cli.times import until
     from allstop.core.board_specs import Mode
     from allstop.core.ids import BOARD, AgentName
     from allstop.ports import HeldError
 
+    if options.checkpoint or (options.has_target and not options.what):
+        return await start_sprint(project, _sprint_request(options, budget), as_json=as_json)
     known = await read(project)
     board = known.state.board
     named = [each for each in options.what if each in board.nodes]
@@ -113,17 +126,40 @@ async def _run(
         todo = start_commands(state, named, prompts, agent, assignee=assignee)
         return _with_new_tasks(only, named, todo)
 
+    allowance = cost_allowance(budget)
     if not project.has_store or BOARD not in project.journal.holders():
         with suppress(HeldError):  # another process was faster; nothing was written
             return await run_board(
-                project, spec, decide, only=only, budget_usd=budget, known=known, as_json=as_json
+                project, spec, decide, only=only, allowance=allowance, known=known, as_json=as_json
             )
     holder = project.journal.holders().get(BOARD)
     if options.what:
         _refuse_board_options(options, budget, holder)
         tell = partial(decide, hand_over=True)
         return await start_tasks(project, tell, only=only, holder=holder, as_json=as_json)
-    return await continue_board(project, spec, budget_usd=budget, holder=holder, as_json=as_json)
+    return await continue_board(project, spec, allowance=allowance, holder=holder, as_json=as_json)
+
+
+def _sprint_request(options: RunOptions, budget: float | None) -> StartSprint:
+    """`run` with a target is a sprint of all tasks; a checkpoint is made only on request."""
+    from allstop.app.board.sprints import not_in_sprint
+    from allstop.app.start_requests import SprintFilters, StartSprint
+    from allstop.cli.sprints.sprint import target_of
+    from allstop.core.errors import AllstopError
+
+    if not options.has_target:
+        hint = "add --count, --for or --until, or use `allstop sprint start`"
+        raise AllstopError("a checkpoint belongs to a sprint", hint, code="sprint_target_missing")
+    if options.what or options.mode == "semi":
+        raise not_in_sprint()
+    return StartSprint(
+        target=target_of(options.most, options.for_, options.until),
+        filters=SprintFilters(),
+        checkpoint_before=options.checkpoint,
+        parallel=options.parallel,
+        agent=options.agent,
+        budget_usd=budget,
+    )
 
 
 def _start_request(
@@ -152,10 +188,7 @@ def _refuse_board_options(options: RunOptions, budget: float | None, holder: Hol
     """Options for the whole board can't be changed together with single tasks."""
     from allstop.core.errors import AllstopError
 
-    if any(
-        each is not None
-        for each in (options.parallel, options.most, options.for_, options.until, budget)
-    ):
+    if any(each is not None for each in (options.parallel, budget)):
         who = f"process {holder.pid}" if holder else "another process"
         raise AllstopError(
             f"the board is driven by {who}: these options can't apply to single tasks",

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from allstop.board.local_time import next_time
+
 _DAYS = re.compile(r"(\d+)d")
 _SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
-_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 LONGEST = timedelta(days=3650)
 
@@ -33,8 +34,17 @@ def until(now: datetime, for_: str | None, at: str | None) -> datetime | None:
     if for_ is not None:
         ends.append(now + min(span(for_), LONGEST))
     if at is not None:
-        ends.append(next_time(now, at))
+        ends.append(_moment(now, at))
     return min(ends, default=None)
+
+
+def _moment(now: datetime, text: str) -> datetime:
+    at = next_time(now, text)
+    if at is None:
+        raise click.BadParameter(
+            f"{text!r} is not a time of day such as 07:00", param_hint="--until"
+        )
+    return at
 
 
 def span(text: str) -> timedelta:
@@ -63,15 +73,3 @@ def since(now: datetime, text: str) -> datetime:
         message = f"{text!r} is not a time such as 7d, 12h or 2030-05-31"
         raise click.BadParameter(message, param_hint="--since") from None
     return moment.astimezone()
-
-
-def next_time(now: datetime, text: str) -> datetime:
-    """The next time that the local clock shows this time of day."""
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
-        raise click.BadParameter(
-            f"{text!r} is not a time of day such as 07:00", param_hint="--until"
-        )
-    local = now.astimezone()
-    at = local.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
-    return at if at > local else at + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The specs that the runs of a board, its tasks and its merges are opened with."""
+"""The specs that a board, its tasks, its merges and its sprints are started with."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from allstop.core.brakes import Limits
+from allstop.core.brakes import AtLimit, Limits
 from allstop.core.gate import Check, Gate, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, LimitPatience
@@ -67,6 +67,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     attempt_s: float | None = None  # time in moves; waiting for people or limits doesn't count
     stuck_after: int = 5  # iterations without a commit
     no_progress: int = 0  # turns without progress after which it waits for a person; 0: never
+    stuck_waits: bool = False  # after `stuck_after` turns it waits for a person, too
     turn_s: float = 1800.0
     idle_s: float = 600.0
     max_tokens: int | None = None
@@ -137,6 +138,64 @@ class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
 class ReviewRule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     tag: str
     mode: ReviewMode
+
+
+class TargetKind(StrEnum):
+    COUNT = "count"
+    DURATION = "duration"
+    UNTIL_TIME = "until_time"
+    NO_READY = "no_ready"
+
+
+class Target(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The end of a sprint, as it was given."""
+
+    type: TargetKind = TargetKind.NO_READY
+    value: int | float | str | None = None  # tasks, hours, or a time
+
+
+class Filters(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The tasks of a sprint; empty fields take all."""
+
+    include_operations: tuple[str, ...] = ()
+    exclude_operations: tuple[str, ...] = ()
+    include_tags: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+
+    def takes(self, operation: str, tags: Collection[str]) -> bool:
+        if self.include_operations and operation not in self.include_operations:
+            return False
+        if self.include_tags and not any(tag in self.include_tags for tag in tags):
+            return False
+        excluded = operation in self.exclude_operations
+        return not excluded and not any(tag in self.exclude_tags for tag in tags)
+
+
+ALL_TASKS = Filters()
+
+
+class SprintSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    target: Target = Target()
+    ends_at: datetime | None = None  # the moment of a target in time: no task starts after it
+    filters: Filters = ALL_TASKS
+    checkpoint_before: bool = False
+    pause_on_error: bool = False
+    pause_on_stuck: bool = False
+    batch_review: bool | None = None  # None: as the review mode of the board says
+    at_limit: AtLimit = AtLimit.PAUSE  # stop: it ends when its budget is used up
+
+
+def target_in_words(target: Target) -> str:
+    value = target.value
+    match target.type:
+        case TargetKind.COUNT:
+            return "1 task" if value == 1 else f"{value} tasks"
+        case TargetKind.DURATION:
+            return "1 hour" if value == 1 else f"{value:g} hours"
+        case TargetKind.UNTIL_TIME:
+            return f"until {value}"
+        case TargetKind.NO_READY:
+            return "all that is ready"
 
 
 PersonsSetting: TypeAlias = Literal["mode", "slots", "agents"]

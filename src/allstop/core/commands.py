@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from allstop.core.board_specs import BoardSpec, Mode
+from allstop.core.board_specs import BoardSpec, Mode, SprintSpec
 from allstop.core.brakes import Limits
 from allstop.core.ids import AgentName
 from allstop.core.review_comments import Remark, in_words
@@ -151,6 +151,24 @@ class Equip(_Command, frozen=True, tag="equip"):
     anew: bool = True  # reset the counts of started tasks and of failures in a row
 
 
+class StartSprint(_Command, frozen=True, tag="start_sprint"):
+    """Starts a sprint of a board, in autopilot mode."""
+
+    sprint: SprintSpec
+
+
+class PauseSprint(_Command, frozen=True, tag="pause_sprint"):
+    """Starts no more tasks of the sprint; those at work continue."""
+
+
+class ResumeSprint(_Command, frozen=True, tag="resume_sprint"):
+    """Ends a pause of the sprint."""
+
+
+class CancelSprint(_Command, frozen=True, tag="cancel_sprint"):
+    """Ends the sprint at once; tasks at work continue as the board's own and don't count."""
+
+
 class Answer(_Command, frozen=True, tag="answer"):
     """Answers an agent's question."""
 
@@ -204,6 +222,8 @@ TaskCommand: TypeAlias = (
 )
 """Commands to a board about its tasks."""
 
+SprintCommand: TypeAlias = StartSprint | PauseSprint | ResumeSprint | CancelSprint
+
 Command: TypeAlias = (
     Say
     | Pause
@@ -220,6 +240,7 @@ Command: TypeAlias = (
     | SetMode
     | Equip
     | StartSession
+    | SprintCommand
     | TaskCommand
 )
 

@@ -192,6 +192,20 @@ class Discard(_Move, frozen=True, tag="discard"):
     workspace: str
 
 
+class MakeCheckpoint(_Move, frozen=True, tag="make_checkpoint"):
+    """Keep the target's tip under a ref, so that a person can return to it."""
+
+    checkpoint: str  # its name
+    target: str
+
+
+class EndSprint(_Move, frozen=True, tag="end_sprint"):
+    """End a board's sprint. Only a record: the drive writes start and result at once."""
+
+    sprint: str
+    reason: str
+
+
 class Spawn(_Move, frozen=True, tag="spawn"):
     kind: str
     ref: str
@@ -227,6 +241,8 @@ Work: TypeAlias = (
     | Land
     | Survey
     | Discard
+    | MakeCheckpoint
+    | EndSprint
     | Spawn
 )
 Move: TypeAlias = Work | Wait | Finish
@@ -441,6 +457,15 @@ class Discarded(_Result, frozen=True, tag="discarded"):
     pass
 
 
+class CheckpointMade(_Result, frozen=True, tag="checkpoint_made"):
+    checkpoint: str
+    commit: str
+
+
+class SprintEnded(_Result, frozen=True, tag="sprint_ended"):
+    sprint: str
+
+
 class Spawned(_Result, frozen=True, tag="spawned"):
     run: RunId
 
@@ -468,6 +493,8 @@ Result: TypeAlias = (
     | Landed
     | Surveyed
     | Discarded
+    | CheckpointMade
+    | SprintEnded
     | Spawned
     | Failed
 )

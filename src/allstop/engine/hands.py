@@ -16,12 +16,14 @@ from allstop.core.moves import (
     Compaction,
     Deliver,
     Discard,
+    EndSprint,
     Failed,
     FailureKind,
     Integrate,
     Integrated,
     Item,
     Land,
+    MakeCheckpoint,
     OpenWorkspace,
     Result,
     Revert,
@@ -211,8 +213,10 @@ class Hands:
                 return self._workspaces.survey(move.workspace, move.target)
             case Discard():
                 return self._workspaces.discard(move.workspace)
-            case Spawn():
-                raise AssertionError("the drive opens child runs itself")
+            case MakeCheckpoint():
+                return self._workspaces.make_checkpoint(move.checkpoint, move.target)
+            case Spawn() | EndSprint():
+                raise AssertionError("the drive records such moves itself")
         assert_never(move)
 
     async def _open(self, run: RunId, move: OpenWorkspace, watch: ActivityWatch) -> Result:

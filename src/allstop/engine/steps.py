@@ -12,6 +12,7 @@ from allstop.core import events, moves
 from allstop.core import run as runs
 from allstop.core.brakes import Tally
 from allstop.core.budget import NOTHING, Amount
+from allstop.core.commands import Raise
 from allstop.core.helm import RUNNING
 from allstop.core.ids import MoveId, RunId, child_of
 from allstop.core.run import OpenMove, Pilot, RunState, as_deciding_pilot
@@ -95,6 +96,8 @@ def step_for(pending: PendingWrite[S], move: moves.Move) -> Step[S]:
             return _finish_step(pending, move)
         case moves.Spawn():
             return _spawn_step(pending, move)
+        case moves.EndSprint():
+            return _end_sprint_step(pending, move)
         case _:
             return started_step(pending, move)
 
@@ -190,6 +193,20 @@ def _spawn_step(pending: PendingWrite[S], move: moves.Spawn) -> Step[S]:
     )
     written = pending.with_event(started).with_event(ended)
     return written.step(ChooseAgain(), Entry(child, opened), *_resumed_entries(pending))
+
+
+def _end_sprint_step(pending: PendingWrite[S], move: moves.EndSprint) -> Step[S]:
+    """End a sprint and its budget: the run's limits are again those that it was opened with."""
+    started = _move_started(pending, move)
+    result = moves.SprintEnded(sprint=move.sprint)
+    written = pending.with_event(started).with_event(
+        events.MoveEnded(at=pending.now, id=started.id, result=result)
+    )
+    limits = pending.state.opened.limits
+    if written.state.limits != limits:
+        raised = events.Commanded(at=pending.now, command=Raise(limits=limits), by=move.sprint)
+        written = written.with_event(raised)
+    return written.step(ChooseAgain(), *_resumed_entries(pending))
 
 
 def _finish_step(pending: PendingWrite[S], move: moves.Finish) -> Step[S]:

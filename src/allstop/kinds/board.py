@@ -1,9 +1,10 @@
 """The board as a kind of run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from allstop.board.board_pilot import BoardPilot, BoardState
+from allstop.board.board_pilot import BoardPilot
+from allstop.board.state import BoardState
 from allstop.core.moves import Outcome
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Status, Task
@@ -18,9 +19,18 @@ class BoardKind(Kind):
         return state.pilot
 
     def rest_outcome(self, state: RunState[BoardState], since: datetime | None) -> Outcome | None:
-        named = state.pilot.named
+        named = _sprint_since(state.pilot, since) or state.pilot.named
         tasks = [t for t in state.pilot.board.tasks() if named is None or t.id in named]
         return outcome_of(tasks, [t for t in tasks if since is None or _is_newer(t, since)])
+
+
+def _sprint_since(state: BoardState, since: datetime | None) -> Collection[str] | None:
+    """The tasks of the sprint that ran last, if it has ended since then."""
+    last = state.sprints[-1] if state.sprints and state.rests else None
+    ended_at = last.ended_at if last is not None else None
+    if last is None or since is None or ended_at is None or ended_at < since:
+        return None
+    return last.taken
 
 
 def _is_newer(task: Task, since: datetime) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from allstop.core.gate import Check, Gate
 from allstop.core.moves import (
     Change,
+    CheckpointMade,
     CheckResult,
     Delivered,
     Discarded,
@@ -151,6 +152,10 @@ class Workspaces(Protocol):
 
     async def discard(self, workspace: str) -> Discarded | Failed:
         """Remove it with everything in it and its refs. Safe to repeat; no program runs in it."""
+        ...
+
+    async def make_checkpoint(self, name: str, target: str) -> CheckpointMade | Failed:
+        """Keep the tip of `target` under a ref of this name, which may exist. Safe to repeat."""
         ...
 
     async def revert(self, commit: str, target: str, message: str) -> Integrated | Failed:

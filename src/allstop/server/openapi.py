@@ -14,6 +14,7 @@ from allstop.server.routes import path_parameters
 from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES, Route, WriteRoute, body_of
 from allstop.views.kind import Kind
 from allstop.views.runs import RunView
+from allstop.views.sprints import SprintView
 
 Document = dict[str, Any]
 
@@ -22,6 +23,7 @@ _STREAM: dict[str, Any] = {
     "run": RunView,
     "board": wire_types.BoardState,
     "task": TaskView,
+    "sprint": SprintView,
     "hold": wire_types.HoldView,
     "inbox": wire_types.InboxCount,
     "live": wire_types.LiveText,

@@ -25,6 +25,7 @@ from allstop.views.plans import PlanView
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent
 from allstop.views.runs import RunView
+from allstop.views.sprints import CheckpointView, SprintView
 
 
 class _Message(Struct, frozen=True, kw_only=True):
@@ -194,6 +195,14 @@ class PlanCheck(_Message, frozen=True):
 
     plan: Plan
     problems: list[PlanProblem]
+
+
+class SprintList(_Message, frozen=True):
+    sprints: list[SprintView]  # the newest first
+
+
+class CheckpointList(_Message, frozen=True):
+    checkpoints: list[CheckpointView]  # the newest first
 
 
 class FailureList(_Message, frozen=True):

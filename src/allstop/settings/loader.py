@@ -164,9 +164,6 @@ def _notes(settings: Settings, untrusted: tuple[Untrusted, ...]) -> Iterator[str
         yield f"These settings of {FILE_NAME} need your trust and aren't in force: {keys}. Run `allstop trust` to see and accept them."
     if settings.loop.agent and settings.loop.agent == settings.loop.fallback:
         yield "loop.fallback is the same agent as loop.agent, so there is no fallback."
-    unset = Settings()
-    if settings.sprint != unset.sprint or settings.budget.sprint != unset.budget.sprint:
-        yield "Sprints aren't implemented: [sprint] and [budget.sprint] have no effect."
     gate = settings.verification
     if gate.mutation:
         yield "Mutation testing isn't implemented: verification.mutation has no effect."

@@ -9,15 +9,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.board.graph import Board
+from allstop.board.sprint_states import Phase
+from allstop.board.state import BoardState
 from allstop.core import brakes, events
 from allstop.core import run as runs
 from allstop.core.asks import Ask, describe_ask
-from allstop.core.board_specs import BoardSpec, ReviewMode
+from allstop.core.board_specs import BoardSpec, ReviewMode, target_in_words
 from allstop.core.brakes import SOFT_SHARE, BrakeLevel
-from allstop.core.commands import Raise
+from allstop.core.commands import CancelSprint, Raise, ResumeSprint, StartSprint
 from allstop.core.helm import Helm
 from allstop.core.ids import BOARD, RunId, label_of
-from allstop.core.moves import LIMITED, Failed, FailureKind, Outcome, TakeTurn, TurnDone, Wait
+from allstop.core.moves import (
+    LIMITED,
+    EndSprint,
+    Failed,
+    FailureKind,
+    Outcome,
+    TakeTurn,
+    TurnDone,
+    Wait,
+)
 from allstop.core.room_specs import Ending, TalkMode
 from allstop.core.run import NO_HOLD, RunState
 from allstop.core.tasks import OVER, Status, Task
@@ -25,6 +36,7 @@ from allstop.core.text import one_line
 from allstop.rooms.session import Summary, closing_text
 from allstop.views.kind import Kind
 from allstop.views.log import receipt
+from allstop.views.sprints import all_sprints, stats_of, summary
 
 MAX_TEXT_CHARS = 500
 """The maximum length of an alert's text, which is shown in a corner of the screen."""
@@ -61,6 +73,7 @@ class Topic(StrEnum):
     REST = "rest"
     BILLING = "billing"
     STUCK = "stuck"
+    SPRINT = "sprint"
 
 
 class Grant(Struct, frozen=True):
@@ -118,7 +131,7 @@ def _expire(sent: SentAlerts, event: events.Event, context: EventContext) -> Sen
         case events.Commanded(command=Raise()):
             past = {(run, Topic.REST), (run, Topic.BUDGET)}
         case events.Commanded():
-            past = {(run, Topic.REST), (run, Topic.BILLING)}
+            past = {(run, Topic.REST), (run, Topic.BILLING), (run, Topic.SPRINT)}
         case _:
             return sent
     return replace(sent, topics=sent.topics - past) if sent.topics & past else sent
@@ -183,6 +196,8 @@ def _event_alerts(event: events.Event, context: EventContext) -> list[Alert]:
             return _task_alerts(event, context.board.get(label_of(event.run)), context)
         case events.Closed() if "/" not in run:
             return _run_alerts(event, context)
+        case events.Commanded() | events.MoveStarted() if context.board is not None:
+            return _sprint_alerts(event, context)
         case events.Halted():
             return [_alert(Level.STOPPED, "Allstop", receipt(event), event, run)]
         case _:
@@ -232,7 +247,44 @@ def _task_alerts(
 
 def _is_collected(task: Task, context: EventContext) -> bool:
     """Whether its review belongs to a batch, which gets one alert when no task runs."""
-    return context.state is not None and context.state.pilot.spec.review_of(task.tags) is BATCH
+    if context.state is None:
+        return False
+    mode, sprint = context.state.pilot.spec.review_of(task.tags), context.state.pilot.sprint
+    if sprint is not None and task.id in sprint.finished:
+        mode = sprint.review_of(mode)
+    return mode is BATCH
+
+
+def _sprint_alerts(
+    event: events.Commanded | events.MoveStarted, context: EventContext
+) -> list[Alert]:
+    """Alert of the start and the end of a sprint: the actions of document 003."""
+    assert context.state is not None, "a board has a state"
+    state: BoardState = context.state.pilot
+    match event:
+        case events.Commanded(command=StartSprint(sprint=spec)):
+            started = [each for each in all_sprints(state) if each.started_at == event.at]
+            about = target_in_words(spec.target)
+            titles = [(Level.INFO, f"{each.id} has started", about) for each in started]
+        case events.Commanded(command=ResumeSprint()) if state.sprint is not None:
+            titles = [(Level.INFO, f"{state.sprint.id} continues", "")]
+        case events.Commanded(command=CancelSprint()) | events.MoveStarted(move=EndSprint()):
+            ended = [each for each in state.sprints if each.ended_at == event.at]
+            titles = [
+                (Level.DONE, f"{each.id} has ended: {each.reason}", summary(stats_of(each)))
+                for each in ended
+            ]
+        case _:
+            return []
+    return [_alert(level, title, text, event, BOARD) for level, title, text in titles]
+
+
+def _paused_sprint_alert(event: events.Event, context: EventContext) -> Alert | None:
+    """Alert of a sprint that has paused by itself; a person's own pause is a command."""
+    sprint = context.state.pilot.sprint if context.state and context.board is not None else None
+    if sprint is None or sprint.phase is not Phase.PAUSED:
+        return None
+    return _alert(Level.NEEDS_YOU, f"{sprint.id} is paused", sprint.note, event, BOARD)
 
 
 def _run_alerts(closed: events.Closed, context: EventContext) -> list[Alert]:
@@ -268,6 +320,7 @@ def _state_alerts(
         Topic.BILLING: _billing_alert(event, context),
         Topic.REST: _waiting_alert(event, context.state, context),
         Topic.STUCK: _stuck_alert(event, context.state, context),
+        Topic.SPRINT: _paused_sprint_alert(event, context),
     }
     return [(topic, alert) for topic, alert in found.items() if alert is not None]
 

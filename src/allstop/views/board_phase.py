@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from allstop.board import graph
-from allstop.board.board_pilot import BoardState
 from allstop.board.graph import Board
+from allstop.board.state import BoardState
 from allstop.core.board_specs import Mode
 from allstop.core.helm import Helm, Hold
 from allstop.core.run import RunState

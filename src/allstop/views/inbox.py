@@ -123,6 +123,8 @@ def _wait_item(open_run: OpenRun, wait: Wait, now: datetime) -> Waiting:
         return _item(open_run, Kind.PENDING, wait.question, do, "answer")
     if open_run.run == BOARD and open_run.driven:
         do = "allstop resume board"
+    if open_run.run == BOARD and open_run.state.pilot.sprint_pause:
+        return _item(open_run, Kind.PAUSED, wait.reason, "allstop sprint resume", "resume_sprint")
     paused = _item(open_run, Kind.PAUSED, wait.reason, do, "resume", "tell")
     return replace(paused, hint=FAILURE_REASONS[wait.failure].person) if wait.failure else paused
 

@@ -18,7 +18,7 @@ from allstop.views.live_state import LiveState
 from allstop.views.log import Line, lines
 
 if TYPE_CHECKING:
-    from allstop.board.board_pilot import BoardState
+    from allstop.board.state import BoardState
     from allstop.rooms.session import Session, Summary
 
 Log = Callable[[Event], list[Line]]

@@ -9,6 +9,7 @@ from allstop.core import commands, events, moves
 from allstop.core import run as runs
 from allstop.core.accounts import Roster
 from allstop.core.asks import describe_with_options
+from allstop.core.board_specs import target_in_words
 from allstop.core.review_comments import in_words
 from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
@@ -51,6 +52,10 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
             return f"lists the files of {workspace or target}"
         case moves.Discard(workspace=workspace):
             return f"removes the workspace {workspace}"
+        case moves.MakeCheckpoint(checkpoint=name, target=target):
+            return f"makes checkpoint {name} of {target}"
+        case moves.EndSprint(sprint=sprint, reason=reason):
+            return f"ends {sprint}: {reason}"
         case moves.Spawn(kind=kind, ref=ref):
             return f"starts {kind} {ref}"
         case moves.Wait(reason=reason):
@@ -84,6 +89,10 @@ def describe_result(result: moves.Result) -> str:  # noqa: C901 - one case for e
             return f"{counted(len(paths) + more, 'file')} at {commit[:10]}"
         case moves.Discarded():
             return "nothing of it is kept"
+        case moves.CheckpointMade(checkpoint=name, commit=commit):
+            return f"checkpoint {name} is at {commit[:10]}"
+        case moves.SprintEnded(sprint=sprint):
+            return f"{sprint} has ended"
         case moves.Spawned(run=run):
             return f"started {run}"
         case moves.Failed(kind=kind, message=message):
@@ -188,7 +197,7 @@ def _mark(result: moves.Result) -> str:
             return "✓"
 
 
-def _describe_command(event: events.Commanded) -> str:
+def _describe_command(event: events.Commanded) -> str:  # noqa: C901 - one case for each kind
     match event.command:
         case commands.Say() as message:
             return one_line(message.words, 200)
@@ -204,6 +213,14 @@ def _describe_command(event: events.Commanded) -> str:
             return "raises the limits"
         case commands.StartSession(session=session):
             return f"{session.mode} with {', '.join(session.agents)}: {one_line(session.goal, 200)}"
+        case commands.StartSprint(sprint=sprint):
+            return f"starts a sprint: {target_in_words(sprint.target)}"
+        case commands.PauseSprint():
+            return "pauses the sprint"
+        case commands.ResumeSprint():
+            return "resumes the sprint"
+        case commands.CancelSprint():
+            return "cancels the sprint"
         case commands.AddTasks(tasks=tasks):
             return f"adds {one_line(', '.join(task.id for task in tasks))}"
         case commands.Order(tasks=tasks):

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from allstop.app.board.sprint_file import write_sprints
 from allstop.board import task_commands
-from allstop.board.board_pilot import BoardPilot, BoardState
+from allstop.board.board_pilot import BoardPilot
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
+from allstop.board.state import BoardState
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
 from allstop.core.brakes import AtLimit, Limits
@@ -102,7 +104,10 @@ async def send_commands(
         except StaleError:
             continue
         seq = board.cursor.seq + len(entries)
-        return BoardSnapshot(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
+        sent = BoardSnapshot(state, Cursor(BOARD, seq, board.cursor.helm), exists=True)
+        if sent.state.sprints is not board.state.sprints:
+            await write_sprints(project, state.pilot, seq)
+        return sent
 
 
 def _as_recorded(project: Project, event: Commanded) -> Event:

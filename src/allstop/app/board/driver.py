@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.board import board_spec, commands
 from allstop.app.board.hooks import run_hooks
+from allstop.app.board.sprint_file import write_sprints
 from allstop.app.runs.status import RunRecord, record_of, runs_below
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.board.attempt_limits import limits_of_attempt
-from allstop.board.board_pilot import BoardState
+from allstop.board.state import BoardState
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
 from allstop.core.brakes import AtLimit, Limits, Tally
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 Decide = Callable[[BoardState], Sequence[Command]]
+
+NOTHING_MORE = Limits(at_limit=AtLimit.PAUSE)
+"""No allowance: there is no limit."""
+
+
+def cost_allowance(budget_usd: float | None) -> Limits:
+    """An allowance of so much money."""
+    if budget_usd is None:
+        return NOTHING_MORE
+    return Limits(cost_microusd=int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
 
 
 class BoardSession(NamedTuple):
@@ -69,7 +80,7 @@ async def prepare(
     spec: BoardSpec,
     decide: Decide,
     *,
-    budget_usd: float | None = None,
+    allowance: Limits = NOTHING_MORE,
     known: commands.BoardSnapshot | None = None,
 ) -> commands.BoardSnapshot:
     """Record the board's spec and the commands of `decide`, and lift a pause.
@@ -81,8 +92,13 @@ async def prepare(
     if BOARD in holders:
         raise HeldError(BOARD, holders[BOARD])
     read = known or await commands.read(project)
-    limits = Limits(at_limit=AtLimit.PAUSE)
-    return await equip(project, spec, decide, read, limits, budget_usd=budget_usd)
+    return await equip(project, spec, decide, read, limits_at_start(read), allowance=allowance)
+
+
+def limits_at_start(read: commands.BoardSnapshot) -> Limits:
+    """The board's limits when it is started: none, but a running sprint keeps its budget."""
+    is_in_sprint = read.state.sprint is not None
+    return read.run.limits if is_in_sprint else Limits(at_limit=AtLimit.PAUSE)
 
 
 async def equip(
@@ -92,11 +108,12 @@ async def equip(
     read: commands.BoardSnapshot,
     limits: Limits,
     *,
-    budget_usd: float | None = None,
+    allowance: Limits = NOTHING_MORE,
 ) -> commands.BoardSnapshot:
     """The same, also if a process drives the board.
 
-    If the spec names tasks, the other tasks stay as they are. `budget_usd` is added to the cost so far and replaces `limits`.
+    If the spec names tasks, the other tasks stay as they are. An `allowance` is added to what the
+    board has used so far, and replaces `limits`.
 
     Raises AllstopError if the board is stopped, or refuses a command.
     """
@@ -104,9 +121,10 @@ async def equip(
         hint = "`allstop resume board` continues it"
         raise AllstopError("the board is stopped", hint, code="board_stopped")
     children = await runs_below(project, read.state)
-    if budget_usd is not None:
-        spent = sum(run.tally.cost_microusd for run in (read.run, *children.values()))
-        limits = Limits(cost_microusd=spent + int(budget_usd * 1_000_000), at_limit=AtLimit.PAUSE)
+    if allowance != NOTHING_MORE:
+        used = [read.run.tally, *(run.tally for run in children.values())]
+        opened_at = read.run.opened.at
+        limits = _on_top(allowance, used, (project.clock.now() - opened_at).total_seconds())
     sent = await commands.send_commands(
         project, lambda state: [Equip(spec=spec), Raise(limits=limits), *decide(state)], read
     )
@@ -130,6 +148,24 @@ async def equip(
             raised = Raise(limits=limits)
             await send_command(project.journal, project.clock, run, raised, "allstop run")
     return sent
+
+
+def _on_top(allowance: Limits, used: Sequence[Tally], elapsed_s: float) -> Limits:
+    """The allowance on top of this usage. A limit pauses the board and never closes it."""
+    total = Tally()
+    for each in used:
+        total = total.plus(each)
+
+    def more(most: int | None, have: int) -> int | None:
+        return None if most is None else most + have
+
+    return Limits(
+        turns=more(allowance.turns, total.turns),
+        tokens=more(allowance.tokens, total.tokens),
+        cost_microusd=more(allowance.cost_microusd, total.cost_microusd),
+        time_s=None if allowance.time_s is None else allowance.time_s + elapsed_s,
+        at_limit=AtLimit.PAUSE,
+    )
 
 
 async def _resume(project: Project, children: Collection[RunId], others: Collection[RunId]) -> None:
@@ -175,9 +211,16 @@ async def apply_settings(project: Project, read: commands.BoardSnapshot) -> comm
     return sent
 
 
-async def was_interrupted(project: Project, state: BoardState) -> bool:
-    """Whether a run of the undriven board could continue without a person: its process ended."""
-    now = project.clock.now()
+async def was_interrupted(project: Project, known: commands.BoardSnapshot) -> bool:
+    """Whether a run of the undriven board could continue without a person: its process ended.
+
+    A sprint continues, too, if the process ended between two of its tasks.
+    """
+    now, state = project.clock.now(), known.state
+    if state.sprint is not None and state.named is None:
+        move = runs.expected_move(commands.PILOT, known.run, now)
+        if known.run.open_move is not None or not isinstance(move, Wait):
+            return True
     for ref in state.refs:
         if _would_go_on(await record_of(project, child_of(BOARD, ref)), now):
             return True
@@ -230,6 +273,10 @@ async def drive_board(
         except HeldError as error:  # unlike a HeldError of `prepare`: commands are recorded
             raise AllstopError(error.message, error.hint, code="board_taken_over") from error
         yield BoardSession(runtime, since, known.state, seqs, project.clock)
+        state = runtime.engine.state(BOARD)
+        if state is not None and state.pilot.sprints is not known.state.sprints:
+            last = await commands.read(project)
+            await write_sprints(project, last.state, last.cursor.seq)
         if runtime.engine.was_stopped:
             hurry()
 

@@ -1,4 +1,4 @@
-"""Hooks: runs a person's own commands while this process drives the board."""
+"""Follows the driven board: runs a person's own commands, and keeps the record of sprints."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import anyio
 
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.hooks import HookRunner
-from allstop.app.board import commands, hook_files
+from allstop.app.board import commands, hook_files, sprint_file
 from allstop.app.runs.follow import follow_some
 from allstop.app.runs.status import runs_below
 from allstop.board import hook_events
+from allstop.board.sprint import Sprint
 from allstop.core import run
 from allstop.core.events import Event
 from allstop.core.ids import BOARD, HELM
@@ -61,6 +62,7 @@ async def _follow(
         async for batch in batches:
             for record in batch:
                 watch.look(record)
+            await watch.write_sprints()
 
 
 class _HookWatch:
@@ -75,8 +77,10 @@ class _HookWatch:
         self._project = project
         self._known = known
         self._run = known.run
+        self._seq = known.cursor.seq
         self._board_hooks = self._helm_hooks = hook_events.HookState()
         self._fire = fire
+        self._written: tuple[Sprint, ...] | None = None  # the sprints of the last sprints.jsonl
 
     async def begin(self) -> None:
         """Fold earlier events, without firing hooks for them."""
@@ -91,7 +95,16 @@ class _HookWatch:
         if record.run == HELM:
             self._look_at_helm(record.event)
         else:
+            self._seq = record.seq
             self._look_at_board(record.event)
+
+    async def write_sprints(self) -> None:
+        """Write sprints.jsonl again if a sprint has ended, or a person decided about its work."""
+        sprints = self._run.pilot.sprints
+        if sprints is self._written:
+            return
+        if await sprint_file.write_sprints(self._project, self._run.pilot, self._seq):
+            self._written = sprints
 
     def _look_at_helm(self, event: Event) -> None:
         """A pause of all runs also pauses the board."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from allstop.app.project import Project
-    from allstop.board.board_pilot import BoardState
+    from allstop.board.state import BoardState
     from allstop.core.board_specs import BoardSpec
     from allstop.core.tasks import Task
 

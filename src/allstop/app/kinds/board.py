@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from allstop.app.agents.registry import task_agents
-from allstop.app.board import board_spec, commands
-from allstop.app.start_requests import StartBoard, StartTask
+from allstop.app.board import board_spec, commands, driver, sprints
+from allstop.app.start_requests import (
+    SprintFilters,
+    SprintTarget,
+    StartBoard,
+    StartSprint,
+    StartTask,
+)
 from allstop.app.supervisor import RunKind, Supervisor
-from allstop.board.board_pilot import BoardState
-from allstop.core.board_specs import Mode
+from allstop.board.state import BoardState
+from allstop.core.board_specs import Mode, TargetKind
 from allstop.core.commands import AddTasks, Assign, Command
 from allstop.core.ids import BOARD, RunId, label_of
 
@@ -19,9 +25,16 @@ if TYPE_CHECKING:
 
 class BoardRunKind(RunKind):
     request = StartBoard
+    more_requests = (StartSprint,)
 
-    async def open(self, supervisor: Supervisor, request: StartBoard) -> RunId:
+    async def open(self, supervisor: Supervisor, request: StartBoard | StartSprint) -> RunId:
         project = supervisor.project
+        if isinstance(request, StartBoard):
+            request = sprint_of(request) or request
+        if isinstance(request, StartSprint):
+            start = sprints.sprint_start(project, request)
+            await supervisor.work_on_board(start.spec, start.allowance, start.decide)
+            return BOARD
         is_part = bool(request.tasks or request.prompts)
         if not (is_part and supervisor.is_driven(BOARD)):  # a running board keeps its options
             await self._work(supervisor, request)
@@ -48,12 +61,38 @@ class BoardRunKind(RunKind):
             agents=task_agents(project, request.agent) if request.agent else None,
             only=request.tasks if request.tasks or request.prompts else None,
         )
-        await supervisor.work_on_board(spec, request.budget_usd)
+        await supervisor.work_on_board(spec, driver.cost_allowance(request.budget_usd))
 
     async def drive(self, supervisor: Supervisor, recorded: RunRecord) -> None:
         """Drive the board, also to drive a run below it; then no other task starts."""
         is_all = recorded.run == BOARD
         await supervisor.drive_board_for(None if is_all else [label_of(recorded.run)])
+
+
+def sprint_of(request: StartBoard) -> StartSprint | None:
+    """The sprint that a start of the whole board with a target is; None for any other start.
+
+    Raises AllstopError if it has two targets, or another mode than autopilot.
+    """
+    if request.tasks or request.prompts or not (request.count or request.until):
+        return None
+    if request.count and request.until:
+        raise sprints.too_many_targets()
+    if request.mode == "semi":
+        raise sprints.not_in_sprint()
+    target = (
+        SprintTarget(type=TargetKind.COUNT, value=request.count)
+        if request.until is None
+        else SprintTarget(type=TargetKind.UNTIL_TIME, value=request.until.isoformat())
+    )
+    return StartSprint(
+        target=target,
+        filters=SprintFilters(),
+        checkpoint_before=False,
+        parallel=request.parallel,
+        agent=request.agent,
+        budget_usd=request.budget_usd,
+    )
 
 
 class TaskRunKind(RunKind):

@@ -23,6 +23,12 @@ def task_limits(project: Project) -> Limits:
     return replace(_limits(project, project.settings.budget.task), at_limit=Limits().at_limit)
 
 
+def sprint_limits(project: Project, cost_usd: float | None = None) -> Limits:
+    """For all that the board uses during a sprint; `cost_usd` is a person's own cost limit."""
+    limits = _limits(project, project.settings.budget.sprint)
+    return limits if cost_usd is None else replace(limits, cost_microusd=int(cost_usd * 1_000_000))
+
+
 def day_limits(project: Project) -> Limits:
     """For all runs of the project together."""
     return _limits(project, project.settings.budget.day)

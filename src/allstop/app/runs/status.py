@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.board import graph, remedies
-from allstop.board.board_pilot import BoardPilot, BoardState
+from allstop.board.board_pilot import BoardPilot
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
+from allstop.board.state import BoardState
 from allstop.core import helm as helms
 from allstop.core import run as runs
 from allstop.core.asks import answer_command, describe_with_options
+from allstop.core.board_specs import target_in_words
 from allstop.core.commands import Allstop
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.events import Commanded, Event, Opened
@@ -31,6 +33,7 @@ from allstop.views.board_phase import below, counts, phase, stopped
 from allstop.views.inbox import needs_person, review_note, suggested_command
 from allstop.views.kind import Kind
 from allstop.views.runs import RunView, view
+from allstop.views.sprints import stats_of, summary
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -60,6 +63,7 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     needs_you: list[Attention]
     start: str  # the command that starts a pending task; "" if there is none
     waits: str  # why no task starts without that command; "" if tasks start by themselves
+    sprint: str = ""  # the running sprint in one line
 
 
 class Attention(Struct, frozen=True, kw_only=True):
@@ -187,9 +191,24 @@ async def _board(
                 for task in stalled
             ),
         ],
-        start=_resume_command(driven=driven) if state.is_braked else _start_command(state.board),
-        waits=state.brake_reason,
+        start=_next_start(state, driven=driven),
+        waits=state.brake_reason or state.sprint_pause,
+        sprint=_sprint_line(state, project.clock.now()),
     )
+
+
+def _next_start(state: BoardState, *, driven: bool) -> str:
+    if state.is_braked:
+        return _resume_command(driven=driven)
+    return "allstop sprint resume" if state.sprint_pause else _start_command(state.board)
+
+
+def _sprint_line(state: BoardState, now: datetime) -> str:
+    if state.sprint is None:
+        return ""
+    until = target_in_words(state.sprint.spec.target)
+    done = summary(stats_of(state.sprint))
+    return f"{state.sprint.id} ({until}): {state.sprint.phase_at(now)} · {done}"
 
 
 def _resume_command(*, driven: bool) -> str:

@@ -15,12 +15,20 @@ from allstop.app.board import commands, driver, overview
 from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import LISTENERS_FOLDER
 from allstop.app.runs.commands import refuse_if_stopped
-from allstop.board.board_pilot import BoardState
-from allstop.cli.board.run_board import exit_code, limit_of, next_steps, take_over
+from allstop.board.state import BoardState
+from allstop.cli.board.run_board import (
+    exit_code,
+    limit_of,
+    next_steps,
+    sprint_lines,
+    sprint_tasks,
+    take_over,
+)
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.output import STOPPED
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec
+from allstop.core.brakes import Limits
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.core.moves import Wait
@@ -54,18 +62,17 @@ async def start_tasks(
 async def continue_board(
     project: Project,
     spec: BoardSpec,
+    decide: driver.Decide = lambda state: (),
     *,
-    budget_usd: float | None,
+    allowance: Limits,
     holder: Holder | None,
     as_json: bool,
 ) -> int:
-    """Let the driving process continue the whole board; without a budget its limits stay."""
+    """Let the driving process continue the whole board; without an allowance its limits stay."""
     await refuse_if_stopped(project)
     followed = await _start_following(project, ())
     read = await commands.read(project)
-    await driver.equip(
-        project, spec, lambda state: [], read, read.run.limits, budget_usd=budget_usd
-    )
+    await driver.equip(project, spec, decide, read, read.run.limits, allowance=allowance)
     return await _follow_to_end(project, followed, holder, as_json=as_json)
 
 
@@ -100,6 +107,7 @@ class FollowedBoard:
         self.seqs = {head.run: head.seq for head in live_runs.heads}
         self.only = only
         self.live_runs = live_runs
+        self.before: BoardState | None = None  # when it was first read
         self._journal = project.journal
         self._states: dict[RunId, RunState[Any]] = {}
         self._changed = anyio.Event()
@@ -119,6 +127,7 @@ class FollowedBoard:
         mine = [head for head in self.live_runs.heads if root_of(head.run) == BOARD]
         names = [head.run for head in mine if not head.closed]
         self._states = {name: (await self.live_runs.run(name)).state for name in names}
+        self.before = self.before or self.run().pilot
 
     async def wait_until_at_rest(self) -> bool:
         """Wait until only a person can continue it; False if no process drives the board."""
@@ -241,6 +250,14 @@ def _print_summary(followed: FollowedBoard, screen: BoardScreen) -> int:
     touched = overview.changed_since(tasks, followed.since)
     for line in next_steps(tasks, touched):
         screen.note(line)
+    if not followed.only and followed.before is not None:
+        for line in sprint_lines(run.pilot, followed.before, now):
+            screen.note(line)
+        own = sprint_tasks(run.pilot, followed.before)
+        if own is not None:
+            tasks, touched = (
+                [task for task in each if task.id in own] for each in (tasks, touched)
+            )
     held = followed.is_held()
     limits = [limit_of(run, now)]
     limits += [

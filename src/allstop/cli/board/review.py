@@ -94,7 +94,7 @@ def approve(context: Context, task_ids: tuple[str, ...], yes: bool, as_json: boo
         confirmed = yes or _confirm_findings(project, task_ids, as_json=as_json)
         commands = [Approve(task=task, confirmed=confirmed) for task in task_ids]
         done = "the process that drives the board merges the work"
-        return run(lambda: _drive_board(project, commands, done, as_json=as_json))
+        return run(lambda: drive_board(project, commands, done, as_json=as_json))
 
 
 async def _command_run(
@@ -133,7 +133,7 @@ async def _missing_id_error(project: Project) -> AllstopError:
     return AllstopError("the id of a task is missing", hint, code="task_not_named")
 
 
-async def _drive_board(
+async def drive_board(
     project: Project, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
 ) -> int:
     """Carry out the commands in this terminal, or let the process that drives the board do it."""
@@ -317,7 +317,7 @@ async def _roll_back_task(project: Project, task_id: str, *, as_json: bool) -> i
     command = RollBack(task=task_id)
     if is_merged(task):
         done = "the process that drives the board reverts the work"
-        code = await _drive_board(project, [command], done, as_json=as_json)
+        code = await drive_board(project, [command], done, as_json=as_json)
         task = await find_task(project, task_id)
         if task.status is Status.DONE:
             echo(f"{task_id}: {task.note}", err=True)

@@ -17,8 +17,9 @@ from allstop.app.runs.commands import refuse_if_stopped
 from allstop.app.runs.follow import follow_tree
 from allstop.app.stop.in_process import stop_all
 from allstop.board import graph
-from allstop.board.board_pilot import BoardState
 from allstop.board.dependencies import cancelled_needs
+from allstop.board.sprint_states import Phase
+from allstop.board.state import BoardState
 from allstop.board.statistics import statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.board.typed_answers import TypedAnswers
@@ -27,7 +28,7 @@ from allstop.cli.output import LIMIT, STOPPED, code_of, echo
 from allstop.core import brakes
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec, Mode
-from allstop.core.brakes import AtLimit, BrakeLevel, Limits
+from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.commands import Pause
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD
@@ -40,6 +41,7 @@ from allstop.kinds.board import outcome_of
 from allstop.open_files import raise_limit
 from allstop.views.inbox import review_note, suggested_command
 from allstop.views.log import receipt
+from allstop.views.sprints import stats_of, summary
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -53,7 +55,7 @@ async def run_board(
     decide: driver.Decide,
     *,
     only: Collection[str] = (),
-    budget_usd: float | None = None,
+    allowance: Limits = driver.NOTHING_MORE,
     known: commands.BoardSnapshot | None = None,
     as_json: bool = False,
 ) -> int:
@@ -71,11 +73,11 @@ async def run_board(
     await remove_due(project, known.state.board)
     with ExitStack() as claim:
         claim.enter_context(project.journal.claim(BOARD))
-        limits = Limits(at_limit=AtLimit.PAUSE)
+        limits = driver.limits_at_start(known)
         was_held = known.run.hold is not Hold.NONE
-        known = await driver.equip(project, spec, decide, known, limits, budget_usd=budget_usd)
+        known = await driver.equip(project, spec, decide, known, limits, allowance=allowance)
         pauses_others = was_held and bool(known.state.others())
-        _print_notes(project, budget_usd)
+        _print_notes(project, allowance)
         code = await _drive(project, spec, known, claim, only, as_json=as_json)
     if pauses_others:
         await send_command(project.journal, project.clock, BOARD, Pause(), "allstop run")
@@ -101,9 +103,9 @@ async def take_over(
         return await _drive(project, spec, known, claim, only, since=since, as_json=as_json)
 
 
-def _print_notes(project: Project, budget_usd: float | None) -> None:
+def _print_notes(project: Project, allowance: Limits) -> None:
     notes = [*map(str, project.loaded.untrusted), *board_spec.start_note_texts(project)]
-    if budget_usd is not None:
+    if brakes.limits_spending(allowance):
         notes.append(f"Budgets of tokens and cost {describe_budgets(project)}.")
     for note in dict.fromkeys(notes):
         echo(f"note: {note}", err=True)
@@ -200,29 +202,55 @@ def _print_summary(
         screen.note(line)
     everything = session.runtime.engine.helm.hold
     held = stopped or left or run.hold is not Hold.NONE or everything is not Hold.NONE
-    if stopped:
-        screen.note("Stopped. Continue: allstop resume && allstop run")
-    elif everything is not Hold.NONE:
-        screen.note(f"Everything is {everything}. Continue: allstop resume && allstop run")
-    elif held:
-        screen.note("Paused. Continue: allstop run")
-    else:
-        for line in _held_tasks(session):
-            screen.note(line)
+    for line in _hold_lines(session, stopped=stopped, held=held):
+        screen.note(line)
     if state.is_braked:
         screen.note(f"{state.brake_reason}. Look at these tasks, then: allstop run")
     at_limit = limit_of(run, project.clock.now())
     for task_id, child in session.children():
         if (not only or task_id in only) and (reason := limit_of(child, project.clock.now())):
             at_limit = reason
+    for line in sprint_lines(state, before, project.clock.now()):
+        screen.note(line)
     if at_limit:
-        screen.note(
-            f"limit reached: {at_limit}. Raise it if needed"
-            " ([budget], [limits], --budget), then: allstop run"
-        )
-    asked = [task for task in tasks if not only or task.id in only]
-    touched = [task for task in touched if not only or task.id in only]
+        raise_it = "Raise it if needed ([budget], [limits], --budget), then: allstop run"
+        screen.note(f"limit reached: {at_limit}. {raise_it}")
+    mine = only or sprint_tasks(state, before)
+    asked = [task for task in tasks if mine is None or task.id in mine]
+    touched = [task for task in touched if mine is None or task.id in mine]
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
+
+
+def _hold_lines(session: driver.BoardSession, *, stopped: bool, held: bool) -> list[str]:
+    everything = session.runtime.engine.helm.hold
+    if stopped:
+        return ["Stopped. Continue: allstop resume && allstop run"]
+    if everything is not Hold.NONE:
+        return [f"Everything is {everything}. Continue: allstop resume && allstop run"]
+    return ["Paused. Continue: allstop run"] if held else _held_tasks(session)
+
+
+def sprint_lines(state: BoardState, before: BoardState, now: datetime) -> list[str]:
+    """Lines about the sprints that have ended since then, and the running one."""
+    lines = [
+        f"{sprint.id} has ended: {sprint.reason}. {summary(stats_of(sprint))}."
+        for sprint in state.sprints[len(before.sprints) :]
+    ]
+    if state.sprint is not None:
+        phase = state.sprint.phase_at(now)
+        why = f": {state.sprint.note}" if state.sprint.note else ""
+        do = "allstop sprint resume" if phase is Phase.PAUSED else "allstop run"
+        lines.append(
+            f"{state.sprint.id} is {phase}{why}. Continue: {do}; or: allstop sprint cancel"
+        )
+    return lines
+
+
+def sprint_tasks(state: BoardState, before: BoardState) -> tuple[str, ...] | None:
+    """The tasks of the sprint that ran since then: the exit code is about these. None: no sprint."""
+    if state.sprint is not None:
+        return state.sprint.taken
+    return state.sprints[-1].taken if len(state.sprints) > len(before.sprints) else None
 
 
 def _assignable(state: BoardState) -> list[str]:

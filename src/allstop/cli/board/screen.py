@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from allstop.board.board_pilot import BoardState
+    from allstop.board.state import BoardState
 
 
 NARROWEST, WIDEST = 8, 24  # widths of the id column

@@ -7,7 +7,7 @@ from allstop.adapters.git.repository.diff import Diff
 from allstop.app.board import overview
 from allstop.app.board.diff import diff_of
 from allstop.app.board.review_comments import reviews_of
-from allstop.board.board_pilot import BoardState
+from allstop.board.state import BoardState
 from allstop.board.statistics import Statistics, statistics
 from allstop.core.board_specs import Mode
 from allstop.core.errors import NotFoundError
@@ -16,8 +16,10 @@ from allstop.core.tasks import Status, Task
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
-from allstop.server.run_messages import task_view
+from allstop.server.run_messages import sprint_view, task_view
 from allstop.views.board_phase import Phase, action, counts, phase, stopped
+from allstop.views.sprints import SprintView, all_sprints
+from allstop.views.sprints import checkpoints as checkpoint_views
 
 
 async def board(app: AppState, params: path_parameters.Tasks) -> wire_types.BoardPage:
@@ -111,3 +113,26 @@ async def stats(app: AppState, _: path_parameters.NoParameters) -> Statistics:
         resolved=run.pilot.resolved,
         under_way={name: (await app.live_runs.run(name)).state.tally for name in open_},
     )
+
+
+async def sprints(app: AppState, _: path_parameters.NoParameters) -> wire_types.SprintList:
+    run = await app.live_runs.board()
+    if run is None:
+        return wire_types.SprintList(sprints=[])
+    found = all_sprints(run.pilot)
+    return wire_types.SprintList(sprints=[await sprint_view(app.live_runs, run, s) for s in found])
+
+
+async def sprint(app: AppState, params: path_parameters.OneSprint) -> SprintView:
+    run = await app.live_runs.board()
+    if run is not None:
+        for each in all_sprints(run.pilot):
+            if each.id == params.sprint:
+                return await sprint_view(app.live_runs, run, each)
+    raise NotFoundError(f"there is no sprint {params.sprint!r}", "`allstop sprint list` shows all")
+
+
+async def checkpoints(app: AppState, _: path_parameters.NoParameters) -> wire_types.CheckpointList:
+    run = await app.live_runs.board()
+    made = checkpoint_views(all_sprints(run.pilot)) if run is not None else []
+    return wire_types.CheckpointList(checkpoints=made)

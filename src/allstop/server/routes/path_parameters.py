@@ -80,6 +80,10 @@ class OnePlan(NoParameters, frozen=True):
     run: PlanRun
 
 
+class OneSprint(NoParameters, frozen=True):
+    sprint: Annotated[str, Meta(min_length=1, max_length=64, description="Such as sprint3.")]
+
+
 class PlanEvents(NoParameters, frozen=True):
     run: PlanRun
     after: After = 0

@@ -15,6 +15,7 @@ from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import actions, board, history, path_parameters, runs
+from allstop.views.sprints import SprintView
 
 BASE = "/api/v1"
 
@@ -70,6 +71,9 @@ READ_ROUTES = (
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
     Route("/tasks/{task}", "A task with its attempts.", path_parameters.OneTask, TaskView, board.task),
     Route("/stats", "Statistics of the board.", path_parameters.NoParameters, Statistics, board.stats),
+    Route("/sprints", "The sprints of the board, the newest first.", path_parameters.NoParameters, wire_types.SprintList, board.sprints),
+    Route("/sprints/{sprint}", "A sprint with its tasks.", path_parameters.OneSprint, SprintView, board.sprint),
+    Route("/checkpoints", "The checkpoints made before sprints, the newest first.", path_parameters.NoParameters, wire_types.CheckpointList, board.checkpoints),
     Route("/rooms", "Every room, the newest first.", path_parameters.NoParameters, wire_types.RoomList, runs.rooms),
     Route("/rooms/{thread}/events", "The messages of a room.", path_parameters.RoomEvents, wire_types.RoomEvents, runs.room_events),
     Route("/plans/{run}/events", "The events of a plan, with the names of document 004.", path_parameters.PlanEvents, wire_types.PlanEvents, runs.plan_events),

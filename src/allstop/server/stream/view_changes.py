@@ -11,13 +11,14 @@ from allstop.board.graph import Board
 from allstop.core.ids import BOARD, HELM, RunId, root_of
 from allstop.core.run import RunState
 from allstop.ports import Record
-from allstop.server.run_messages import detail_of, hold_view, task_view
+from allstop.server.run_messages import detail_of, hold_view, sprint_view, task_view
 from allstop.server.wire_types import BoardState, InboxCount, Reset
 from allstop.views.board_phase import action, counts, phase, stopped
+from allstop.views.sprints import all_sprints
 
 if TYPE_CHECKING:
     from allstop.app.live_runs import LiveRuns
-    from allstop.board.board_pilot import BoardState as Pilot
+    from allstop.board.state import BoardState as Pilot
     from allstop.views.inbox import Waiting
 
 MAX_TASKS = 500
@@ -134,6 +135,11 @@ class ViewChanges:
         )
         for each in self._changed("board", BOARD, short):
             yield each
+        latest = next(iter(all_sprints(state)), None)
+        if latest is not None:
+            shown = await sprint_view(self._live_runs, run, latest)
+            for each in self._changed("sprint", BOARD, shown):
+                yield each
         before, self._board = self._board or Board(), state.board
         names = set(state.board.nodes.changed_keys(before.nodes))
         names |= {name for name in rewarned if name in state.board.nodes}

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import field
 
+from allstop.core.board_specs import TargetKind
 from allstop.settings.model.agents import (
     CHAT_DRIVERS,
     STANDARD_KEY,
@@ -49,7 +50,6 @@ from allstop.settings.model.tasks import (
     Review,
     Sprint,
     Target,
-    TargetKind,
     Verification,
     Workspace,
 )
@@ -80,9 +80,7 @@ class Settings(Table, frozen=True, kw_only=True):
     auto: Annotated[Auto, doc("Full Auto threads.")] = Auto()
     retry: Annotated[Retry, doc("Retries after errors and rate limits.")] = Retry()
     budget: Annotated[Budget, doc("Limits on turns, tokens, money and time.")] = Budget()
-    sprint: Annotated[Sprint, doc("Sprints. Not implemented; this section has no effect.")] = (
-        Sprint()
-    )
+    sprint: Annotated[Sprint, doc("What a new sprint begins with.")] = Sprint()
     approvals: Annotated[ApprovalRules, doc("Commands that agents may run.")] = ApprovalRules()
     limits: Annotated[Limits, doc("Resource limits of a task.")] = Limits()
     prices: Annotated[

@@ -74,7 +74,7 @@ class Budget(Allowance, frozen=True, kw_only=True):
 
     task: Annotated[Allowance, doc("The same limits for each task.")] = Allowance()
     sprint: Annotated[
-        Allowance, doc("The same limits for each sprint. Not implemented; has no effect.")
+        Allowance, doc("The same limits for all that the board uses during a sprint.")
     ] = Allowance()
     day: Annotated[Allowance, doc("The same limits for each day.")] = Allowance()
     at_limit: Annotated[AtLimit, doc("At a limit, pause and ask a person, or stop.")] = (

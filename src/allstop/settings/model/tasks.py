@@ -1,13 +1,12 @@
 """Settings of tasks: [project] [loop] [verification] [workspace] [merge] [review] [sprint]."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from msgspec import field
 
 from allstop.core import bounds
-from allstop.core.board_specs import Mode, ReviewMode
+from allstop.core.board_specs import Mode, ReviewMode, TargetKind
 from allstop.core.gate import Protection
 from allstop.settings.model.bases import (
     Branch,
@@ -166,13 +165,6 @@ class Review(Table, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
 
 
-class TargetKind(StrEnum):
-    COUNT = "count"
-    DURATION = "duration"
-    UNTIL_TIME = "until_time"
-    NO_READY = "no_ready"
-
-
 class Target(Entry, frozen=True, kw_only=True):
     shorthand: ClassVar[str | None] = "type"
 
@@ -197,8 +189,15 @@ class Sprint(Table, frozen=True, kw_only=True):
     target: Annotated[Target, doc("The end of a sprint.")] = Target(type=TargetKind.NO_READY)
     filters: Annotated[Filters, doc("The tasks of a sprint.")] = Filters()
     checkpoint_before: Annotated[
-        bool, doc("Save a git tag and a copy of the state before a sprint.")
+        bool, doc("Keep the target's commit under a ref, to return to it.")
     ] = True
     pause_on_error: Annotated[bool, doc("Pause when a task fails.")] = False
-    pause_on_stuck: Annotated[bool, doc("Pause when a task makes no commits.")] = False
-    batch_review: Annotated[bool, doc("Review everything at the end.")] = True
+    pause_on_stuck: Annotated[
+        bool, doc("Pause when a task makes no commits; it waits for you.")
+    ] = False
+    batch_review: Annotated[
+        bool | None,
+        doc(
+            "true: review all work at the end. false: merge clean work. Default: as [review] mode."
+        ),
+    ] = None

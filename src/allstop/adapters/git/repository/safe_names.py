@@ -60,6 +60,10 @@ class OwnRefs(NamedTuple):
         """The commit that a person made from the work by hand."""
         return self._ref("given", workspace)
 
+    def checkpoint(self, name: str) -> str:
+        """The tip of the target when a checkpoint was made."""
+        return self._ref("checkpoints", name)
+
     def backups(self, workspace: str) -> str:
         """The prefix of the backup refs; a number follows."""
         return f"{self._ref('backup', workspace)}/"

@@ -16,7 +16,7 @@ from allstop.adapters.git.workspace.cleanup import Removal
 from allstop.adapters.git.workspace.salvage import heads_of, next_backup
 from allstop.core.text import counted
 
-ALL_REFS = (*KEPT_REFS, "refs/allstop/backup/")
+ALL_REFS = (*KEPT_REFS, "refs/allstop/backup/", "refs/allstop/checkpoints/")
 
 
 class OrphanRefs(Struct, frozen=True, kw_only=True):

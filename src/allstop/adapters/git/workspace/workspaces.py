@@ -275,6 +275,18 @@ class GitWorkspaces:
         except EXPECTED_ERRORS as error:
             return _failed(error)
 
+    async def make_checkpoint(self, name: str, target: str) -> moves.CheckpointMade | moves.Failed:
+        repository = self._repository
+        try:
+            tip = await repository.branch(target)
+            if tip is None:
+                error = GitError(f"branch {target!r} doesn't exist", code="branch_missing")
+                return _failed(error)
+            await repository.set_refs(f"update {repository.own.checkpoint(name)} {tip}")
+        except GitError as error:
+            return _failed(error)
+        return moves.CheckpointMade(checkpoint=name, commit=tip)
+
     async def revert(
         self, commit: str, target: str, message: str
     ) -> moves.Integrated | moves.Failed:

@@ -1,0 +1,1 @@
+"""Commands for sprints and checkpoints."""
