@@ -1,4 +1,4 @@
-"""Usage since a moment, summed by agent, model, task, run or day."""
+"""Usage since a moment, summed by agent, model, task, run, day or sprint."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from allstop.app.board import commands
 from allstop.core.text import money, one_line
 from allstop.engine.journal_search import position_before
 from allstop.ports import Journal
+from allstop.views.sprints import sprint_of_attempts
 from allstop.views.usage import By, Ledger, Sum, Turn, name_by
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ async def usage_since(
     project: Project, since: datetime, by: By, agent: str = "", turns: TurnReader | None = None
 ) -> UsageReport:
     """The usage of one agent or all. A caller that asks repeatedly passes its own `turns`."""
-    name_of, task_of = name_by(by, None), name_by(By.TASK, None)
+    board = (await commands.read(project)).state
+    sprints = sprint_of_attempts(board) if by is By.SPRINT else {}
+    name_of, task_of = name_by(by, None, sprints), name_by(By.TASK, None)
     sums: dict[str, Sum] = {}
     tasks: dict[str, Sum] = {}
     total = Sum()
@@ -90,7 +93,7 @@ async def usage_since(
         total = total.plus(turn)
         for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
             names[name] = names.get(name, Sum()).plus(turn)
-    known = {task.id: task for task in (await commands.read(project)).state.board.tasks()}
+    known = {task.id: task for task in board.board.tasks()}
     merged = [used for name, used in tasks.items() if name in known and known[name].merged]
     titles = {name: task.title for name, task in known.items()} if by is By.TASK else {}
     lines = [_line(name, used, titles.get(name, "")) for name, used in sums.items()]

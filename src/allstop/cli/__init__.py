@@ -68,7 +68,9 @@ COMMANDS = {
         "receipts": CommandEntry("log", "Print each decision of a run and its reasons"),
         "replay": CommandEntry("log", "Repeat the decisions of a run and show differences"),
         "failures": CommandEntry("failures", "List why a turn can fail, and what to do"),
-        "usage": CommandEntry("usage", "Show tokens and cost by agent, model, task, run or day"),
+        "usage": CommandEntry(
+            "usage", "Show tokens and cost by agent, model, task, run, day or sprint"
+        ),
         "today": CommandEntry("usage", "Show today's usage, or raise today's limits"),
     },
     "Steer": {

@@ -65,7 +65,7 @@ def today(
 @json_option
 @click.pass_obj
 def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> None:
-    """Show tokens and cost by agent, model, task, run or day.
+    """Show tokens and cost by agent, model, task, run, day or sprint.
 
     A task includes all its attempts. A failed turn adds its tokens and cost, but not a turn, as in
     budgets. `allstop log RUN` shows every turn.

@@ -19,7 +19,11 @@ class BoardKind(Kind):
         return state.pilot
 
     def rest_outcome(self, state: RunState[BoardState], since: datetime | None) -> Outcome | None:
-        named = _sprint_since(state.pilot, since) or state.pilot.named
+        own = _sprint_since(state.pilot, since)
+        if own is not None:
+            mine = [task for task in state.pilot.board.tasks() if task.id in own]
+            return outcome_of(mine, mine)
+        named = state.pilot.named
         tasks = [t for t in state.pilot.board.tasks() if named is None or t.id in named]
         return outcome_of(tasks, [t for t in tasks if since is None or _is_newer(t, since)])
 

@@ -195,6 +195,16 @@ def usage_of(sprint: Sprint, state: BoardState, under_way: Mapping[RunId, Tally]
     return total
 
 
+def sprint_of_attempts(state: BoardState) -> dict[RunId, str]:
+    """The sprint of each attempt that one has started."""
+    return {
+        attempt.run: sprint.id
+        for sprint in all_sprints(state)
+        for task in filter(None, map(state.board.get, sprint.taken))
+        for attempt in attempts_in(sprint, task)
+    }
+
+
 def checkpoints(sprints: Iterable[Sprint]) -> list[CheckpointView]:
     made = (sprint.checkpoint for sprint in sprints)
     return [

@@ -1,8 +1,8 @@
-"""Usage of turns, tokens and money, by agent, model, task, run or day."""
+"""Usage of turns, tokens and money, by agent, model, task, run, day or sprint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import NamedTuple
@@ -22,6 +22,7 @@ class By(StrEnum):
     TASK = "task"  # all attempts at it; a room or a thread by its own name
     RUN = "run"
     DAY = "day"
+    SPRINT = "sprint"
 
 
 UNUSED = Usage()
@@ -77,13 +78,23 @@ class Ledger:
         return None
 
 
-def name_by(by: By, zone: tzinfo | None) -> Callable[[Turn], str]:
-    """Return the function that names a turn's group; zone None means the machine's own."""
+NO_SPRINT = "no sprint"
+
+
+def name_by(
+    by: By, zone: tzinfo | None, sprints: Mapping[RunId, str] | None = None
+) -> Callable[[Turn], str]:
+    """Return the function that names a turn's group; zone None means the machine's own.
+
+    `sprints` has the sprint of each attempt that one has started.
+    """
+    known = sprints or {}
     names: dict[By, Callable[[Turn], str]] = {
         By.AGENT: lambda turn: turn.agent,
         By.MODEL: lambda turn: turn.usage.model,
         By.TASK: lambda turn: label_of(turn.run),
         By.RUN: lambda turn: turn.run,
         By.DAY: lambda turn: turn.began_at.astimezone(zone).date().isoformat(),
+        By.SPRINT: lambda turn: known.get(turn.run, NO_SPRINT),
     }
     return names[by]

@@ -22,6 +22,12 @@ const ACTIONS: Record<string, InboxAction> = {
     words: { session: true },
   },
   deny: { label: 'Deny', key: 'd', command: 'deny' },
+  resume_sprint: {
+    label: 'Continue the sprint',
+    key: 'r',
+    command: 'resume_sprint',
+    isFirst: true,
+  },
   resume: { label: 'Continue', key: 'r', command: 'resume', isFirst: true },
   limit: {
     label: 'Raise the limit',

@@ -2,6 +2,8 @@
 
 import type { AutoView, BoardState, DraftView, HoldView, LiveText, LogLine } from './api-types'
 import type { PlanView, RoomEvent, RoomSummary, RunView, TaskView } from './api-types'
+import type { AutoView, BoardState, HoldView, LiveText, LogLine, PlanView } from './api-types'
+import type { RoomEvent, RoomSummary, RunView, SprintView, TaskView } from './api-types'
 import type { Message } from './sse-reader'
 
 export interface StreamUpdates {
@@ -12,6 +14,7 @@ export interface StreamUpdates {
   autos: Map<string, AutoView>
   plans: Map<string, PlanView>
   drafts: Map<string, DraftView>
+  sprints: Map<string, SprintView>
   logs: Map<string, LogLine[]>
   live: Map<string, LiveText[]>
   roomEvents: Map<string, RoomEvent[]>
@@ -29,6 +32,7 @@ export function noUpdates(): StreamUpdates {
     autos: new Map(),
     plans: new Map(),
     drafts: new Map(),
+    sprints: new Map(),
     logs: new Map(),
     live: new Map(),
     roomEvents: new Map(),
@@ -66,6 +70,8 @@ function add(updates: StreamUpdates, { kind, data }: Message): void {
       return put(updates.plans, 'sessionId', data)
     case 'draft':
       return put(updates.drafts, 'run', data)
+    case 'sprint':
+      return put(updates.sprints, 'id', data)
     case 'board':
       updates.board = JSON.parse(data) as BoardState
       return

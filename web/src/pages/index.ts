@@ -33,6 +33,13 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'inbox',
     load: () => import('./inbox/Inbox.svelte'),
   },
+  {
+    name: 'sprints',
+    title: 'Sprints',
+    letter: 'p',
+    icon: 'sprints',
+    load: () => import('./sprints/Sprints.svelte'),
+  },
   ...kindPages,
   {
     name: 'history',

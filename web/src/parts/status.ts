@@ -26,6 +26,8 @@ const STYLES: Record<string, StatusStyle> = {
   timeout: { word: 'timeout', mark: '✗', tone: 'bad' },
   failed: { word: 'failed', mark: '✗', tone: 'bad' },
   done: { word: 'done', mark: '✓', tone: 'good' },
+  completing: { word: 'completing', mark: '●', tone: 'work' },
+  ended: { word: 'ended', mark: '✓', tone: 'quiet' },
   pausing: { word: 'pausing', mark: '‖', tone: 'attention' },
   paused: { word: 'paused', mark: '‖', tone: 'attention' },
   frozen: { word: 'frozen', mark: '‖', tone: 'attention' },

@@ -14,6 +14,7 @@ import { inbox } from './inbox.svelte'
 import { logs } from './logs.svelte'
 import { rooms } from './rooms.svelte'
 import { fetchRuns, runs } from './runs.svelte'
+import { sprints } from './sprints.svelte'
 import { allstop } from './stop.svelte'
 
 const RETRY_MS = 2_000
@@ -141,6 +142,8 @@ class Connection {
   #apply(updates: StreamUpdates): void {
     board.addTasks(updates.tasks)
     runs.add(updates.runs, updates)
+    runs.add(updates.runs, updates.autos, updates.plans)
+    sprints.add(updates.sprints)
     logs.addLines(updates.logs)
     logs.addLive(updates.live)
     rooms.add(updates.roomSummaries)

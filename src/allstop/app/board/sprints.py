@@ -261,7 +261,7 @@ def _named(state: BoardState, name: str) -> Sprint:
     found = next((s for s in views.all_sprints(state) if s.id == full_name(name)), None)
     if found is None:
         hint = "`allstop sprint list` shows all"
-        raise NotFoundError(f"there is no sprint {one_line(name, 60)!r}", hint)
+        raise NotFoundError(f"there is no sprint {one_line(full_name(name), 60)!r}", hint)
     return found
 
 

@@ -255,9 +255,7 @@ def _print_summary(followed: FollowedBoard, screen: BoardScreen) -> int:
             screen.note(line)
         own = sprint_tasks(run.pilot, followed.before)
         if own is not None:
-            tasks, touched = (
-                [task for task in each if task.id in own] for each in (tasks, touched)
-            )
+            tasks = touched = [task for task in tasks if task.id in own]
     held = followed.is_held()
     limits = [limit_of(run, now)]
     limits += [

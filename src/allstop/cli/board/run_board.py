@@ -215,9 +215,12 @@ def _print_summary(
     if at_limit:
         raise_it = "Raise it if needed ([budget], [limits], --budget), then: allstop run"
         screen.note(f"limit reached: {at_limit}. {raise_it}")
-    mine = only or sprint_tasks(state, before)
-    asked = [task for task in tasks if mine is None or task.id in mine]
-    touched = [task for task in touched if mine is None or task.id in mine]
+    own = None if only else sprint_tasks(state, before)
+    if own is not None:
+        asked = touched = [task for task in tasks if task.id in own]
+    else:
+        asked = [task for task in tasks if not only or task.id in only]
+        touched = [task for task in touched if not only or task.id in only]
     return exit_code(asked, touched, held=held, at_limit=bool(at_limit))
 
 

@@ -55,7 +55,7 @@ READ_ROUTES = (
     Route("/healthz", "The server's version, repository and state.", path_parameters.NoParameters, wire_types.Health, runs.health),
     Route("/hold", "Whether all runs are paused, frozen or stopped.", path_parameters.NoParameters, wire_types.HoldView, runs.hold),
     Route("/day", "The budget of all runs together: used and allowed today.", path_parameters.NoParameters, Today, runs.day),
-    Route("/usage", "Turns, tokens and cost, by agent, model, task, run or day.", path_parameters.Usage, UsageReport, runs.usage),
+    Route("/usage", "Turns, tokens and cost, by agent, model, task, run, day or sprint.", path_parameters.Usage, UsageReport, runs.usage),
     Route("/notes", "Warnings about the settings and the repository.", path_parameters.NoParameters, wire_types.NoteList, runs.notes),
     Route("/runs", "Runs, the newest first.", path_parameters.Runs, wire_types.RunList, runs.runs),
     Route("/runs/{run}/events", "The events of a run.", path_parameters.RunEvents, wire_types.RecordList, runs.run_events),

@@ -1,0 +1,127 @@
+"""S1, S2, S3, S6: sprints over HTTP and in the event stream."""
+
+import json
+
+import pytest
+
+from support.person import wait_for
+from support.sample_board import SampleBoard
+
+SCRIPT = """
+repeat = true
+[[turn]]
+when = "slow"
+steps = [{ sleep = 600 }]
+
+[[turn]]
+steps = [{ write = "done.txt", text = "done" }, { say = "Done.\\n<promise>COMPLETE</promise>" }]
+"""
+SETTINGS = """
+[review]
+mode = "skip"
+[sprint]
+checkpoint_before = true
+"""
+COUNT = {"type": "count", "value": 1}
+
+
+@pytest.fixture
+def room(person):
+    person.script(SCRIPT, SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+    room = SampleBoard(person)
+    room.open()
+    return room
+
+
+def add(room, *titles, **more):
+    for title in titles:
+        room.post("/runs/board/commands", {"command": "add_task", "title": title, **more})
+
+
+def sprints(room):
+    return room.ask("/sprints")["sprints"]
+
+
+def refused(room, path, body):
+    status, answer = room.try_post(path, body)
+    return status, answer["error"]["code"]
+
+
+def test_s1_s3_a_sprint_is_started_and_read_over_http(room):
+    add(room, "one", "two", tags=["api"])
+    assert sprints(room) == []
+
+    filters = {"include_tags": ["api"]}
+    started = room.post("/runs", {"kind": "sprint", "target": COUNT, "filters": filters})
+
+    assert started["run"] == "board"
+    wait_for(lambda: sprints(room)[0]["endedAt"], "its end", 60)
+    sprint = room.ask("/sprints/sprint1")
+    assert sprint == sprints(room)[0]
+    assert (sprint["completedTasks"], sprint["phase"], sprint["target"]) == (1, "idle", COUNT)
+    assert sprint["filters"]["includeTags"] == ["api"]
+    (checkpoint,) = room.ask("/checkpoints")["checkpoints"]
+    assert (checkpoint["id"], checkpoint["target"]) == ("sprint1", "main")
+    file = room.person.repository / ".allstop" / "sprints.jsonl"
+    wait_for(file.exists, "the record")
+    (line,) = file.read_text().splitlines()
+    assert json.loads(line) == {name: sprint[name] for name in json.loads(line)}
+    assert room.status("/sprints/sprint7") == 404
+
+
+def test_s2_a_sprint_is_paused_resumed_and_cancelled_over_http(room):
+    add(room, "slow one", "two")
+    room.post("/runs", {"kind": "sprint", "target": {"type": "no_ready"}, "parallel": 1})
+    wait_for(lambda: sprints(room)[0]["atWork"] == ["T1"], "its first task", 60)
+
+    def command(name, run="board"):
+        return room.post(f"/runs/{run}/commands", {"command": name})
+
+    command("pause_sprint")
+    assert sprints(room)[0]["phase"] == "paused"
+    assert refused(room, "/runs/board/commands", {"command": "pause_sprint"}) == (
+        409,
+        "sprint_wrong_phase",
+    )
+    command("resume_sprint", "sprint1")
+    assert sprints(room)[0]["phase"] == "running"
+    second = {"kind": "sprint", "target": COUNT}
+    assert refused(room, "/runs", second) == (409, "sprint_running")
+    command("cancel_sprint")
+    assert (sprints(room)[0]["phase"], sprints(room)[0]["taskStats"]) == ("idle", [])
+    assert refused(room, "/runs/board/commands", {"command": "cancel_sprint"}) == (
+        409,
+        "no_sprint",
+    )
+
+
+def test_s6_bad_sprints_are_refused_over_http(room):
+    add(room, "one")
+    cases = [
+        ({"target": {"type": "count", "value": 0}}, "sprint_target_invalid"),
+        ({"target": {"type": "count", "value": "3"}}, "sprint_target_invalid"),
+        ({"target": {"type": "duration", "value": 0}}, "sprint_target_invalid"),
+        ({"target": {"type": "duration"}}, "sprint_target_invalid"),
+        ({"target": {"type": "no_ready", "value": 3}}, "sprint_target_invalid"),
+        ({"target": {"type": "until_time", "value": "2001-01-01"}}, "sprint_target_past"),
+        ({"filters": {"include_operations": ["ghost"]}}, "operation_unknown"),
+        ({"filters": {"include_tags": ["ghost"]}}, "sprint_matches_nothing"),
+    ]
+    for body, code in cases:
+        status, found = refused(room, "/runs", {"kind": "sprint", **body})
+        assert (status, found) == (409, code), body
+    for body in ({"target": {"type": "never"}}, {"filters": {"tags": []}}, {"ghost": 1}):
+        assert room.try_post("/runs", {"kind": "sprint", **body})[0] == 422
+    assert sprints(room) == []
+
+
+def test_s6_a_start_of_the_board_with_a_target_is_a_sprint(room):
+    add(room, "one", "two")
+    room.post("/runs", {"kind": "board", "count": 1})
+
+    wait_for(lambda: sprints(room) and sprints(room)[0]["endedAt"], "its end", 60)
+    assert sprints(room)[0]["target"] == COUNT
+    two = {"kind": "board", "count": 1, "until": "2099-01-01T00:00:00Z"}
+    assert refused(room, "/runs", two) == (409, "sprint_target_twice")
