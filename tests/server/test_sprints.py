@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from support.person import wait_for
-from support.sample_board import SampleBoard
+from support.control_room import ControlRoom, texts
+from support.person import at_home, wait_for
 
 SCRIPT = """
 repeat = true
@@ -26,27 +26,28 @@ COUNT = {"type": "count", "value": 1}
 
 
 @pytest.fixture
-def room(person):
+def room(tmp_path):
+    person = at_home(tmp_path)
     person.script(SCRIPT, SETTINGS)
     person.commit()
     person.allstop("trust", "--yes")
-    room = SampleBoard(person)
-    room.open()
-    return room
+    room = ControlRoom(person)
+    yield room
+    room.person.close()
 
 
 def add(room, *titles, **more):
     for title in titles:
-        room.post("/runs/board/commands", {"command": "add_task", "title": title, **more})
+        room.do("board", "add_task", title=title, **more)
 
 
 def sprints(room):
-    return room.ask("/sprints")["sprints"]
+    return room.read("/sprints")["sprints"]
 
 
 def refused(room, path, body):
-    status, answer = room.try_post(path, body)
-    return status, answer["error"]["code"]
+    answer = room.post(path, body)
+    return answer.status, answer.error
 
 
 def test_s1_s3_a_sprint_is_started_and_read_over_http(room):
@@ -56,19 +57,19 @@ def test_s1_s3_a_sprint_is_started_and_read_over_http(room):
     filters = {"include_tags": ["api"]}
     started = room.post("/runs", {"kind": "sprint", "target": COUNT, "filters": filters})
 
-    assert started["run"] == "board"
+    assert started.json == {"run": "board"}
     wait_for(lambda: sprints(room)[0]["endedAt"], "its end", 60)
-    sprint = room.ask("/sprints/sprint1")
+    sprint = room.read("/sprints/sprint1")
     assert sprint == sprints(room)[0]
     assert (sprint["completedTasks"], sprint["phase"], sprint["target"]) == (1, "idle", COUNT)
     assert sprint["filters"]["includeTags"] == ["api"]
-    (checkpoint,) = room.ask("/checkpoints")["checkpoints"]
+    (checkpoint,) = room.read("/checkpoints")["checkpoints"]
     assert (checkpoint["id"], checkpoint["target"]) == ("sprint1", "main")
     file = room.person.repository / ".allstop" / "sprints.jsonl"
     wait_for(file.exists, "the record")
     (line,) = file.read_text().splitlines()
     assert json.loads(line) == {name: sprint[name] for name in json.loads(line)}
-    assert room.status("/sprints/sprint7") == 404
+    assert room.get("/sprints/sprint7").status == 404
 
 
 def test_s2_a_sprint_is_paused_resumed_and_cancelled_over_http(room):
@@ -76,20 +77,17 @@ def test_s2_a_sprint_is_paused_resumed_and_cancelled_over_http(room):
     room.post("/runs", {"kind": "sprint", "target": {"type": "no_ready"}, "parallel": 1})
     wait_for(lambda: sprints(room)[0]["atWork"] == ["T1"], "its first task", 60)
 
-    def command(name, run="board"):
-        return room.post(f"/runs/{run}/commands", {"command": name})
-
-    command("pause_sprint")
+    room.do("board", "pause_sprint")
     assert sprints(room)[0]["phase"] == "paused"
     assert refused(room, "/runs/board/commands", {"command": "pause_sprint"}) == (
         409,
         "sprint_wrong_phase",
     )
-    command("resume_sprint", "sprint1")
+    room.do("sprint1", "resume_sprint")
     assert sprints(room)[0]["phase"] == "running"
     second = {"kind": "sprint", "target": COUNT}
     assert refused(room, "/runs", second) == (409, "sprint_running")
-    command("cancel_sprint")
+    room.do("board", "cancel_sprint")
     assert (sprints(room)[0]["phase"], sprints(room)[0]["taskStats"]) == ("idle", [])
     assert refused(room, "/runs/board/commands", {"command": "cancel_sprint"}) == (
         409,
@@ -113,7 +111,7 @@ def test_s6_bad_sprints_are_refused_over_http(room):
         status, found = refused(room, "/runs", {"kind": "sprint", **body})
         assert (status, found) == (409, code), body
     for body in ({"target": {"type": "never"}}, {"filters": {"tags": []}}, {"ghost": 1}):
-        assert room.try_post("/runs", {"kind": "sprint", **body})[0] == 422
+        assert room.post("/runs", {"kind": "sprint", **body}).status == 422
     assert sprints(room) == []
 
 
@@ -125,3 +123,14 @@ def test_s6_a_start_of_the_board_with_a_target_is_a_sprint(room):
     assert sprints(room)[0]["target"] == COUNT
     two = {"kind": "board", "count": 1, "until": "2099-01-01T00:00:00Z"}
     assert refused(room, "/runs", two) == (409, "sprint_target_twice")
+
+
+def test_s2_the_stream_tells_of_a_sprint(room):
+    add(room, "one")
+    with room.listen("?kinds=sprint,log") as stream:
+        room.post("/runs", {"kind": "sprint", "target": COUNT})
+        events = stream.until(lambda event: event.kind == "sprint" and event.data["endedAt"])
+    phases = [event.data["phase"] for event in events if event.kind == "sprint"]
+    assert (phases[0], phases[-1]) == ("running", "idle")
+    assert any("starts a sprint: 1 task" in text for text in texts(events))
+    assert "ends sprint1: its target is reached" in texts(events)
