@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allstop.board import graph
 from allstop.board.attempt import NO_PROGRESS
 from allstop.board.sprint import CANCELLED, NOTHING_READY, OUT_OF_BUDGET, REACHED
 from allstop.board.sprint_states import TRANSITIONS, Action, Phase, Trigger, after
@@ -201,6 +202,22 @@ def test_s2_a_time_ends_a_sprint_although_nothing_may_start_before():
 # --- filters ---
 
 
+def test_s1_the_ready_tasks_of_a_sprint_are_counted():
+    board = board_with(
+        NewTask(id="a", title="a", tags=("x",), operation="north"),
+        NewTask(id="b", title="b", tags=("x",)),
+        NewTask(id="c", title="c", tags=("x",), needs=("a",)),
+        "other",
+        slots=1,
+    )
+    assert graph.count_favored(board.board, 9) == 3
+    board.told(StartSprint(sprint=SprintSpec(filters=Filters(include_tags=("x",)))))
+
+    assert [graph.count_favored(board.board, most) for most in (9, 1)] == [2, 1]
+    board.tell(Assign(task="other"))
+    assert graph.count_favored(board.board, 9) == 2
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
@@ -230,7 +247,8 @@ def test_s1_a_filter_finds_its_task_among_many_others():
     many = [NewTask(id=f"t{n}", title="t", priority=9) for n in range(1000)]
     board = board_with(*many, NewTask(id="rare", title="r", tags=("rare",)), slots=1)
 
-    assert start(board, SprintSpec(filters=Filters(include_tags=("rare",)))) == ["rare.1"]
+    only = SprintSpec(filters=Filters(include_tags=("rare",)))
+    assert start(board, only) == ["rare.1"]
     assert board.ends("rare.1") == []
     spec = BoardSpec(target="main", agents=("cli",), merge=False, slots=1)
     assert board.tell(Equip(spec=spec)) == ["t0.1"]  # the order is the usual one again

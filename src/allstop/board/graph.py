@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice, takewhile
 from typing import TypeAlias
 
 from msgspec import UNSET, Struct, structs
@@ -98,6 +99,17 @@ def ready(board: Board) -> Iterator[Task]:
     while (task := best(board)) is not None:
         yield task
         board = update(board, task, status=Status.ACTIVE)
+
+
+def count_favored(board: Board, most: int) -> int:
+    """How many ready tasks the board's filters take, counted up to `most`."""
+    favored = (
+        rank
+        for operation in board.operations.values()
+        for rank in takewhile(lambda rank: not (rank[0] and rank[1]), operation.ready)
+        if not rank[1]
+    )
+    return sum(1 for _ in islice(favored, most))
 
 
 def score(board: Board, task: Task) -> Score:

@@ -7,12 +7,15 @@ from datetime import datetime
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
+from allstop.board import graph
 from allstop.board.sprint import Sprint, SprintTask, attempts_in
 from allstop.board.state import BoardState
 from allstop.core.board_specs import ReviewMode, TargetKind, target_in_words
 from allstop.core.brakes import Limits, Tally
 from allstop.core.ids import RunId
 from allstop.core.text import counted
+
+MOST_READY = 1000
 
 COLLECTED = frozenset({ReviewMode.BATCH, ReviewMode.PER_TASK})
 """Review modes in which finished work waits for a person."""
@@ -81,7 +84,7 @@ class SprintView(SprintStats, frozen=True, kw_only=True, rename="camel"):
     note: str  # why it is paused
     reason: str  # why it ended
     at_work: tuple[str, ...]  # its tasks that are not finished
-    ready: int  # further tasks that it could start now
+    ready: int  # further tasks that it could start now, counted up to 1,000
     checkpoint: str  # its name; "" without one
     turns: int
     tokens: int
@@ -170,7 +173,7 @@ def view(
         note=sprint.note,
         reason=sprint.reason,
         at_work=tuple(name for name in sprint.taken if name in sprint.open),
-        ready=_ready(sprint, state) if is_running else 0,
+        ready=graph.count_favored(state.board, MOST_READY) if is_running else 0,
         checkpoint=sprint.checkpoint.name if sprint.checkpoint else "",
         turns=used.turns,
         tokens=used.tokens,
@@ -178,11 +181,6 @@ def view(
         partial=used.partial,
         cost_limit_usd=None if most is None else most / 1e6,
     )
-
-
-def _ready(sprint: Sprint, state: BoardState) -> int:
-    nodes = state.board.nodes.values()
-    return sum(node.position is not None and sprint.takes(node.task) for node in nodes)
 
 
 def usage_of(sprint: Sprint, state: BoardState, under_way: Mapping[RunId, Tally]) -> Tally:
