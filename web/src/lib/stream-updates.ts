@@ -1,9 +1,7 @@
 // Updates from a batch of stream messages, collected so that each store changes once a frame.
 
 import type { AutoView, BoardState, DraftView, HoldView, LiveText, LogLine } from './api-types'
-import type { PlanView, RoomEvent, RoomSummary, RunView, TaskView } from './api-types'
-import type { AutoView, BoardState, HoldView, LiveText, LogLine, PlanView } from './api-types'
-import type { RoomEvent, RoomSummary, RunView, SprintView, TaskView } from './api-types'
+import type { PlanView, RoomEvent, RoomSummary, RunView, SprintView, TaskView } from './api-types'
 import type { Message } from './sse-reader'
 
 export interface StreamUpdates {

@@ -142,7 +142,6 @@ class Connection {
   #apply(updates: StreamUpdates): void {
     board.addTasks(updates.tasks)
     runs.add(updates.runs, updates)
-    runs.add(updates.runs, updates.autos, updates.plans)
     sprints.add(updates.sprints)
     logs.addLines(updates.logs)
     logs.addLive(updates.live)
