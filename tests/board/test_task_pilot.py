@@ -970,3 +970,27 @@ def test_p10_complete_work_is_not_compacted():
     assert isinstance(
         flight.back(TurnDone(text=COMPLETE, change=WORK, thread="t", context=9_000)), RunChecks
     )
+
+
+# --- in a sprint that pauses when a task is stuck ---
+
+
+def test_s1_a_stuck_task_of_such_a_sprint_waits_for_a_person_who_lets_it_go_on():
+    flight = fly_in_a_workspace(stuck_after=2, stuck_waits=True)
+    same = Change(head="c0", files=1)
+
+    assert isinstance(flight.back(said("I think.", same)), TakeTurn)
+    reason = "no progress: no commit for 2 iterations"
+    assert flight.back(said("I still think.", same)) == Wait(reason=reason, for_person=True)
+
+    assert isinstance(flight.told(Resume()), TakeTurn)
+    assert isinstance(flight.back(said("Hm.", same)), TakeTurn)
+    assert flight.back(said("Hm!", same)) == Wait(reason=reason, for_person=True)
+
+
+def test_b9_a_stuck_task_outside_of_one_only_warns():
+    flight = fly_in_a_workspace(stuck_after=2)
+    same = Change(head="c0", files=1)
+
+    flight.back(said("I think.", same))
+    assert isinstance(flight.back(said("I still think.", same)), TakeTurn)

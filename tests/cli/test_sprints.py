@@ -360,3 +360,25 @@ def test_s10_a_restore_can_be_refused_and_names_what_is_wrong(undone):
     person.git("branch", "-qf", "main", "fresh")
     said = person.refuses("checkpoint", "show", "sprint1")
     assert re.search("is not in the history of main any more", said)
+
+
+def test_s10_a_restore_that_was_killed_is_finished_by_another(undone):
+    """The commands to roll back are written at once; only their work is left."""
+    person = undone
+    for task in ("T2", "T1"):
+        assert person.task(task)["status"] == "done"
+    process = person.start("checkpoint", "restore", "1", "--yes")
+    wait_for(lambda: person.task("T1")["status"] != "done", "the commands")
+    process.kill()
+    process.wait(60)
+
+    person.allstop("checkpoint", "restore", "1", "--yes")
+
+    assert person.tasks() == {"T1": "pending", "T2": "pending", "T3": "pending"}
+    made = person.git("rev-parse", "refs/allstop/checkpoints/sprint1")
+    assert person.git("diff", "--name-only", made, "main") == "mine.txt"
+    titles = person.git("log", "--format=%s", "main").splitlines()
+    assert sorted(title for title in titles if "Roll back" in title) == [
+        "Roll back T1: one",
+        "Roll back T2: two",
+    ]

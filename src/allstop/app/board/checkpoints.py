@@ -12,7 +12,6 @@ from allstop.adapters.git.repository.branch_history import commits_on_top
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app.board import commands
 from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
-from allstop.board.task_commands import is_merged
 from allstop.core.commands import RollBack
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.tasks import Status
@@ -70,7 +69,7 @@ async def undo_of(project: Project, name: str) -> Undo:
     with closing(Repository(project.repository)) as repository:
         made = await commits_on_top(repository, found.target, found.commit)
     board = (await commands.read(project)).state.board
-    by_commit = {task.merged: task for task in board.tasks() if is_merged(task)}
+    by_commit = {task.merged: task for task in board.tasks() if task.merged}
     merged = [by_commit[each.commit] for each in made if each.commit in by_commit]
     done = {task.id for task in merged}
     return Undo(
@@ -108,9 +107,14 @@ async def refuse_if_at_work(project: Project, undo: Undo) -> None:
         raise AllstopError(f"{state.sprint.id} is running", hint, code="sprint_running")
     for each in (*undo.merged, *undo.unmerged):
         task = state.board[each.id]
-        if task.open or task.status is Status.MERGING:
+        if (task.open or task.status is Status.MERGING) and not _is_being_reverted(task):
             hint = f"wait for it, or end it with `allstop abort {task.id}`"
             raise AllstopError(f"{task.id} is {task.status}", hint, code="task_wrong_status")
+
+
+def _is_being_reverted(task: Task) -> bool:
+    """Whether an earlier restore was interrupted before it was reverted."""
+    return bool(task.merged) and task.status is Status.MERGING
 
 
 async def discard_unmerged(project: Project, undo: Undo) -> dict[str, str]:
@@ -133,4 +137,4 @@ def _always(command: RollBack, state: BoardState) -> list[RollBack]:
 
 def revert_commands(undo: Undo) -> list[RollBack]:
     """The commands that revert the merged work, the latest merge first."""
-    return [RollBack(task=each.id) for each in undo.merged]
+    return [RollBack(task=each.id) for each in undo.merged if each.status == Status.DONE]

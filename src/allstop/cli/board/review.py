@@ -134,9 +134,17 @@ async def _missing_id_error(project: Project) -> AllstopError:
 
 
 async def drive_board(
-    project: Project, commands: Sequence[Approve | RollBack], done: str, *, as_json: bool
+    project: Project,
+    commands: Sequence[Approve | RollBack],
+    done: str,
+    *,
+    as_json: bool,
+    only: Sequence[str] = (),
 ) -> int:
-    """Carry out the commands in this terminal, or let the process that drives the board do it."""
+    """Carry out the commands in this terminal, or let the process that drives the board do it.
+
+    The board acts on their tasks, and on those of `only`.
+    """
     from allstop.app.board.board_spec import board_spec
     from allstop.app.board.commands import read
     from allstop.app.runs.commands import refuse_if_stopped
@@ -150,7 +158,7 @@ async def drive_board(
             _print_wait(delivery.waits, err=as_json)
         return 0
     await refuse_if_stopped(project)
-    only = [command.task for command in commands]
+    only = [*only, *(command.task for command in commands)]
     chosen = (await read(project)).state.chosen
     spec = board_spec(project, mode=chosen, count=0, only=only)
     return await run_board(project, spec, lambda state: commands, only=only, as_json=as_json)

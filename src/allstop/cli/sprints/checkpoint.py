@@ -112,7 +112,9 @@ async def _restore(project: Project, name: str, *, yes: bool, as_json: bool) -> 
     if not undo.merged:
         return 0
     done = "the process that drives the board reverts the work"
-    code = await drive_board(project, revert_commands(undo), done, as_json=as_json)
+    tasks = [each.id for each in undo.merged]
+    commands = revert_commands(undo)
+    code = await drive_board(project, commands, done, as_json=as_json, only=tasks)
     failed = [task for each in undo.merged if is_merged(task := await find_task(project, each.id))]
     for task in failed:
         echo(f"{task.id}: {task.note}", err=True)
