@@ -4,6 +4,12 @@ import json
 
 import pytest
 
+from allstop.app.board import driver
+from allstop.app.board import sprints as sprints_of_app
+from allstop.app.project import Project
+from allstop.app.start_requests import SprintTarget, StartSprint
+from allstop.core.board_specs import TargetKind
+from allstop.settings.sources.environment import Environment
 from support.control_room import ControlRoom, texts
 from support.person import at_home, wait_for
 
@@ -134,3 +140,29 @@ def test_s2_the_stream_tells_of_a_sprint(room):
     assert (phases[0], phases[-1]) == ("running", "idle")
     assert any("starts a sprint: 1 task" in text for text in texts(events))
     assert "ends sprint1: its target is reached" in texts(events)
+
+
+async def test_q16_a_sprint_whose_process_died_before_its_first_task_goes_on(tmp_path):
+    """The start is written, and nothing else: a new control room does the rest."""
+    person = at_home(tmp_path)
+    person.script(SCRIPT, SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+    for title in ("one", "two"):
+        person.allstop("add", title)
+    project = Project(
+        person.repository, Environment(home=person.home, variables=person.environment)
+    )
+    begun = sprints_of_app.sprint_start(
+        project, StartSprint(target=SprintTarget(type=TargetKind.COUNT, value=1))
+    )
+    await driver.prepare(project, begun.spec, begun.decide, allowance=begun.allowance)
+    project.close()
+
+    room = ControlRoom(person)
+    try:
+        wait_for(lambda: sprints(room)[0]["endedAt"], "its end", 60)
+        assert [each["completedTasks"] for each in sprints(room)] == [1]
+        assert sprints(room)[0]["checkpoint"] == "sprint1"
+    finally:
+        person.close()
