@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
+from allstop.board.task_pilot import TaskPilot
 from allstop.core.board_specs import SprintSpec, Target, TargetKind
 from allstop.core.brakes import Limits, Tally
 from allstop.core.commands import (
@@ -16,11 +17,11 @@ from allstop.core.commands import (
 )
 from allstop.core.events import MoveStarted
 from allstop.core.ids import BOARD
-from allstop.core.moves import EndSprint, Outcome
+from allstop.core.moves import EndSprint, Outcome, TurnDone
 from allstop.kinds import KINDS
 from allstop.views.alerts import EventContext, SentAlerts, alerts_for
 from allstop.views.sprints import all_sprints, sprint_of_attempts, stats_of, usage_of, view
-from support.pilot_steps import BoardSteps
+from support.pilot_steps import BoardSteps, PilotSteps
 from support.strategies import NOW
 
 TWO = SprintSpec(target=Target(type=TargetKind.COUNT, value=2), pause_on_error=True)
@@ -140,3 +141,18 @@ def test_s1_a_sprint_that_pauses_by_itself_needs_a_person_once():
     sent, found = alerts_of(board, board.events[-1])
     assert ("needs_you", "sprint1 is paused", "a failed") in found
     assert not any("paused" in title for _, title, _ in alerts_of(board, board.events[-1], sent)[1])
+
+
+def test_s1_a_stuck_task_that_waits_is_not_said_to_continue():
+    for waits, expected in ((False, ["t: no commit for 2 iterations"]), (True, [])):
+        steps = PilotSteps(
+            TaskPilot(),
+            {"task": "t", "goal": "x", "agents": ["a"], "stuck_after": 2, "stuck_waits": waits},
+        )
+        steps.back(TurnDone(text="one"))
+        steps.back(TurnDone(text="two"))
+        context = EventContext("board/t.1", steps.state, KINDS["task"])
+
+        _, alerts = alerts_for(SentAlerts(), steps.events[-1], context)
+
+        assert [alert.title for alert in alerts] == expected

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.board.attempt import TaskState
 from allstop.board.graph import Board
 from allstop.board.sprint_states import Phase
 from allstop.board.state import BoardState
@@ -378,7 +379,8 @@ def _billing_alert(event: events.Event, context: EventContext) -> Alert | None:
 def _stuck_alert(event: events.Event, state: RunState[Any], context: EventContext) -> Alert | None:
     """Alert of a run that makes no progress; it continues, because it may be thinking."""
     warning = _warning(context)
-    if not warning:
+    waits = isinstance(state.pilot, TaskState) and state.pilot.spec.stuck_waits
+    if not warning or waits:  # a wait has an alert of its own
         return None
     title = f"{label_of(context.run)}: {warning}"
     return _alert(Level.INFO, title, f"It continues. {state.opened.title}", event, context.run)
