@@ -417,6 +417,7 @@ def test_b8_how_an_attempt_ended_is_where_its_task_is(outcome, status):
             note="because",
             tally=Tally(turns=4),
             flawed=outcome in {Outcome.BLOCKED, Outcome.BRAKED},
+            agent="cli",
         ),
     )
     assert board.next() == Wait(reason="nothing to do", for_person=True)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from allstop.board.statistics import statistics
+from allstop.board.statistics import Period, shares_in, statistics
 from allstop.cli.board.screen import summary_lines
 from allstop.core.brakes import Tally
 from allstop.core.moves import Outcome
@@ -26,7 +26,8 @@ def attempt(run, *, turns=0, tokens=0, ended_at=LATER, outcome=Outcome.DONE):
 
 
 def numbers(*tasks, since=NOON, **under_way):
-    return statistics(tasks, since, LATER, merged=0, resolved=0, under_way=under_way)
+    period = Period(since)
+    return statistics(shares_in(tasks, period, under_way), period, runtime_s=60.0)
 
 
 def test_b5_work_under_way_counts_with_what_it_has_used_so_far():
@@ -137,3 +138,81 @@ def test_na3_k7_tokens_that_are_known_in_part_are_no_exact_number():
 
     assert "≥ 278 tokens · cost unknown" in summary_lines(numbers(task(1, Status.DONE, some)))[-1]
     assert "tokens unknown · cost" in summary_lines(numbers(task(1, Status.DONE, none)))[-1]
+
+
+# --- what can't be known ---
+
+
+def test_s5_nothing_is_averaged_over_nothing():
+    found = numbers(task(1, Status.FAILED, attempt("a", turns=3, outcome=Outcome.FAILED)))
+
+    assert (found.average, found.fastest, found.slowest) == (None, None, None)
+    assert found.cost_per_merged_usd is None
+
+
+def test_s5_an_unknown_cost_is_none_and_never_zero():
+    silent = Attempt(
+        run="a",
+        began_at=NOON,
+        ended_at=LATER,
+        outcome=Outcome.DONE,
+        tally=Tally(turns=1, partial=True),
+    )
+    done = Task(
+        id="T1", title="x", number=1, status=Status.DONE, attempts=(silent,), merged_at=LATER
+    )
+
+    found = numbers(done)
+
+    assert (found.cost_usd, found.tokens, found.partial) == (None, None, True)
+    assert (found.merged, found.cost_per_merged_usd) == (1, None)
+
+
+def test_s5_k7_a_merged_task_costs_what_all_its_attempts_cost():
+    """K7: also those that failed before the period."""
+
+    def spent(run, cost, ended_at=LATER):
+        tally = Tally(turns=1, cost_microusd=cost)
+        return Attempt(run=run, began_at=NOON, ended_at=ended_at, outcome=Outcome.DONE, tally=tally)
+
+    before = spent("a1", 400_000, NOON - timedelta(days=2))
+    one = Task(
+        id="T1", title="x", number=1, status=Status.DONE, merged_at=LATER,
+        attempts=(before, spent("a2", 100_000)), conflicts_resolved=1,
+    )  # fmt: skip
+    other = Task(
+        id="T2", title="x", number=2, status=Status.DONE, merged_at=LATER,
+        attempts=(spent("b", 100_000),),
+    )  # fmt: skip
+    unmerged = Task(id="T3", title="x", number=3, status=Status.FAILED, attempts=(spent("c", 9),))
+
+    found = numbers(one, other, unmerged)
+
+    assert (found.merged, found.conflicts_resolved) == (2, 1)
+    assert found.cost_per_merged_usd == 0.3
+    assert found.cost_usd == 0.200009
+
+
+def test_s5_a_task_counts_in_the_period_in_which_its_latest_attempt_ended():
+    hour = timedelta(hours=1)
+    first = attempt("a", turns=2, ended_at=NOON + hour, outcome=Outcome.FAILED)
+    second = attempt("b", turns=3, ended_at=NOON + 3 * hour)
+    twice = task(1, Status.DONE, first, second)
+
+    def between(since, until):
+        period = Period(NOON + since * hour, until and NOON + until * hour)
+        return statistics(shares_in([twice], period, {}), period)
+
+    early, late = between(0, 2), between(2, None)
+    assert (early.completed, early.iterations, early.remaining) == (0, 2, None)
+    assert (late.completed, late.iterations, late.average, late.remaining) == (1, 3, 3.0, 0)
+
+
+def test_s5_an_hour_is_only_counted_up_from_a_time_that_is_long_enough():
+    done = task(1, Status.DONE, attempt("a", turns=1))
+    period = Period(NOON)
+
+    def pace(runtime_s):
+        return statistics(shares_in([done], period, {}), period, runtime_s=runtime_s).per_hour
+
+    assert [pace(None), pace(599), pace(600), pace(7200)] == [None, None, 6.0, 0.5]

@@ -374,6 +374,27 @@ def test_k7_what_was_used_is_told_by_what_it_went_into(room):
     assert refused.status == 422
 
 
+def test_s5_the_statistics_of_the_board_are_told_by_group_and_by_day(room):
+    _task(room, room.post("/runs", TASK).json["run"], "done")
+    found = room.read("/stats?by=agent&days=1")
+
+    assert (found["finished"], found["completed"], found["remaining"]) == (1, 1, 0)
+    assert found["groups"][0]["statistics"]["completed"] == 1
+    assert sum(day["statistics"]["completed"] for day in found["days"]) == 1
+    assert [task["task"] for task in found["finished_tasks"]] == ["T1"]
+    assert found["time"]["agent_s"] > 0
+    assert room.get("/stats?by=colour").status == 422
+
+
+def test_s7_a_forecast_is_asked_for_and_refused_with_the_reason(room):
+    _task(room, room.post("/runs", TASK).json["run"], "done")
+    found = room.read("/forecast?slots=3&count=2&hours=1.5")
+
+    assert (found["forecast"], found["code"]) == ("none", "too_little_history")
+    assert (found["attempts"], found["attempts_needed"]) == (1, 10)
+    assert room.get("/forecast?slots=-1").status == 422
+
+
 def test_k6_a_day_that_is_used_up_goes_on_once_more_is_allowed(room):
     """K6: in the settings of the running control room, or for today."""
     file = room.person.repository / "allstop.toml"

@@ -144,14 +144,14 @@ class BoardSteps(PilotSteps):
     def spec_of(self, ref):
         return next(move.spec for move in self.spawned if move.ref == ref)
 
-    def ends(self, ref, outcome=Outcome.DONE, note="", turns=1, **facts):
+    def ends(self, ref, outcome=Outcome.DONE, note="", turns=1, tally=None, **facts):
         """A child is over; gives the refs of those that start now."""
         closed = ChildClosed(
             at=self.now,
             ref=ref,
             run=f"board/{ref}",
             outcome=outcome,
-            tally=Tally(turns=turns),
+            tally=tally or Tally(turns=turns),
             note=note,
             facts=facts,
         )

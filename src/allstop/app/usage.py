@@ -10,6 +10,9 @@ import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app.board import commands
+from allstop.board.statistics import Period, shares_in, statistics
+from allstop.board.time_use import TimeLedger
+from allstop.core.ids import label_of
 from allstop.core.text import money, one_line
 from allstop.engine.journal_search import position_before
 from allstop.ports import Journal
@@ -44,13 +47,13 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     since: datetime
     lines: list[UsageLine]
     total: UsageLine
-    merged: int  # merged tasks among those with turns since then
-    merged_usd: float  # the cost of these tasks
+    merged: int  # tasks merged since then; of one agent: those that it worked on
+    merged_usd: float  # the cost of all attempts at these tasks
     merged_partial: bool = False  # more was spent on them than agents reported
 
 
 class TurnReader:
-    """Reads the turns of a journal; each event is read once."""
+    """Reads the turns of a journal, and where the board's time went; each event is read once."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -62,6 +65,7 @@ class TurnReader:
         self._position = position
         self._ledger = Ledger()
         self._turns: list[Turn] = []
+        self.times = TimeLedger()
 
     async def since(self, moment: datetime) -> list[Turn]:
         journal = self._journal
@@ -69,8 +73,10 @@ class TurnReader:
             if self._earliest is None or moment < self._earliest:
                 self._begin(moment, await position_before(journal, moment))
             while records := await journal.written(self._position, READ_AT_ONCE):
-                found = (self._ledger.take(record.run, record.event) for _, record in records)
-                self._turns += filter(None, found)
+                for _, record in records:
+                    self.times.take(record.run, record.event)
+                    if (turn := self._ledger.take(record.run, record.event)) is not None:
+                        self._turns.append(turn)
                 self._position = records[-1].pos
                 await anyio.lowlevel.checkpoint()
         return [turn for turn in self._turns if turn.began_at >= moment]
@@ -82,20 +88,22 @@ async def usage_since(
     """The usage of one agent or all. A caller that asks repeatedly passes its own `turns`."""
     board = (await commands.read(project)).state
     sprints = sprint_of_attempts(board) if by is By.SPRINT else {}
-    name_of, task_of = name_by(by, None, sprints), name_by(By.TASK, None)
+    name_of = name_by(by, None, sprints)
     sums: dict[str, Sum] = {}
-    tasks: dict[str, Sum] = {}
+    worked: set[str] = set()
     total = Sum()
     turns = turns or (TurnReader(project.journal) if project.has_store else None)
     for turn in await turns.since(since) if turns else ():
         if agent not in ("", turn.agent):
             continue
         total = total.plus(turn)
-        for names, name in ((sums, name_of(turn)), (tasks, task_of(turn))):
-            names[name] = names.get(name, Sum()).plus(turn)
-    known = {task.id: task for task in board.board.tasks()}
-    merged = [used for name, used in tasks.items() if name in known and known[name].merged]
-    titles = {name: task.title for name, task in known.items()} if by is By.TASK else {}
+        sums[name_of(turn)] = sums.get(name_of(turn), Sum()).plus(turn)
+        worked.add(label_of(turn.run))
+    tasks = board.board.tasks()
+    titles = {task.id: task.title for task in tasks} if by is By.TASK else {}
+    counted = [task for task in tasks if not agent or task.id in worked]
+    period = Period(since)
+    merged = statistics(shares_in(counted, period, {}), period)
     lines = [_line(name, used, titles.get(name, "")) for name, used in sums.items()]
     if by is By.DAY:
         lines.sort(key=lambda line: line.name)
@@ -106,9 +114,9 @@ async def usage_since(
         since=since,
         lines=lines,
         total=_line("total", total),
-        merged=len(merged),
-        merged_usd=sum(used.cost_microusd for used in merged) / 1e6,
-        merged_partial=any(used.partial for used in merged),
+        merged=merged.merged,
+        merged_usd=round((merged.cost_per_merged_usd or 0) * merged.merged, 6),
+        merged_partial=merged.merged_partial,
     )
 
 

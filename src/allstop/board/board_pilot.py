@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
-from allstop.board import graph, scheduling, sprint_events, task_commands
+from allstop.board import forecast_record, graph, scheduling, sprint_events, task_commands
 from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.sprint_states import Trigger
@@ -19,6 +19,7 @@ from allstop.core.commands import (
     Assign,
     Equip,
     Give,
+    RecordForecast,
     Redo,
     Resume,
     Retry,
@@ -95,7 +96,8 @@ class BoardPilot:
             case ChildWentOn(ref=ref, at=at) if ref in state.refs:
                 return _went_on(state, ref, at)
             case ChildClosed(ref=ref) if ref in state.refs:
-                return _closed(state, event)
+                task = state.refs[ref]
+                return _with_forecasts(_closed(state, event), task, event.at)
             case _:
                 return state
 
@@ -296,7 +298,7 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
         board = graph.update(state.board, task, open=spawn.ref)
         board = replace(board, merges=board.merges.minus(queued))
         return replace(state, board=board, refs=refs, merging=spawn.ref)
-    attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at)
+    attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at, agent=_first_agent(spawn))
     board = graph.update(
         state.board,
         task,
@@ -313,6 +315,14 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
     started, retried = state.started + is_new, state.retried - {task.id}
     state = replace(state, board=board, refs=refs, started=started, retried=retried)
     return sprint_events.task_started(state, task)
+
+
+def _first_agent(spawn: Spawn) -> AgentName:
+    match spawn.spec.get("agents"):
+        case [str(name), *_]:
+            return AgentName(name)
+        case _:
+            return AgentName("")
 
 
 # --- events of child runs ---------------------------------------------------------------------
@@ -357,6 +367,12 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     return sprint_events.task_closed(_task_closed(state, task, closed), task, closed)
 
 
+def _with_forecasts(state: BoardState, closed: str, at: datetime) -> BoardState:
+    known = state.forecasts
+    after = forecast_record.compared(known, state.board, state.refs.values(), closed, at)
+    return state if after is known else replace(state, forecasts=after)
+
+
 def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     outcome = closed.outcome
     if outcome is Outcome.DONE:
@@ -399,9 +415,18 @@ def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSt
         return _reverted(state, task, closed)
     task = replace(task, changed_at=closed.at, note=closed.note)
     if closed.outcome is Outcome.DONE:
-        done = replace(task, status=Status.DONE, merged=closed.facts.get("commit", ""), note="")
+        done = replace(
+            task,
+            status=Status.DONE,
+            merged=closed.facts.get("commit", ""),
+            merged_at=closed.at,
+            merge_s=closed.tally.busy_s,
+            conflicts_resolved=task.conflicts,
+            conflicts=0,
+            note="",
+        )
         resolved = state.resolved + bool(task.conflicts)
-        board = graph.put(state.board, replace(done, conflicts=0))
+        board = graph.put(state.board, done)
         return replace(state, board=board, merged=state.merged + 1, resolved=resolved)
     task = replace(task, status=Status.WAITING)
     if closed.outcome is Outcome.CONFLICT:
@@ -441,6 +466,10 @@ def _commanded(state: BoardState, event: Commanded) -> BoardState:
             counts = {"started": 0, "errors": 0, "target_failure": ""}
             rests = state.rests and named is not None
             return replace(state, spec=spec, named=named, rests=rests, **counts)
+        case RecordForecast() as made:
+            return replace(
+                state, forecasts=forecast_record.recorded(state.forecasts, made, event.at)
+            )
         case SetMode(mode=mode):
             spec = replace(state.spec.in_mode(mode), only=None)
             return replace(state, spec=spec, named=None, chosen=mode, rests=False)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from allstop.board.forecast_record import RecordedForecast
 from allstop.board.graph import Board
 from allstop.board.sprint import Sprint
 from allstop.board.sprint_states import Phase
@@ -30,6 +31,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     target_failure: str = ""  # a check that fails on the target without any work, too
     merged: int = 0
     resolved: int = 0  # conflicts
+    forecasts: tuple[RecordedForecast, ...] = ()
     sprint: Sprint | None = None  # the running one
     sprints: tuple[Sprint, ...] = ()  # those that have ended, the oldest first
     rests: bool = False  # a sprint has ended, so a person decides what else starts

@@ -371,7 +371,8 @@ def approved(board: Board, task: Task, at: datetime, *, merge: bool) -> Board:
 def rolled_back(board: Board, task: Task, at: datetime) -> Board:
     """Make the task pending; only a person starts it again."""
     begins_anew = {"news": "", "given": "", "onto": "", "merged": "", "target": ""}
-    return _again(board, task, at, assigned=False, held=True, **begins_anew)
+    merge = {"merged_at": None, "merge_s": 0.0, "conflicts_resolved": 0}
+    return _again(board, task, at, assigned=False, held=True, **begins_anew, **merge)
 
 
 def _set(board: Board, task: Task, status: Status, at: datetime, note: str = "") -> Board:

@@ -73,3 +73,16 @@ def since(now: datetime, text: str) -> datetime:
         message = f"{text!r} is not a time such as 7d, 12h or 2030-05-31"
         raise click.BadParameter(message, param_hint="--since") from None
     return moment.astimezone()
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {rest} min" if rest else f"{hours} h"
+    return f"{hours // 24} d {hours % 24} h"

@@ -1,5 +1,6 @@
 """Commands that a person can give to a run."""
 
+from datetime import datetime
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -169,6 +170,29 @@ class CancelSprint(_Command, frozen=True, tag="cancel_sprint"):
     """Ends the sprint at once; tasks at work continue as the board's own and don't count."""
 
 
+class Range(Struct, frozen=True, gc=False, kw_only=True):
+    """A forecast number: 8 of 10 results should lie between p10 and p90."""
+
+    p10: float
+    p50: float
+    p90: float
+
+
+class RecordForecast(_Command, frozen=True, tag="record_forecast"):
+    """Stores a forecast on the board, so that it can be compared with what comes."""
+
+    tasks: tuple[str, ...]
+    seconds: Range  # until nothing more can run without a person
+    finished: Range  # tasks
+    cost_usd: Range | None = None  # None: unknown
+    spent_microusd: int = 0  # on these tasks before
+    count: int | None = None  # no task starts after this many have finished
+    until: datetime | None = None  # no task starts after this
+    attempts: int = 0  # the history that it was made from
+    slots: int = 0
+    sprint: str = ""
+
+
 class Answer(_Command, frozen=True, tag="answer"):
     """Answers an agent's question."""
 
@@ -239,6 +263,7 @@ Command: TypeAlias = (
     | Raise
     | SetMode
     | Equip
+    | RecordForecast
     | StartSession
     | SprintCommand
     | TaskCommand

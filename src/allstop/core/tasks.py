@@ -81,6 +81,7 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     failure: FailureKind | None = None  # the cause of its end
     tally: Tally = Tally()
     flawed: bool = False  # it asked, was blocked or had findings, or ended too early to tell
+    agent: AgentName = AgentName("")  # its first choice of agent
 
 
 class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -114,6 +115,9 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     findings: str = ""  # in its verified work, in one line; a person confirms them
     unverified: bool = False  # no check was configured when its work was accepted
     merged: str = ""  # the merge commit on the target
+    merged_at: datetime | None = None
+    merge_s: float = 0.0  # how long the merge took
+    conflicts_resolved: int = 0  # before the merge succeeded
     changed_at: datetime | None = None  # when its status changed
     note: str = ""  # the reason for its status
     reviews: tuple[Review, ...] = ()  # comments on its work between attempts

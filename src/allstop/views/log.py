@@ -207,10 +207,8 @@ def _describe_command(event: events.Commanded) -> str:  # noqa: C901 - one case 
             return f"{_plain_name(again)}: {one_line(in_words(again.text, again.remarks), 200)}"
         case commands.Permit() as permit:
             return _permitted(permit)
-        case commands.Equip():
-            return "applies the settings"
-        case commands.Raise():
-            return "raises the limits"
+        case commands.Equip() | commands.Raise() | commands.RecordForecast():
+            return _OF_BOARD[type(event.command)]
         case commands.StartSession(session=session):
             return f"{session.mode} with {', '.join(session.agents)}: {one_line(session.goal, 200)}"
         case commands.StartSprint(sprint=sprint):
@@ -227,6 +225,13 @@ def _describe_command(event: events.Commanded) -> str:  # noqa: C901 - one case 
             return f"orders {one_line(', '.join(tasks))}"
         case command:
             return _plain_name(command)
+
+
+_OF_BOARD: dict[type[commands.Command], str] = {
+    commands.Equip: "applies the settings",
+    commands.Raise: "raises the limits",
+    commands.RecordForecast: "records a forecast",
+}
 
 
 def _plain_name(command: commands.Command) -> str:

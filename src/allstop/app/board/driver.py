@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.board import board_spec, commands
+from allstop.app.board.forecast import record_forecast
 from allstop.app.board.hooks import run_hooks
 from allstop.app.board.sprint_file import write_sprints
 from allstop.app.runs.status import RunRecord, record_of, runs_below
@@ -147,7 +148,8 @@ async def equip(
         if child.limit_reached or child.limits != limits:
             raised = Raise(limits=limits)
             await send_command(project.journal, project.clock, run, raised, "allstop run")
-    return sent
+    under_way = {run: child.tally for run, child in children.items()}
+    return await record_forecast(project, sent, under_way)
 
 
 def _on_top(allowance: Limits, used: Sequence[Tally], elapsed_s: float) -> Limits:

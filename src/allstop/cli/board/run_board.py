@@ -20,7 +20,7 @@ from allstop.board import graph
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.sprint_states import Phase
 from allstop.board.state import BoardState
-from allstop.board.statistics import statistics
+from allstop.board.statistics import Period, shares_in, statistics
 from allstop.cli.board.screen import BoardScreen, make_board_screen
 from allstop.cli.board.typed_answers import TypedAnswers
 from allstop.cli.interrupts import handle_signals
@@ -189,13 +189,11 @@ def _print_summary(
     tasks = state.board.tasks()
     touched = overview.changed_since(tasks, session.since)
     before = session.before
+    period = Period(session.since)
     stats = statistics(
-        tasks,
-        session.since,
-        project.clock.now(),
-        merged=state.merged - before.merged,
-        resolved=state.resolved - before.resolved,
-        under_way=session.under_way(),
+        shares_in(tasks, period, session.under_way()),
+        period,
+        runtime_s=(project.clock.now() - session.since).total_seconds(),
     )
     screen.end(stats)
     for line in [*next_steps(tasks, touched), *_assignable(state)]:

@@ -245,7 +245,7 @@ def summary_lines(stats: Statistics) -> list[str]:
             f" (per verified task: average {stats.average:g},"
             f" fastest {stats.fastest}, slowest {stats.slowest})"
         )
-    shown = money(stats.cost_usd, partial=stats.partial)
+    shown = money(stats.cost_usd or 0, partial=stats.partial)
     cost = (
         f" · {'cost ' if stats.partial else ''}{shown}" if stats.cost_usd or stats.partial else ""
     )
@@ -254,7 +254,7 @@ def summary_lines(stats: Statistics) -> list[str]:
     return [
         "",
         f"{done} · {merges}",
-        f"{turns} · {token_count(stats.tokens, partial=stats.partial)}{cost} · {stats.runtime_s:.0f} s",
+        f"{turns} · {token_count(stats.tokens or 0, partial=stats.partial)}{cost} · {stats.runtime_s or 0:.0f} s",
     ]
 
 

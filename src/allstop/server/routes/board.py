@@ -2,16 +2,20 @@
 
 import itertools
 from collections.abc import Collection
+from datetime import timedelta
 
 from allstop.adapters.git.repository.diff import Diff
-from allstop.app.board import overview
+from allstop.app.board import commands, overview
 from allstop.app.board.diff import diff_of
+from allstop.app.board.forecast import Question, make_forecast
 from allstop.app.board.review_comments import reviews_of
+from allstop.app.board.statistics import StatisticsReport, statistics_since
+from allstop.board.forecast import Forecast, NoForecast
 from allstop.board.state import BoardState
-from allstop.board.statistics import Statistics, statistics
 from allstop.core.board_specs import Mode
+from allstop.core.brakes import Tally
 from allstop.core.errors import NotFoundError
-from allstop.core.ids import BOARD
+from allstop.core.ids import BOARD, RunId, child_of
 from allstop.core.tasks import Status, Task
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
@@ -98,21 +102,32 @@ def shown(name: str, changed: Diff) -> wire_types.Diff:
     )
 
 
-async def stats(app: AppState, _: path_parameters.NoParameters) -> Statistics:
+async def stats(app: AppState, params: path_parameters.Stats) -> StatisticsReport:
     run = await app.live_runs.board()
-    if run is None:
-        return Statistics()
-    tasks = run.pilot.board.tasks()
-    latest = [task.attempts[-1] for task in tasks if task.attempts]
-    open_ = [each.run for each in latest if each.ended_at is None and app.live_runs.knows(each.run)]
-    return statistics(
-        tasks,
-        run.opened.at,
-        app.project.clock.now(),
-        merged=run.pilot.merged,
-        resolved=run.pilot.resolved,
-        under_way={name: (await app.live_runs.run(name)).state.tally for name in open_},
+    state = run.pilot if run else (await commands.read(app.project)).state
+    since = app.project.clock.now() - timedelta(days=params.days)
+    under_way = await _under_way(app, state)
+    return await statistics_since(app.project, state, under_way, since, params.by, app.turns)
+
+
+async def forecast(app: AppState, params: path_parameters.Forecast) -> Forecast | NoForecast:
+    run = await app.live_runs.board()
+    state = run.pilot if run else (await commands.read(app.project)).state
+    now = app.project.clock.now()
+    question = Question(
+        operation=params.operation,
+        tag=params.tag,
+        slots=params.slots or None,
+        count=params.count or None,
+        until=now + timedelta(hours=params.hours) if params.hours else None,
     )
+    return await make_forecast(state, await _under_way(app, state), question, now)
+
+
+async def _under_way(app: AppState, state: BoardState) -> dict[RunId, Tally]:
+    """The usage of the running attempts."""
+    open_ = [run for ref in state.refs if app.live_runs.knows(run := child_of(BOARD, ref))]
+    return {run: (await app.live_runs.run(run)).state.tally for run in open_}
 
 
 async def sprints(app: AppState, _: path_parameters.NoParameters) -> wire_types.SprintList:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from allstop.board import statistics_groups
 from allstop.views.usage import By
 
 DEFAULT_LIMIT = 200
@@ -36,6 +37,27 @@ class Usage(NoParameters, frozen=True):
     by: Annotated[By, Meta(description="How to group the turns.")] = By.AGENT
     days: Annotated[int, Meta(ge=1, le=3660, description="Turns of this many past days.")] = 30
     agent: Annotated[str, Meta(max_length=64, description="Only turns of this agent.")] = ""
+
+
+class Stats(NoParameters, frozen=True):
+    by: Annotated[statistics_groups.GroupBy, Meta(description="How to group the tasks.")] = (
+        statistics_groups.GroupBy.AGENT
+    )
+    days: Annotated[int, Meta(ge=1, le=3660, description="The past days to look at.")] = 30
+
+
+class Forecast(NoParameters, frozen=True):
+    operation: Annotated[str, Meta(description="Only tasks of this operation.")] = ""
+    tag: Annotated[str, Meta(description="Only tasks with this tag.")] = ""
+    slots: Annotated[
+        int, Meta(ge=0, le=1000, description="With this many slots; 0: those of the board.")
+    ] = 0
+    count: Annotated[
+        int, Meta(ge=0, le=MAX_INTEGER, description="Until this many have finished; 0: all.")
+    ] = 0
+    hours: Annotated[
+        float, Meta(ge=0, le=87_600, description="No task starts after these hours; 0: no limit.")
+    ] = 0
 
 
 class OneRun(NoParameters, frozen=True):

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple, Union
 
 from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
+from allstop.app.board.statistics import StatisticsReport
 from allstop.app.runs.daily_budget import More, Today
 from allstop.app.start_requests import StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
-from allstop.board.statistics import Statistics
+from allstop.board.forecast import Forecast, NoForecast
 from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
@@ -70,7 +71,8 @@ READ_ROUTES = (
     Route("/tasks/{task}/diff", "The changes of a task's work.", path_parameters.OneTask, wire_types.Diff, board.diff),
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
     Route("/tasks/{task}", "A task with its attempts.", path_parameters.OneTask, TaskView, board.task),
-    Route("/stats", "Statistics of the board.", path_parameters.NoParameters, Statistics, board.stats),
+    Route("/stats", "Statistics of the board, by agent, model, tag, operation or day.", path_parameters.Stats, StatisticsReport, board.stats),
+    Route("/forecast", "When the board's tasks end and what they cost, as P10, P50 and P90, or why there is no forecast.", path_parameters.Forecast, Forecast | NoForecast, board.forecast),
     Route("/sprints", "The sprints of the board, the newest first.", path_parameters.NoParameters, wire_types.SprintList, board.sprints),
     Route("/sprints/{sprint}", "A sprint with its tasks.", path_parameters.OneSprint, SprintView, board.sprint),
     Route("/checkpoints", "The checkpoints made before sprints, the newest first.", path_parameters.NoParameters, wire_types.CheckpointList, board.checkpoints),
