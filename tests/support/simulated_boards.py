@@ -6,10 +6,23 @@ from random import Random
 
 from allstop.board.forecast import forecast, history
 from allstop.core.brakes import Tally
-from allstop.core.events import ChildClosed
-from allstop.core.moves import Outcome
+from allstop.core.commands import AddTasks
+from allstop.core.events import ChildClosed, Closed, Commanded, MoveEnded, MoveStarted, Opened
+from allstop.core.ids import BOARD, child_of
+from allstop.core.moves import (
+    ChecksDone,
+    Outcome,
+    RunChecks,
+    TakeTurn,
+    TurnDone,
+    Usage,
+    without_prompt_text,
+)
+from allstop.core.prompt import prompt
 from allstop.core.tasks import NewTask
+from allstop.ports import Entry
 from support.pilot_steps import BoardSteps
+from support.strategies import NOW
 
 TAGS = ("api", "docs", "ui")
 MINUTES = {"fast": 4.0, "slow": 15.0}
@@ -22,13 +35,15 @@ FAILURES = (Outcome.FAILED, Outcome.BLOCKED, Outcome.TIMED_OUT, Outcome.CRASHED)
 class SimulatedBoard(BoardSteps):
     """A board with a clock that goes to the next end of an attempt or a merge."""
 
-    def __init__(self, seed, **spec):
+    def __init__(self, seed, begins_at=NOW, **spec):
         super().__init__(agents=["fast", "slow"], slots=4, errors=0, **spec)
+        self.now = begins_at
+        self.below = []  # the records of the child runs
         self.chance = Random(seed)
         self.failures = self.chance.uniform(0.05, 0.25)
         self.ending = []  # when each open run ends
 
-    def tasks(self, first, count, needs=0.3):
+    def tasks(self, first, count, needs=0.3, is_later=False):
         """New tasks; some need one or two of the five before."""
         made = []
         for number in range(first, first + count):
@@ -43,8 +58,12 @@ class SimulatedBoard(BoardSteps):
                     needs=tuple(f"T{n}" for n in picked) if self.chance.random() < needs else (),
                 )
             )
-        self._begin(self.add(*made))
+        self.plan(*made) if is_later else self._begin(self.add(*made))
         return made
+
+    def plan(self, *tasks):
+        """Tasks that nobody starts yet."""
+        self._write(Commanded(at=self.now, command=AddTasks(tasks=tasks)))
 
     def work(self, most=None):
         """Let runs end until nothing is open, or until `most` of them have ended."""
@@ -91,4 +110,31 @@ class SimulatedBoard(BoardSteps):
             turns = 1 + chance.randrange(5)
         tally = Tally(turns=turns, input=cost, cost_microusd=cost, busy_s=seconds)
         ends_at = self.now + timedelta(seconds=seconds)
+        self._record(ref, task, outcome, tally, turns)
         heapq.heappush(self.ending, (ends_at, ref, outcome, tally, ends_at))
+
+    def _record(self, ref, task, outcome, tally, turns):
+        """The events of a child run: its turns, and checks in the last tenth of its time."""
+        run, kind = child_of(BOARD, ref), "merge" if "merge" in ref else "task"
+        at = self.now
+        below = [Opened(at=at, kind=kind, spec=self.spec_of(ref), parent=BOARD, ref=ref)]
+        turn = TakeTurn(agent=task.agent, prompt=prompt("x"))
+        steps = [(turn, 0.9 / turns) for _ in range(turns)]
+        steps.append((RunChecks(checks=(), workspace=task.id), 0.1 if turns else 1.0))
+        for number, (move, share) in enumerate(steps, start=1):
+            done = ChecksDone()
+            if isinstance(move, TakeTurn):
+                cost = tally.cost_microusd // turns
+                done = TurnDone(text="", usage=Usage(input=cost, cost_microusd=cost, model="m"))
+            below.append(MoveStarted(at=at, id=number, move=without_prompt_text(move)))
+            at += timedelta(seconds=tally.busy_s * share)
+            below.append(MoveEnded(at=at, id=number, result=done))
+        below.append(Closed(at=at, outcome=outcome))
+        self.below += [(run, event) for event in below]
+
+    async def store(self, journal):
+        """Write everything that happened so far to a journal; no run may be open."""
+        records = [*((BOARD, event) for event in self.events), *self.below]
+        entries = [Entry(run, event) for run, event in sorted(records, key=lambda r: r[1].at)]
+        for start in range(0, len(entries), 500):
+            await journal.append(*entries[start : start + 500])

@@ -56,6 +56,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./settings/Settings.svelte'),
   },
   { name: 'start', title: 'Start', load: () => import('./start/Start.svelte') },
+  {
+    name: 'stats',
+    title: 'Statistics',
+    letter: 't',
+    load: () => import('./stats/Stats.svelte'),
+  },
   { name: 'usage', title: 'Usage', load: () => import('./usage/Usage.svelte') },
 ]
 

@@ -1,0 +1,143 @@
+"""S5, S7, U5: the page of statistics: charts with tables, the forecast, phone and keyboard."""
+
+import re
+from datetime import timedelta
+
+import anyio
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from allstop.app.project import Project
+from allstop.board.forecast import Target
+from allstop.board.forecast_quality import record_of
+from allstop.settings.sources.environment import Environment
+from browser.clipped_text import clipped
+from browser.conftest import PHONE
+from support.person import MERGE_AT_ONCE, at_home
+from support.sample_board import SampleBoard
+from support.simulated_boards import SimulatedBoard
+
+AGENTS = """
+[agents.fast]
+driver = "scripted"
+script = "script.toml"
+[agents.slow]
+driver = "scripted"
+script = "script.toml"
+"""
+CHARTS = ("Finished tasks", "Where the time went", "Throughput", "Cost of a merged task")
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    """A board with three days of history, a forecast that has ended, and tasks to come."""
+    scene = SampleBoard(at_home(tmp_path_factory.mktemp("history")))
+    person = scene.person
+    person.script("", MERGE_AT_ONCE + AGENTS)
+    person.commit()
+    person.allstop("trust", "--yes")
+    project = Project(person.repository, Environment(home=person.home))
+    try:
+        anyio.run(history(project.clock.now()).store, project.journal)
+    finally:
+        project.close()
+    scene.open()
+    yield scene
+    person.close()
+
+
+def history(now):
+    board = SimulatedBoard(7, begins_at=now - timedelta(days=2, hours=12))
+    board.tasks(1, 25)
+    board.work()
+    board.now = now - timedelta(hours=9)
+    new = board.tasks(101, 20)
+    tasks = [board.task(task.id) for task in new]
+    board.tell(record_of(board.forecast(), tasks, Target(), spent_microusd=0))
+    board.work()
+    board.tasks(201, 12, is_later=True)
+    return board
+
+
+def chart(page, title):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def test_s5_the_figures_are_those_of_the_terminal(scene, visit):
+    page = visit().page("stats")
+    told = scene.person.json("stats")
+
+    main = page.get_by_role("main")
+    expect(main).to_contain_text(f"{told['completed']} completed")
+    expect(main).to_contain_text(f"{told['remaining']} remaining")
+    expect(main).to_contain_text(f"{told['average']:g} on average")
+    expect(main).to_contain_text(f"${told['cost_per_merged_usd']:.2f}")
+    for title in CHARTS:
+        expect(chart(page, title).get_by_role("img")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^slow"))).to_be_visible()
+    page.get_by_role("combobox", name="By").select_option("tag")
+    expect(page.get_by_role("row", name=re.compile("^docs"))).to_be_visible()
+
+
+def test_s5_u5_each_chart_says_its_finding_and_shows_its_figures_by_keyboard(visit):
+    page = visit().page("stats")
+
+    for title in CHARTS:
+        region = chart(page, title)
+        label = region.get_by_role("img").get_attribute("aria-label")
+        assert re.search(r"\d", label), f"{title} has a finding: {label}"
+        button = region.get_by_role("button")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(button).to_have_attribute("aria-expanded", "true")
+        assert region.get_by_role("row").count() > 1
+        page.keyboard.press("Enter")
+        expect(region.get_by_role("table")).to_have_count(0)
+
+
+def test_s7_the_forecast_and_what_came_are_shown(scene, visit):
+    page = visit().page("stats")
+    told = scene.person.json("forecast")
+    (latest,) = scene.person.json("stats")["forecasts"]["latest"]
+
+    panel = page.get_by_role("region", name="Forecast", exact=True)
+    expect(panel).to_contain_text(f"of {told['tasks']}")
+    expect(panel).to_contain_text(f"from {told['attempts']} attempts on this board")
+    expect(panel).to_contain_text("8 of 10 end inside the range")
+    inside = "inside" if latest["late_s"] == 0 else "later" if latest["late_s"] > 0 else "earlier"
+    expect(panel.get_by_role("listitem")).to_contain_text(inside)
+    finding = chart(page, "Finished tasks").get_by_role("img")
+    expect(finding).to_have_attribute("aria-label", re.compile("are expected between"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u5_axe_finds_nothing_wrong_with_charts_and_their_tables(theme, visit):
+    page = visit(color_scheme=theme).page("stats")
+    for title in CHARTS:
+        chart(page, title).get_by_role("button").click()
+    page.wait_for_timeout(300)
+
+    violations = Axe().run(page).response["violations"]
+
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in violations] == []
+
+
+def test_u5_charts_fit_a_phone(visit):
+    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("stats")
+    for title in CHARTS:
+        expect(chart(page, title).get_by_role("img")).to_be_visible()
+        chart(page, title).get_by_role("button").click()
+
+    assert clipped(page) == []
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= PHONE["width"]
+
+
+def test_u5_a_key_opens_the_page(visit):
+    page = visit().page("home")
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Statistics")
