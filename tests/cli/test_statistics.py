@@ -151,3 +151,32 @@ def test_s7_a_forecast_is_recorded_when_work_begins_and_compared_when_it_ends(pe
     assert "ended inside the range" in person.allstop("stats")
     assert "records a forecast" in person.allstop("log", "board")
     assert "✗" not in person.allstop("replay", "board")
+
+
+def test_s7_a_sprint_has_a_forecast_before_it_starts_and_its_result_after(person):
+    """S7: a sprint that is cancelled is compared with nothing."""
+    person.script(SCRIPT, SETTINGS)
+    person.commit()
+    person.allstop("trust", "--yes")
+    for number in range(10):
+        person.allstop("add", f"Easy {number}", "--agent", "demo")
+    told = person.allstop("sprint", "start", "--count", "10")
+    assert "  forecast    No forecast: A forecast needs 10 finished attempts" in told
+    for number in range(10, 14):
+        person.allstop("add", f"Easy {number}", "--agent", "demo", "--tag", "more")
+
+    told = person.allstop("sprint", "start", "--count", "3", "--tag", "more")
+
+    assert "3 of 4 finish, 3 of them verified" in told
+    (latest,) = person.json("stats")["forecasts"]["latest"]
+    assert (latest["sprint"], latest["came_finished"], latest["came_usd"]) == ("sprint2", 3, 0.03)
+    assert latest["late_s"] is not None
+    second, first = person.json("stats", "--by", "sprint")["groups"]
+    assert (first["name"], first["statistics"]["finished"]) == ("sprint1", 10)
+    made = second["statistics"]
+    assert (second["name"], made["finished"], made["merged"], made["tokens"]) == (
+        *("sprint2", 3),
+        *(3, 303),
+    )
+    assert "sprint2" in person.allstop("stats", "--by", "sprint")
+    assert "✗" not in person.allstop("replay", "board")

@@ -61,6 +61,9 @@ class SimulatedBoard(BoardSteps):
         self.plan(*made) if is_later else self._begin(self.add(*made))
         return made
 
+    def command(self, *commands):
+        self._begin(self.tell(*commands))
+
     def plan(self, *tasks):
         """Tasks that nobody starts yet."""
         self._write(Commanded(at=self.now, command=AddTasks(tasks=tasks)))

@@ -369,6 +369,8 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
 
 def _with_forecasts(state: BoardState, closed: str, at: datetime) -> BoardState:
     known = state.forecasts
+    if known and known[-1].made.sprint not in ("", state.sprint.id if state.sprint else ""):
+        return state  # a person cancelled the sprint
     after = forecast_record.compared(known, state.board, state.refs.values(), closed, at)
     return state if after is known else replace(state, forecasts=after)
 

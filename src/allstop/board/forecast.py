@@ -303,7 +303,7 @@ class _Setting(NamedTuple):
     factors: Sequence[float]
     merges_s: Sequence[float]
     slots: int
-    most_finished: int  # no job starts after this many have finished
+    most_finished: int  # no job starts if this many have finished or are running
     until_s: float  # no job starts after this
 
 
@@ -369,7 +369,7 @@ class _Simulation:
     def _start(self, now_s: float) -> None:
         setting = self._setting
         while self._ready and self._free > 0 and now_s < setting.until_s:
-            if len(self._finished) >= setting.most_finished:
+            if len(self._finished) + setting.slots - self._free >= setting.most_finished:
                 return
             index = heapq.heappop(self._ready)
             sample = self._draw(index)

@@ -1,7 +1,7 @@
 """Statistics of a board's tasks in a period: the one definition of each figure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -36,7 +36,8 @@ class Share(NamedTuple):
     task: Task
     attempts: int
     spent: Tally
-    is_latest: bool = True  # whether its latest attempt is among these
+    is_latest: bool  # whether its latest attempt is among these
+    is_merged: bool  # whether its merge counts here
     is_whole: bool = True  # False: only a part of the work; the task counts elsewhere
 
 
@@ -83,8 +84,15 @@ def shares_in(
     """
     for task in tasks:
         attempts = [each for each in task.attempts if period.holds(each.ended_at)]
-        is_latest = bool(attempts) and attempts[-1] is task.attempts[-1]
-        yield Share(task, len(attempts), _sum_of(attempts, under_way), is_latest)
+        is_merged = task.merged_at is not None and period.holds(task.merged_at)
+        yield share_of(task, attempts, under_way, is_merged=is_merged)
+
+
+def share_of(
+    task: Task, attempts: Sequence[Attempt], under_way: Mapping[RunId, Tally], *, is_merged: bool
+) -> Share:
+    is_latest = bool(attempts) and attempts[-1] is task.attempts[-1]
+    return Share(task, len(attempts), _sum_of(attempts, under_way), is_latest, is_merged)
 
 
 def statistics(
@@ -102,7 +110,7 @@ def statistics(
             continue
         remaining += task.status not in OVER
         pending += task.status is Status.MERGING
-        if task.merged_at is not None and period.holds(task.merged_at):
+        if share.is_merged:
             merged += 1
             resolved += bool(task.conflicts_resolved)
             merged_spent = merged_spent.plus(task.tally)

@@ -1,4 +1,4 @@
-"""Statistics by agent, model, tag, operation or day."""
+"""Statistics by agent, model, tag, operation, day or sprint."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
@@ -8,7 +8,15 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.board.statistics import Period, Share, Statistics, shares_in, statistics
+from allstop.board.sprint import Sprint, attempts_in
+from allstop.board.statistics import (
+    Period,
+    Share,
+    Statistics,
+    share_of,
+    shares_in,
+    statistics,
+)
 from allstop.board.time_use import Stretch, runtime_s
 from allstop.core.brakes import Tally
 from allstop.core.ids import RunId
@@ -25,6 +33,7 @@ class GroupBy(StrEnum):
     TAG = "tag"
     OPERATION = "operation"
     DAY = "day"
+    SPRINT = "sprint"
 
 
 class StatisticsGroup(Struct, frozen=True, kw_only=True):
@@ -89,6 +98,7 @@ class Worked(NamedTuple):
                     attempts=len({turn.run for turn in own}),
                     spent=_sum(turn.used for turn in own),
                     is_latest=share.is_latest,
+                    is_merged=share.is_merged,
                     is_whole=taken[-1].name == name,
                 )
                 shares.setdefault(name, []).append(part)
@@ -97,6 +107,25 @@ class Worked(NamedTuple):
             for name, parts in shares.items()
         ]
         return sorted(made, key=_weight)
+
+    def by_sprint(self, sprints: Iterable[Sprint], now: datetime) -> list[StatisticsGroup]:
+        """The attempts that each sprint started; its merges count also if they came later."""
+        tasks = {task.id: task for task in self.tasks}
+        return [
+            self._sprint(sprint, [tasks[name] for name in sprint.taken if name in tasks], now)
+            for sprint in sprints
+            if sprint.ended_at is None or self.period.holds(sprint.ended_at)
+        ]
+
+    def _sprint(self, sprint: Sprint, tasks: Sequence[Task], now: datetime) -> StatisticsGroup:
+        shares = []
+        for task in tasks:
+            own = attempts_in(sprint, task)
+            is_merged = task.merged_at is not None and bool(own) and own[-1] is task.attempts[-1]
+            shares.append(share_of(task, own, self.under_way, is_merged=is_merged))
+        seconds = ((sprint.ended_at or now) - sprint.started_at).total_seconds()
+        made = statistics(shares, Period(sprint.started_at), runtime_s=seconds)
+        return StatisticsGroup(name=sprint.id, statistics=_without_now(made))
 
     def by_day(self, zone: tzinfo | None, today: date) -> list[StatisticsGroup]:
         """Every day from the first with work up to today; zone None means the machine's own."""
@@ -141,7 +170,7 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
 
 
 def _without_now(made: Statistics) -> Statistics:
-    """Nobody knows which agent will take the remaining tasks."""
+    """Nobody knows which agent or sprint will take the remaining tasks."""
     return replace(made, remaining=None, pending_merges=None)
 
 

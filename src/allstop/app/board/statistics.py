@@ -17,6 +17,7 @@ from allstop.board.time_use import TimeUse, time_use
 from allstop.core.brakes import Tally
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.tasks import Status, Task
+from allstop.views.sprints import all_sprints
 from allstop.views.usage import Turn
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def statistics_since(
         **structs.asdict(worked.total()),
         since=since,
         by=by,
-        groups=days if by is GroupBy.DAY else _groups(worked, by, taken),
+        groups=_groups(worked, by, taken, days, worked.by_sprint(all_sprints(state), now)),
         days=days,
         time=time_use(stretches),
         finished_tasks=_finished(tasks, period)[-MOST_FINISHED:],
@@ -93,7 +94,13 @@ def _first_start(tasks: Iterable[Task], period: Period) -> datetime:
     return min(starts, default=period.since)
 
 
-def _groups(worked: Worked, by: GroupBy, turns: Sequence[Turn]) -> list[StatisticsGroup]:
+def _groups(
+    worked: Worked,
+    by: GroupBy,
+    turns: Sequence[Turn],
+    days: list[StatisticsGroup],
+    sprints: list[StatisticsGroup],
+) -> list[StatisticsGroup]:
     match by:
         case GroupBy.TAG:
             return worked.by_field(lambda task: task.tags or ("",))
@@ -104,7 +111,9 @@ def _groups(worked: Worked, by: GroupBy, turns: Sequence[Turn]) -> list[Statisti
         case GroupBy.MODEL:
             return worked.by_worker(_workers(turns, lambda turn: turn.usage.model))
         case GroupBy.DAY:
-            raise AssertionError("days are always made")
+            return days
+        case GroupBy.SPRINT:
+            return sprints
 
 
 def _workers(turns: Iterable[Turn], name_of: Callable[[Turn], str]) -> Iterator[Worker]:

@@ -13,7 +13,10 @@ from allstop.cli.times import duration, until
 from allstop.core.text import counted, money
 
 if TYPE_CHECKING:
+    from allstop.app.project import Project
     from allstop.board.forecast import Forecast, NoForecast
+    from allstop.board.state import BoardState
+    from allstop.core.board_specs import SprintSpec
     from allstop.core.commands import Range
 
 
@@ -40,7 +43,7 @@ def forecast(
 ) -> int:
     """Forecast when tasks end and what they cost, from this board's history.
 
-    Without tasks: all that the board would work on. The range goes from P10 to P90: 8 of 10 results
+    Without tasks and options: the running sprint, or all that the board would work on. The range goes from P10 to P90: 8 of 10 results
     lie in it. Waiting for you and for providers' limits is not included. Exits with 3 if there is
     no forecast.
 
@@ -54,6 +57,7 @@ def forecast(
     from allstop.app.board.forecast import Question, make_forecast
     from allstop.app.runs.status import runs_below
     from allstop.board.forecast import Forecast
+    from allstop.core.board_specs import Filters
 
     async def ask() -> Forecast | NoForecast:
         state = (await commands.read(project)).state
@@ -61,8 +65,10 @@ def forecast(
         under_way = {name: child.tally for name, child in children.items()}
         question = Question(
             tasks=tasks,
-            operation=operation,
-            tag=tag,
+            filters=Filters(
+                include_operations=(operation,) if operation else (),
+                include_tags=(tag,) if tag else (),
+            ),
             slots=slots,
             count=count,
             until=until(now, for_, until_),
@@ -78,6 +84,21 @@ def forecast(
         for line in lines(found, now):
             echo(line)
     return 0 if isinstance(found, Forecast) else WAITS
+
+
+async def sprint_lines(
+    project: Project, state: BoardState, sprint: SprintSpec | None = None
+) -> list[str]:
+    """The forecast of a sprint before it starts, or of the one that runs."""
+    from allstop.app.board.forecast import Question, make_forecast, sprint_question
+    from allstop.app.runs.status import runs_below
+
+    now = project.clock.now()
+    question = Question() if sprint is None else sprint_question(state, sprint, now)
+    children = await runs_below(project, state)
+    under_way = {name: child.tally for name, child in children.items()}
+    first, *more = lines(await make_forecast(state, under_way, question, now), now)
+    return [f"  forecast    {first}", *(f"              {line}" for line in more)]
 
 
 def lines(found: Forecast | NoForecast, now: datetime) -> Iterator[str]:

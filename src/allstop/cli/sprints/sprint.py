@@ -134,10 +134,13 @@ async def start_sprint(
     project: Project, request: StartSprint, *, as_json: bool, asks: bool = False
 ) -> int:
     """Start a sprint in this terminal, or in the process that drives the board."""
+    from msgspec import structs
+
     from allstop.app.board.commands import read
     from allstop.app.board.sprints import sprint_spec, sprint_start
     from allstop.app.runs.commands import refuse_if_stopped
     from allstop.cli.board.follow_board import continue_board
+    from allstop.cli.board.forecast import sprint_lines as forecast_lines
     from allstop.cli.board.run_board import run_board
     from allstop.cli.queued_start import queue_start
     from allstop.core.ids import BOARD
@@ -149,6 +152,9 @@ async def start_sprint(
     spec = sprint_spec(project, request, known.state, project.clock.now())
     if not as_json:
         for line in _setting_lines(project, known, request, spec):
+            echo(line)
+        as_started = structs.replace(known.state, spec=begun.spec)
+        for line in await forecast_lines(project, as_started, spec):
             echo(line)
     if asks and not click.confirm("Start it?", default=True):
         echo("Nothing was started.")
@@ -287,11 +293,19 @@ def show(context: Context, name: str | None, as_json: bool) -> None:
                 raise NotFoundError("there was no sprint yet", "`allstop sprint start` starts one")
             found = views[0]
         now = project.clock.now()
+        expected = [] if as_json or found.ended_at else run(partial(_forecast, project))
     if as_json:
         print_json(found)
         return
-    for line in sprint_lines(found, now):
+    for line in [*sprint_lines(found, now), *expected]:
         echo(line)
+
+
+async def _forecast(project: Project) -> list[str]:
+    from allstop.app.board.commands import read
+    from allstop.cli.board.forecast import sprint_lines as forecast_lines
+
+    return await forecast_lines(project, (await read(project)).state)
 
 
 def sprint_lines(view: SprintView, now: datetime) -> Iterator[str]:

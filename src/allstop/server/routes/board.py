@@ -12,7 +12,7 @@ from allstop.app.board.review_comments import reviews_of
 from allstop.app.board.statistics import StatisticsReport, statistics_since
 from allstop.board.forecast import Forecast, NoForecast
 from allstop.board.state import BoardState
-from allstop.core.board_specs import Mode
+from allstop.core.board_specs import Filters, Mode
 from allstop.core.brakes import Tally
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, RunId, child_of
@@ -115,13 +115,21 @@ async def forecast(app: AppState, params: path_parameters.Forecast) -> Forecast 
     state = run.pilot if run else (await commands.read(app.project)).state
     now = app.project.clock.now()
     question = Question(
-        operation=params.operation,
-        tag=params.tag,
+        filters=Filters(
+            include_operations=_names(params.operations),
+            exclude_operations=_names(params.not_operations),
+            include_tags=_names(params.tags),
+            exclude_tags=_names(params.not_tags),
+        ),
         slots=params.slots or None,
         count=params.count or None,
         until=now + timedelta(hours=params.hours) if params.hours else None,
     )
     return await make_forecast(state, await _under_way(app, state), question, now)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
 
 
 async def _under_way(app: AppState, state: BoardState) -> dict[RunId, Tally]:

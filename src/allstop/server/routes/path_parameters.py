@@ -46,9 +46,14 @@ class Stats(NoParameters, frozen=True):
     days: Annotated[int, Meta(ge=1, le=3660, description="The past days to look at.")] = 30
 
 
+Names = Annotated[str, Meta(description="Names, separated by commas.")]
+
+
 class Forecast(NoParameters, frozen=True):
-    operation: Annotated[str, Meta(description="Only tasks of this operation.")] = ""
-    tag: Annotated[str, Meta(description="Only tasks with this tag.")] = ""
+    operations: Names = ""
+    not_operations: Names = ""
+    tags: Names = ""
+    not_tags: Names = ""
     slots: Annotated[
         int, Meta(ge=0, le=1000, description="With this many slots; 0: those of the board.")
     ] = 0
