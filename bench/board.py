@@ -1,4 +1,4 @@
-"""Q7: loads a board of 100,000 tasks and picks the next task after a change.
+"""Q7, S7: loads a board of 100,000 tasks, picks the next task after a change, and forecasts.
 
 Prints figures; asserts nothing. The journal is real and written by an import.
 """
@@ -24,7 +24,8 @@ from msgspec import to_builtins
 from allstop.app.board import commands
 from allstop.app.board.driver import drive_board, prepare
 from allstop.app.project import Project
-from allstop.board.board_pilot import BoardState
+from allstop.board.forecast import MOST_TASKS, forecast, history
+from allstop.board.state import BoardState
 from allstop.core import run as runs
 from allstop.core.board_specs import BoardSpec, ReviewMode
 from allstop.core.brakes import Tally
@@ -42,6 +43,7 @@ TAGS = ("critical", "quick-win", "docs", "api", "ui", "refactor")
 SPEC = BoardSpec(target="main", agents=(AgentName("a"),), slots=4, review=ReviewMode.SKIP)
 
 State = RunState[BoardState]
+UNUSED = Tally()
 
 
 def tangled(number: int, chance: random.Random) -> NewTask:
@@ -177,13 +179,13 @@ class BoardClock:
         )
         return spawn
 
-    def close(self, what: str, spawn: Spawn) -> float:
+    def close(self, what: str, spawn: Spawn, tally: Tally = UNUSED) -> float:
         run = child_of(BOARD, spawn.ref)
         facts = {"tree": "t", "commit": "c"}
         return self.write(
             what,
             ChildClosed(
-                at=NOW, ref=spawn.ref, run=run, outcome=Outcome.DONE, tally=Tally(), facts=facts
+                at=NOW, ref=spawn.ref, run=run, outcome=Outcome.DONE, tally=tally, facts=facts
             ),
         )
 
@@ -282,6 +284,37 @@ def bench_hub(count: int) -> None:
     )
 
 
+# --- forecast ---
+
+
+def bench_forecast(count: int, finished: int) -> None:
+    """A forecast of the open tasks, from a board whose attempts took random times."""
+    chance = random.Random(3)
+    tasks = [
+        NewTask(id=f"T{n}", title="x", tags=(chance.choice(TAGS),)) for n in range(1, finished + 1)
+    ]
+    clock = board_of(tasks)
+    for _ in range(finished):
+        spent = Tally(turns=2, cost_microusd=70_000, busy_s=chance.lognormvariate(6, 0.6))
+        clock.close("verified", clock.start("start"), spent)
+        clock.close("merged", clock.start("merge"))
+    new = [
+        NewTask(
+            id=f"N{n}",
+            title="x",
+            tags=(chance.choice(TAGS),),
+            needs=(f"N{n - 1}",) if n % 3 == 0 else (),
+        )
+        for n in range(1, count + 1)
+    ]
+    clock.write("add", Commanded(at=NOW, command=AddTasks(tasks=tuple(new))))
+    board = clock.state.pilot.board
+    made = [timed(lambda: forecast(board, board.tasks(), history(board.tasks()), SPEC, NOW))]
+    made += [timed(lambda: forecast(board, board.tasks(), history(board.tasks()), SPEC, NOW))]
+    print(f"S7  a forecast of {count:,} tasks from {finished:,} attempts: {min(made)}")
+    figure(f"S7 forecast of {count:,} tasks", f"{min(made).wall_s:.2f} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tasks", type=int, default=sized(100_000, 300))
@@ -295,6 +328,9 @@ def main() -> None:
         bench_taking(Path(name))
     bench_flip(arguments.tasks)
     bench_hub(arguments.tasks)
+    bench_forecast(sized(200, 20), sized(300, 12))
+    if arguments.tasks >= MOST_TASKS:
+        bench_forecast(MOST_TASKS, 300)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ LATEST = 300
 BORROWED = 5
 """A group with this many attempts of its own draws every second one from the wider group."""
 
-SIMULATIONS, FEWEST_SIMULATIONS = 300, 40
-SIMULATED_ATTEMPTS = 60_000
+SIMULATIONS, FEWEST_SIMULATIONS = 200, 40
+SIMULATED_ATTEMPTS = 40_000
 """With many tasks there are fewer simulations, so that a page need not wait."""
 
 SPREAD = 0.25
@@ -108,16 +108,16 @@ class History(NamedTuple):
 
 def history(tasks: Iterable[Task]) -> History:
     """The latest attempts of some tasks that ended by themselves, and the times of merges."""
-    found = [
+    worked = [task for task in tasks if task.attempts]
+    ended = (
         (attempt.ended_at, attempt, task)
-        for task in tasks
+        for task in worked
         for attempt in task.attempts
         if attempt.ended_at is not None and attempt.outcome not in UNTYPICAL
-    ]
-    found.sort(key=lambda each: each[0])
-    samples = [_sample(attempt, task) for _, attempt, task in found[-LATEST:]]
-    merges_s = tuple(task.merge_s for task in tasks if task.merged)
-    return History(tuple(samples), merges_s)
+    )
+    latest = heapq.nlargest(LATEST, ended, key=lambda each: each[0])
+    merges_s = tuple(task.merge_s for task in worked if task.merged)
+    return History(tuple(_sample(attempt, task) for _, attempt, task in latest), merges_s)
 
 
 def _sample(attempt: Attempt, task: Task) -> Sample:
@@ -158,16 +158,16 @@ def forecast(
 
     `under_way` is the usage of running attempts. The same arguments give the same forecast.
     """
-    attempts = len(past.attempts)
-    jobs = _jobs(board, tasks, spec, under_way or {})
-    could_run = sum(not job.is_blocked for job in jobs)
+    attempts, open_ = len(past.attempts), list(filter(is_open, tasks))
     if attempts < LEAST_ATTEMPTS:
         return _none(now, "too_little_history", _too_little(attempts), attempts)
+    if len(open_) > MOST_TASKS:
+        most = f"A forecast covers at most {MOST_TASKS:,} tasks; these are {len(open_):,}."
+        return _none(now, "too_many_tasks", most, attempts)
+    jobs = _jobs(board, open_, spec, under_way or {})
+    could_run = sum(not job.is_blocked for job in jobs)
     if not could_run:
         return _none(now, "nothing_to_do", "No task can run without a person.", attempts)
-    if could_run > MOST_TASKS:
-        most = f"A forecast covers at most {MOST_TASKS:,} tasks; these are {could_run:,}."
-        return _none(now, "too_many_tasks", most, attempts)
     chance = random.Random(seed)  # noqa: S311 - a simulation
     setting = _setting(jobs, past, spec, target, now, chance)
     rounds = max(FEWEST_SIMULATIONS, min(SIMULATIONS, SIMULATED_ATTEMPTS // could_run))
@@ -216,8 +216,8 @@ class _Job(NamedTuple):
 def _jobs(
     board: Board, tasks: Iterable[Task], spec: BoardSpec, under_way: Mapping[RunId, Tally]
 ) -> list[_Job]:
-    """The tasks that have not ended, best first; those that can't run without a person are marked."""
-    open_ = sorted(filter(is_open, tasks), key=lambda task: _rank(board, task))
+    """Open tasks, best first; those that can't run without a person are marked."""
+    open_ = sorted(tasks, key=lambda task: _rank(board, task))
     number = {task.id: index for index, task in enumerate(open_)}
     jobs = []
     for task in open_:

@@ -115,8 +115,12 @@ def _time(time: TimeUse) -> str:
         "queues": time.queue_s,
         "the rest": time.other_s,
     }
-    shares = [f"{name} {100 * s / time.total_s:.0f} %" for name, s in parts.items() if s]
+    shares = [f"{name} {_percent(s / time.total_s)}" for name, s in parts.items() if s]
     return f"{' · '.join(shares)} of {duration(time.total_s)}"
+
+
+def _percent(share: float) -> str:
+    return "< 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def _quality(forecasts: ForecastQuality) -> str:
