@@ -97,7 +97,7 @@ def test_s1_the_form_counts_what_matches_and_starts_a_sprint(scene, visit):
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Sprint 2")
     expect(page.get_by_text("its target is reached")).to_be_visible()
-    expect(page.get_by_role("region", name="Finished")).to_contain_text("Log in with a passkey")
+    expect(page.get_by_role("region", name="Finished", exact=True)).to_contain_text("Log in with a passkey")
     assert sprints(scene)[0]["filters"]["includeTags"] == ["web"]
     assert sprints(scene)[0]["target"] == {"type": "count", "value": 1}
 
@@ -135,7 +135,7 @@ def test_s2_a_sprint_is_paused_resumed_and_cancelled_on_its_page(at_work, visit)
 def test_s1_every_sprint_is_listed_and_has_its_address(visit):
     page = visit().page("sprints/sprint1")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sprint 1")
-    finished = page.get_by_role("region", name="Finished")
+    finished = page.get_by_role("region", name="Finished", exact=True)
     expect(finished).to_contain_text("Round VAT per line")
     expect(finished).to_contain_text("not verified")
     table = page.get_by_role("region", name="All sprints")

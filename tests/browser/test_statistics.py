@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from allstop.app.project import Project
 from allstop.board.forecast import Target
 from allstop.board.forecast_quality import record_of
+from allstop.core.board_specs import SprintSpec
+from allstop.core.commands import StartSprint
 from allstop.settings.sources.environment import Environment
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
@@ -52,9 +54,11 @@ def history(now):
     board.tasks(1, 25)
     board.work()
     board.now = now - timedelta(hours=9)
-    new = board.tasks(101, 20)
+    new = board.tasks(101, 20, is_later=True)
     tasks = [board.task(task.id) for task in new]
-    board.tell(record_of(board.forecast(), tasks, Target(), spent_microusd=0))
+    sprint = {"target": Target(), "spent_microusd": 0, "sprint": "sprint1"}
+    record = record_of(board.forecast(), tasks, **sprint)
+    board.command(StartSprint(sprint=SprintSpec()), record)
     board.work()
     board.tasks(201, 12, is_later=True)
     return board
@@ -114,7 +118,11 @@ def test_s7_the_forecast_and_what_came_are_shown(scene, visit):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_u5_axe_finds_nothing_wrong_with_charts_and_their_tables(theme, visit):
-    page = visit(color_scheme=theme).page("stats")
+    seen = visit(color_scheme=theme)
+    sprint = seen.page("sprints/sprint1")
+    expect(chart(sprint, "Finished tasks")).to_be_visible()
+    assert Axe().run(sprint).violations_count == 0
+    page = seen.page("stats")
     for title in CHARTS:
         chart(page, title).get_by_role("button").click()
     page.wait_for_timeout(300)
@@ -125,7 +133,11 @@ def test_u5_axe_finds_nothing_wrong_with_charts_and_their_tables(theme, visit):
 
 
 def test_u5_charts_fit_a_phone(visit):
-    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("stats")
+    seen = visit(viewport=PHONE, is_mobile=True, has_touch=True)
+    sprint = seen.page("sprints/sprint1")
+    expect(chart(sprint, "Finished tasks")).to_be_visible()
+    assert clipped(sprint) == []
+    page = seen.page("stats")
     for title in CHARTS:
         expect(chart(page, title).get_by_role("img")).to_be_visible()
         chart(page, title).get_by_role("button").click()
@@ -133,6 +145,24 @@ def test_u5_charts_fit_a_phone(visit):
     assert clipped(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= PHONE["width"]
+
+
+def test_s5_s7_a_sprint_has_its_charts_and_its_forecast_before_the_start(scene, visit):
+    told = scene.person.json("stats", "--sprint", "1")
+    page = visit().page("sprints/sprint1")
+
+    finding = chart(page, "Finished tasks").get_by_role("img")
+    expect(finding).to_have_attribute("aria-label", f"{told['finished']} tasks finished.")
+    expect(chart(page, "Where the time went")).to_contain_text("Agents work")
+    expect(chart(page, "Cost of each task").get_by_role("img")).to_be_visible()
+    page.goto(page.url.replace("sprint1", "new"))
+    page.get_by_role("button", name="A number of tasks").click()
+    page.get_by_label("Tasks", exact=True).fill("3")
+    forecast = page.get_by_role("region", name="Forecast", exact=True)
+    expect(forecast).to_contain_text("3 of 12")
+    expect(forecast).to_contain_text("of 1 ended inside the range")
+    page.get_by_label("Tasks", exact=True).fill("5")
+    expect(forecast).to_contain_text("5 of 12")
 
 
 def test_u5_a_key_opens_the_page(visit):

@@ -179,4 +179,12 @@ def test_s7_a_sprint_has_a_forecast_before_it_starts_and_its_result_after(person
         *(3, 303),
     )
     assert "sprint2" in person.allstop("stats", "--by", "sprint")
+    own = person.json("stats", "--sprint", "2", "--by", "tag")
+    assert (own["finished"], own["merged"], own["iterations"], len(own["finished_tasks"])) == (
+        *(3, 3),
+        *(3, 3),
+    )
+    assert [group["name"] for group in own["groups"]] == ["more"]
+    assert "3 finished (3 completed)\n" in person.allstop("stats", "--sprint", "sprint2")
+    assert "no sprint 'sprint9'" in person.refuses("stats", "--sprint", "9")
     assert "✗" not in person.allstop("replay", "board")

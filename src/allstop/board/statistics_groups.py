@@ -112,12 +112,13 @@ class Worked(NamedTuple):
         """The attempts that each sprint started; its merges count also if they came later."""
         tasks = {task.id: task for task in self.tasks}
         return [
-            self._sprint(sprint, [tasks[name] for name in sprint.taken if name in tasks], now)
+            self.of_sprint(sprint, [tasks[name] for name in sprint.taken if name in tasks], now)
             for sprint in sprints
             if sprint.ended_at is None or self.period.holds(sprint.ended_at)
         ]
 
-    def _sprint(self, sprint: Sprint, tasks: Sequence[Task], now: datetime) -> StatisticsGroup:
+    def of_sprint(self, sprint: Sprint, tasks: Sequence[Task], now: datetime) -> StatisticsGroup:
+        """The statistics of a sprint that took these tasks."""
         shares = []
         for task in tasks:
             own = attempts_in(sprint, task)

@@ -72,7 +72,7 @@ COMMANDS = {
             "usage", "Show tokens and cost by agent, model, task, run, day or sprint"
         ),
         "stats": CommandEntry(
-            "board.statistics", "Show what the board has done, by agent, tag or day"
+            "board.statistics", "Show what the board has done, by agent, tag, day or sprint"
         ),
         "forecast": CommandEntry("board.forecast", "Forecast when tasks end and what they cost"),
         "today": CommandEntry("usage", "Show today's usage, or raise today's limits"),

@@ -1,7 +1,7 @@
 // Numbers of charts: axes, buckets of time, and the course of a forecast.
 
 import type { FinishedTask, Forecast, TimeUse } from './api-types'
-import { duration } from './format'
+import { duration, money } from './format'
 
 /** A value of a chart, with its name and its text; null is unknown. */
 export interface Bar {
@@ -54,6 +54,15 @@ export function byHour(tasks: readonly FinishedTask[], now: number, most = 24): 
 
 function hourName(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+}
+
+/** What each task cost with all its attempts, the latest `most`. */
+export function costs(tasks: readonly FinishedTask[], most = 24): Bar[] {
+  return tasks.slice(-most).map(({ task, cost_usd, partial }) => ({
+    name: task,
+    value: cost_usd,
+    text: cost_usd === null ? 'unknown' : money(cost_usd, partial),
+  }))
 }
 
 export interface Moment {

@@ -226,11 +226,11 @@ def steering_commands(
     """The commands to the board; the end of a sprint is also that of its budget."""
     sprint = state.sprint
     if sprint is None:
-        over = _named(state, name) if name else None
+        over = named(state, name) if name else None
         message = f"{over.id} has ended" if over else "no sprint is running"
         raise AllstopError(message, "`allstop sprint start` starts one", code="no_sprint")
     if name and full_name(name) != sprint.id:
-        message = f"{_named(state, name).id} is not running, but {sprint.id} is"
+        message = f"{named(state, name).id} is not running, but {sprint.id} is"
         raise AllstopError(message, f"name {sprint.id}, or none", code="sprint_not_running")
     if after(sprint.phase, TRIGGERS[type(command)]) is None:
         hint = _HINTS.get(sprint.phase, "")
@@ -257,7 +257,8 @@ def full_name(name: str) -> str:
     return f"sprint{name}" if name.isdigit() else name
 
 
-def _named(state: BoardState, name: str) -> Sprint:
+def named(state: BoardState, name: str) -> Sprint:
+    """Raises NotFoundError if there is no such sprint."""
     found = next((s for s in views.all_sprints(state) if s.id == full_name(name)), None)
     if found is None:
         hint = "`allstop sprint list` shows all"
@@ -282,5 +283,5 @@ async def sprint_views(project: Project) -> list[views.SprintView]:
 async def sprint_view(project: Project, name: str) -> views.SprintView:
     """Raises NotFoundError if there is no such sprint."""
     known = await commands.read(project)
-    wanted = _named(known.state, name).id
+    wanted = named(known.state, name).id
     return next(view for view in await sprint_views(project) if view.id == wanted)

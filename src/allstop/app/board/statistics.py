@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from allstop.app.usage import TurnReader
 from allstop.board.forecast_quality import ForecastQuality, quality
+from allstop.board.sprint import Sprint
 from allstop.board.state import BoardState
 from allstop.board.statistics import VERIFIED, Period, Statistics, dollars
 from allstop.board.statistics_groups import GroupBy, StatisticsGroup, Worked, Worker
@@ -60,27 +61,45 @@ async def statistics_since(
     since: datetime,
     by: GroupBy,
     turns: TurnReader | None = None,
+    sprint: Sprint | None = None,
 ) -> StatisticsReport:
-    """`under_way` has the usage of running attempts. Who asks repeatedly passes its own `turns`."""
+    """Everything since a moment, or one sprint from its start to its end.
+
+    `under_way` has the usage of running attempts. Who asks repeatedly passes its own `turns`.
+    """
     now = project.clock.now()
     tasks, period = state.board.tasks(), Period(since)
+    if sprint is not None:
+        tasks, period = _of_sprint(state, sprint)
     turns = turns or (TurnReader(project.journal) if project.has_store else None)
     taken = await turns.since(_first_start(tasks, period)) if turns else []
     in_review = {task.id for task in tasks if task.status is Status.REVIEW}
     times = [*turns.times.stretches, *turns.times.under_way(now, in_review)] if turns else []
-    stretches = [each for each in times if period.holds(each.ended_at)]
+    names = {task.id for task in tasks}
+    stretches = [each for each in times if each.task in names and period.holds(each.ended_at)]
     worked = Worked(tasks, period, under_way, stretches)
-    days = worked.by_day(None, now.astimezone().date())
+    days = worked.by_day(None, (period.until or now).astimezone().date())
+    if sprint is not None:
+        sprints = [worked.of_sprint(sprint, tasks, now)]
+    else:
+        sprints = worked.by_sprint(all_sprints(state), now)
     return StatisticsReport(
-        **structs.asdict(worked.total()),
-        since=since,
+        **structs.asdict(worked.total() if sprint is None else sprints[0].statistics),
+        since=period.since,
         by=by,
-        groups=_groups(worked, by, taken, days, worked.by_sprint(all_sprints(state), now)),
+        groups=_groups(worked, by, taken, days, sprints),
         days=days,
         time=time_use(stretches),
         finished_tasks=_finished(tasks, period)[-MOST_FINISHED:],
         forecasts=quality(state.forecasts),
     )
+
+
+def _of_sprint(state: BoardState, sprint: Sprint) -> tuple[list[Task], Period]:
+    """The tasks that a sprint has taken, and its time up to and with its last moment."""
+    tasks = [task for name in sprint.taken if (task := state.board.get(name)) is not None]
+    until = None if sprint.ended_at is None else sprint.ended_at + timedelta.resolution
+    return tasks, Period(sprint.started_at, until)
 
 
 def _first_start(tasks: Iterable[Task], period: Period) -> datetime:

@@ -29,10 +29,11 @@ UNKNOWN = "-"
 @click.command()
 @click.option("--by", type=click.Choice([by.value for by in GroupBy]), default="agent", show_default=True, help="How to group the tasks.")  # fmt: skip
 @click.option("--since", default="30d", show_default=True, metavar="TIME", help="A duration (7d, 12h) or a date.")  # fmt: skip
+@click.option("--sprint", default="", metavar="NAME", help="Only this sprint, from its start to its end.")  # fmt: skip
 @click.option("--csv", "as_csv", is_flag=True, help="One line for each group, for a spreadsheet.")
 @json_option
 @click.pass_obj
-def stats(context: Context, by: str, since: str, as_csv: bool, as_json: bool) -> None:
+def stats(context: Context, by: str, since: str, sprint: str, as_csv: bool, as_json: bool) -> None:
     """Show what the board has done: tasks, iterations, merges, tokens, cost, and where time went.
 
     A task counts when its latest attempt ended; its cost includes all attempts. A dash means that
@@ -42,11 +43,13 @@ def stats(context: Context, by: str, since: str, as_csv: bool, as_json: bool) ->
     Examples:
       allstop stats
       allstop stats --by tag --since 7d
+      allstop stats --sprint sprint3
       allstop stats --by day --csv > days.csv
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
     from allstop.app.board import commands
+    from allstop.app.board.sprints import named
     from allstop.app.board.statistics import statistics_since
     from allstop.app.runs.status import runs_below
 
@@ -54,7 +57,8 @@ def stats(context: Context, by: str, since: str, as_csv: bool, as_json: bool) ->
         state = (await commands.read(project)).state
         children = await runs_below(project, state)
         under_way = {name: child.tally for name, child in children.items()}
-        return await statistics_since(project, state, under_way, begins_at, GroupBy(by))
+        one = named(state, sprint) if sprint else None
+        return await statistics_since(project, state, under_way, begins_at, GroupBy(by), sprint=one)
 
     with context.project() as project:
         begins_at = since_(project.clock.now(), since)
@@ -86,7 +90,8 @@ def _total(found: StatisticsReport) -> Iterator[str]:
         "blocked": found.blocked,
     }
     how = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
-    yield f"tasks       {found.finished} finished{f' ({how})' if how else ''}, {found.remaining} remaining"  # fmt: skip
+    left = "" if found.remaining is None else f", {found.remaining} remaining"
+    yield f"tasks       {found.finished} finished{f' ({how})' if how else ''}{left}"  # fmt: skip
     if found.runtime_s is not None:
         pace = f", {found.per_hour:g} finished an hour" if found.per_hour is not None else ""
         yield f"runtime     {duration(found.runtime_s)} at work{pace}"
@@ -95,7 +100,8 @@ def _total(found: StatisticsReport) -> Iterator[str]:
         each = f" (a completed task: {found.average:g} on average, fastest {found.fastest}, slowest {found.slowest})"  # fmt: skip
     yield f"iterations  {found.iterations}{each}"
     conflicts = counted(found.conflicts_resolved, "conflict")
-    yield f"merges      {found.merged} merged, {conflicts} resolved, {found.pending_merges} pending"
+    pending = "" if found.pending_merges is None else f", {found.pending_merges} pending"
+    yield f"merges      {found.merged} merged, {conflicts} resolved{pending}"
     tokens = UNKNOWN if found.tokens is None else f"{found.tokens:,}"
     merged = _merged(found)
     each = f"; {merged} a merged task" if merged != UNKNOWN else ""

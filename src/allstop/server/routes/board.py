@@ -4,14 +4,19 @@ import itertools
 from collections.abc import Collection
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from allstop.adapters.git.repository.diff import Diff
 from allstop.app.board import commands, overview
 from allstop.app.board.diff import diff_of
-from allstop.app.board.forecast import Question, make_forecast
+from allstop.app.board.forecast import Question, make_forecast, sprint_question
 from allstop.app.board.review_comments import reviews_of
+from allstop.app.board.sprints import named, sprint_spec, sprint_start
 from allstop.app.board.statistics import StatisticsReport, statistics_since
+from allstop.app.start_requests import StartSprint
 from allstop.board.forecast import Forecast, NoForecast
 from allstop.board.state import BoardState
+from allstop.board.statistics_groups import GroupBy
 from allstop.core.board_specs import Filters, Mode
 from allstop.core.brakes import Tally
 from allstop.core.errors import NotFoundError
@@ -108,6 +113,26 @@ async def stats(app: AppState, params: path_parameters.Stats) -> StatisticsRepor
     since = app.project.clock.now() - timedelta(days=params.days)
     under_way = await _under_way(app, state)
     return await statistics_since(app.project, state, under_way, since, params.by, app.turns)
+
+
+async def sprint_stats(app: AppState, params: path_parameters.OneSprint) -> StatisticsReport:
+    run = await app.live_runs.board()
+    state = run.pilot if run else (await commands.read(app.project)).state
+    found, under_way = named(state, params.sprint), await _under_way(app, state)
+    since, by = found.started_at, GroupBy.AGENT
+    return await statistics_since(app.project, state, under_way, since, by, app.turns, sprint=found)
+
+
+async def forecast_sprint(
+    app: AppState, _: path_parameters.NoParameters, body: StartSprint
+) -> Forecast | NoForecast:
+    run = await app.live_runs.board()
+    state = run.pilot if run else (await commands.read(app.project)).state
+    now = app.project.clock.now()
+    spec = sprint_spec(app.project, body, state, now)
+    started = replace(state, spec=sprint_start(app.project, body).spec)
+    question = sprint_question(started, spec, now)
+    return await make_forecast(started, await _under_way(app, state), question, now)
 
 
 async def forecast(app: AppState, params: path_parameters.Forecast) -> Forecast | NoForecast:

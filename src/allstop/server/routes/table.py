@@ -7,7 +7,7 @@ from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.board.statistics import StatisticsReport
 from allstop.app.runs.daily_budget import More, Today
-from allstop.app.start_requests import StartRequest
+from allstop.app.start_requests import StartRequest, StartSprint
 from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
@@ -74,6 +74,7 @@ READ_ROUTES = (
     Route("/stats", "Statistics of the board, by agent, model, tag, operation or day.", path_parameters.Stats, StatisticsReport, board.stats),
     Route("/forecast", "When the board's tasks end and what they cost, as P10, P50 and P90, or why there is no forecast.", path_parameters.Forecast, Forecast | NoForecast, board.forecast),
     Route("/sprints", "The sprints of the board, the newest first.", path_parameters.NoParameters, wire_types.SprintList, board.sprints),
+    Route("/sprints/{sprint}/stats", "Statistics of a sprint.", path_parameters.OneSprint, StatisticsReport, board.sprint_stats),
     Route("/sprints/{sprint}", "A sprint with its tasks.", path_parameters.OneSprint, SprintView, board.sprint),
     Route("/checkpoints", "The checkpoints made before sprints, the newest first.", path_parameters.NoParameters, wire_types.CheckpointList, board.checkpoints),
     Route("/rooms", "Every room, the newest first.", path_parameters.NoParameters, wire_types.RoomList, runs.rooms),
@@ -93,6 +94,7 @@ READ_ROUTES = (
 WRITE_ROUTES = (
     WriteRoute("/runs", "Start a run.", path_parameters.NoParameters, StartRequest, wire_types.Opened, actions.open_run),
     WriteRoute("/runs/{run}/commands", "Send a command to a run, a task, or all runs.", path_parameters.CommandTarget, Body, Done, actions.command),
+    WriteRoute("/forecast", "Forecast a sprint without starting it.", path_parameters.NoParameters, StartSprint, Forecast | NoForecast, board.forecast_sprint),
     WriteRoute("/plans/check", "Check the text of a plan without starting it.", path_parameters.NoParameters, actions.PlanText, wire_types.PlanCheck, actions.check_plan),
     WriteRoute("/allstop", "Stop everything at once.", path_parameters.NoParameters, actions.StopOrder, Stopped, actions.allstop),
     WriteRoute("/day", "Raise today's budget of all runs.", path_parameters.NoParameters, More, Today, actions.allow_today),
