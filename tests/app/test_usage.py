@@ -5,7 +5,8 @@ from datetime import timedelta
 import anyio
 
 from allstop.adapters.journals.in_memory import MemoryJournal
-from allstop.app.usage import READ_AT_ONCE, TurnReader, UsageLine, UsageReport, usage_lines
+from allstop.app.turns import READ_AT_ONCE, TurnReader
+from allstop.app.usage import UsageLine, UsageReport, usage_lines
 from allstop.core.events import MoveEnded, MoveStarted, Opened
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, without_prompt_text

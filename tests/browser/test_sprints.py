@@ -97,7 +97,9 @@ def test_s1_the_form_counts_what_matches_and_starts_a_sprint(scene, visit):
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Sprint 2")
     expect(page.get_by_text("its target is reached")).to_be_visible()
-    expect(page.get_by_role("region", name="Finished", exact=True)).to_contain_text("Log in with a passkey")
+    expect(page.get_by_role("region", name="Finished", exact=True)).to_contain_text(
+        "Log in with a passkey"
+    )
     assert sprints(scene)[0]["filters"]["includeTags"] == ["web"]
     assert sprints(scene)[0]["target"] == {"type": "count", "value": 1}
 

@@ -170,14 +170,14 @@ async def test_q16_a_sprint_whose_process_died_before_its_first_task_goes_on(tmp
 
 def test_s5_s7_a_sprint_has_statistics_and_is_forecast_before_it_starts(room):
     add(room, "one", "two", tags=["api"])
-    request = {"kind": "sprint", "target": COUNT, "filters": {"include_tags": ["api"]}}
+    request = {"target": COUNT, "filters": {"include_tags": ["api"]}}
 
     forecast = room.post("/forecast", request)
     assert (forecast.status, forecast.json["code"]) == (200, "too_little_history")
     assert sprints(room) == [], "nothing was started"
     wrong = {**request, "filters": {"include_tags": ["nothing"]}}
     assert refused(room, "/forecast", wrong)[1] == "sprint_matches_nothing"
-    room.post("/runs", request)
+    room.post("/runs", {"kind": "sprint", **request})
     wait_for(lambda: sprints(room)[0]["endedAt"], "its end")
 
     found = room.read("/sprints/sprint1/stats")

@@ -77,6 +77,10 @@ class StartSprint(StartRequest, frozen=True, tag="sprint"):
         return target_in_words(Target(type=target.type, value=target.value)) if target else ""
 
 
+class SprintRequest(StartSprint, frozen=True, tag=False):
+    """The same without its kind: a sprint that is forecast, not started."""
+
+
 class StartTask(StartRequest, frozen=True, tag="task"):
     """Create a task for a prompt and start it at once."""
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import anyio
-import anyio.lowlevel
 from msgspec import Struct
 
 from allstop.app.board import commands
+from allstop.app.turns import TurnReader
 from allstop.board.statistics import Period, shares_in, statistics
-from allstop.board.time_use import TimeLedger
 from allstop.core.ids import label_of
 from allstop.core.text import money, one_line
-from allstop.engine.journal_search import position_before
-from allstop.ports import Journal
 from allstop.views.sprints import sprint_of_attempts
-from allstop.views.usage import By, Ledger, Sum, Turn, name_by
+from allstop.views.usage import By, Sum, name_by
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-READ_AT_ONCE = 1000
 PARTIAL = (
     "≥ and unknown: an agent doesn't report all of its usage, or its model has no known price."
     " Budgets can't hold for it."
@@ -50,36 +45,6 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     merged: int  # tasks merged since then; of one agent: those that it worked on
     merged_usd: float  # the cost of all attempts at these tasks
     merged_partial: bool = False  # more was spent on them than agents reported
-
-
-class TurnReader:
-    """Reads the turns of a journal, and where the board's time went; each event is read once."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._lock = anyio.Lock()
-        self._begin(None, 0)
-
-    def _begin(self, earliest: datetime | None, position: int) -> None:
-        self._earliest = earliest
-        self._position = position
-        self._ledger = Ledger()
-        self._turns: list[Turn] = []
-        self.times = TimeLedger()
-
-    async def since(self, moment: datetime) -> list[Turn]:
-        journal = self._journal
-        async with self._lock:
-            if self._earliest is None or moment < self._earliest:
-                self._begin(moment, await position_before(journal, moment))
-            while records := await journal.written(self._position, READ_AT_ONCE):
-                for _, record in records:
-                    self.times.take(record.run, record.event)
-                    if (turn := self._ledger.take(record.run, record.event)) is not None:
-                        self._turns.append(turn)
-                self._position = records[-1].pos
-                await anyio.lowlevel.checkpoint()
-        return [turn for turn in self._turns if turn.began_at >= moment]
 
 
 async def usage_since(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.app.runs.rewind import Rewinder
     from allstop.app.supervisor import Supervisor
-    from allstop.app.usage import TurnReader
+    from allstop.app.turns import TurnReader
     from allstop.server.access.credentials import OneTimeKeys
     from allstop.server.settings_reload import SettingsReloader
     from allstop.server.stream.broadcast import Broadcast

@@ -19,7 +19,7 @@ from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import LISTENERS_FOLDER, LiveText
 from allstop.app.runs.rewind import Rewinder
 from allstop.app.supervisor import RunKinds, Supervisor, start_supervisor
-from allstop.app.usage import TurnReader
+from allstop.app.turns import TurnReader
 from allstop.core.errors import AllstopError
 from allstop.ports import Live
 from allstop.server import static_files

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
-from allstop.app.usage import TurnReader
+from allstop.app.turns import TurnReader
 from allstop.board.forecast_quality import ForecastQuality, quality
 from allstop.board.sprint import Sprint
 from allstop.board.state import BoardState

@@ -13,7 +13,7 @@ from allstop.app.board.forecast import Question, make_forecast, sprint_question
 from allstop.app.board.review_comments import reviews_of
 from allstop.app.board.sprints import named, sprint_spec, sprint_start
 from allstop.app.board.statistics import StatisticsReport, statistics_since
-from allstop.app.start_requests import StartSprint
+from allstop.app.start_requests import SprintRequest
 from allstop.board.forecast import Forecast, NoForecast
 from allstop.board.state import BoardState
 from allstop.board.statistics_groups import GroupBy
@@ -124,7 +124,7 @@ async def sprint_stats(app: AppState, params: path_parameters.OneSprint) -> Stat
 
 
 async def forecast_sprint(
-    app: AppState, _: path_parameters.NoParameters, body: StartSprint
+    app: AppState, _: path_parameters.NoParameters, body: SprintRequest
 ) -> Forecast | NoForecast:
     run = await app.live_runs.board()
     state = run.pilot if run else (await commands.read(app.project)).state

@@ -7,7 +7,7 @@ from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.board.statistics import StatisticsReport
 from allstop.app.runs.daily_budget import More, Today
-from allstop.app.start_requests import StartRequest, StartSprint
+from allstop.app.start_requests import SprintRequest, StartRequest
 from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
@@ -94,7 +94,7 @@ READ_ROUTES = (
 WRITE_ROUTES = (
     WriteRoute("/runs", "Start a run.", path_parameters.NoParameters, StartRequest, wire_types.Opened, actions.open_run),
     WriteRoute("/runs/{run}/commands", "Send a command to a run, a task, or all runs.", path_parameters.CommandTarget, Body, Done, actions.command),
-    WriteRoute("/forecast", "Forecast a sprint without starting it.", path_parameters.NoParameters, StartSprint, Forecast | NoForecast, board.forecast_sprint),
+    WriteRoute("/forecast", "Forecast a sprint without starting it.", path_parameters.NoParameters, SprintRequest, Forecast | NoForecast, board.forecast_sprint),
     WriteRoute("/plans/check", "Check the text of a plan without starting it.", path_parameters.NoParameters, actions.PlanText, wire_types.PlanCheck, actions.check_plan),
     WriteRoute("/allstop", "Stop everything at once.", path_parameters.NoParameters, actions.StopOrder, Stopped, actions.allstop),
     WriteRoute("/day", "Raise today's budget of all runs.", path_parameters.NoParameters, More, Today, actions.allow_today),
