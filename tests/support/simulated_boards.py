@@ -79,10 +79,12 @@ class SimulatedBoard(BoardSteps):
             self._begin(self.go())
             most = None if most is None else most - 1
 
-    def forecast(self, **more):
+    def forecast(self, seed=0, **more):
         state = self.state.pilot
         tasks = state.board.tasks()
-        return forecast(state.board, tasks, history(tasks), state.spec, self.now, **more)
+        return forecast(
+            state.board, tasks, history(tasks), state.spec, self.now, chance=Random(seed), **more
+        )
 
     def under_way(self):
         """What the running attempts have used so far: their share of what they will use."""

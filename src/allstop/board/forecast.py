@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import heapq
 import math
-import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -53,6 +52,14 @@ AGAIN = frozenset({Outcome.CRASHED, Outcome.CONFLICT})
 """After such an attempt the board starts the task again."""
 
 UNTYPICAL = frozenset({None, Outcome.ABORTED})
+
+
+class Chance(Protocol):
+    """Random numbers, as `random.Random` gives them."""
+
+    def random(self) -> float: ...
+    def choices(self, population: Sequence[Sample], *, k: int) -> list[Sample]: ...
+    def lognormvariate(self, mu: float, sigma: float) -> float: ...
 
 
 class CoursePoint(Struct, frozen=True, kw_only=True):
@@ -152,11 +159,12 @@ def forecast(
     *,
     target: Target = EVERYTHING,
     under_way: Mapping[RunId, Tally] | None = None,
-    seed: int = 0,
+    chance: Chance,
 ) -> Forecast | NoForecast:
     """Forecast some tasks of a board; tasks that are over already don't matter.
 
-    `under_way` is the usage of running attempts. The same arguments give the same forecast.
+    `under_way` is the usage of running attempts. The same numbers of `chance` give the same
+    forecast.
     """
     attempts, open_ = len(past.attempts), list(filter(is_open, tasks))
     if attempts < LEAST_ATTEMPTS:
@@ -168,7 +176,6 @@ def forecast(
     could_run = sum(not job.is_blocked for job in jobs)
     if not could_run:
         return _none(now, "nothing_to_do", "No task can run without a person.", attempts)
-    chance = random.Random(seed)  # noqa: S311 - a simulation
     setting = _setting(jobs, past, spec, target, now, chance)
     rounds = max(FEWEST_SIMULATIONS, min(SIMULATIONS, SIMULATED_ATTEMPTS // could_run))
     results = [_Simulation(setting, chance).run() for _ in range(rounds)]
@@ -313,7 +320,7 @@ def _setting(
     spec: BoardSpec,
     target: Target,
     now: datetime,
-    chance: random.Random,
+    chance: Chance,
 ) -> _Setting:
     until_s = float("inf") if target.until is None else (target.until - now).total_seconds()
     return _Setting(
@@ -330,7 +337,7 @@ def _setting(
 
 
 class _Simulation:
-    def __init__(self, setting: _Setting, chance: random.Random) -> None:
+    def __init__(self, setting: _Setting, chance: Chance) -> None:
         jobs = setting.jobs
         self._setting, self._chance = setting, chance
         self._decks = _decks(setting, chance)
@@ -466,7 +473,7 @@ def _pools(jobs: Iterable[_Job], past: History) -> dict[_Pool, _Group | None]:
     return found
 
 
-def _decks(setting: _Setting, chance: random.Random) -> dict[_Pool, _Deck]:
+def _decks(setting: _Setting, chance: Chance) -> dict[_Pool, _Deck]:
     """Each simulation has its own random choice of the history."""
     every = chance.choices(setting.attempts, k=math.ceil(CHOSEN * len(setting.attempts)))
     groups: dict[_Group, list[Sample]] = {}
