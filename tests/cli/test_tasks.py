@@ -30,7 +30,7 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
         "agent": None, "iterations": None, "minutes": None, "stuck_after": None, "retries": 0, "attempts": [],
         "pinned": False, "assigned": False, "held": False, "note": "", "warning": "",
-        "run": None, "to_confirm": "", "unverified": False, "merged": "", "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "partial": False, "pin": 0,
+        "run": None, "to_confirm": "", "unverified": False, "merged": "", "review_decision": "", "decided_at": None, "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "partial": False, "pin": 0,
         "score": 50, "remedies": [], "hint": "",
         "actions": ["assign", "pin", "edit_task", "split", "skip", "remove_task"],
     }  # fmt: skip

@@ -26,6 +26,7 @@ from allstop.core.moves import (
     Outcome,
 )
 from allstop.core.retries import LIMIT_BACKOFF, NO_STREAK, LimitStreak
+from allstop.core.review_comments import SecondReview, open_findings
 from allstop.core.signals import NO_CLAIM, SignalClaim
 from allstop.core.tasks import Task
 from allstop.core.text import counted, one_line
@@ -86,6 +87,10 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     end: Outcome | None = None
     note: str = ""
     failure: FailureKind | None = None  # the cause of its end
+    gate_result: ChecksDone | None = None  # of the last gate
+    reviewing: bool = False  # the current turn is that of the second agent
+    second: tuple[SecondReview, ...] = ()  # its rounds
+    second_ended: bool = False  # no further round follows
 
     @property
     def is_stuck(self) -> bool:
@@ -169,8 +174,8 @@ def earlier_attempts(task: Task) -> EarlierAttempts:
 
 
 def is_flawed(state: TaskState) -> bool:
-    """Whether it asked a person, or the last check of its work had findings."""
-    return state.asked or bool(state.findings)
+    """Whether it asked a person, or the last check or review of its work had findings."""
+    return state.asked or bool(state.findings) or bool(open_findings(state.second))
 
 
 def is_clean(state: TaskState) -> bool:

@@ -10,6 +10,7 @@ from allstop.board import attempt as attempts
 from allstop.board import forecast_record, graph, scheduling, sprint_events, task_commands
 from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
 from allstop.board.attempt_limits import limits_of_attempt
+from allstop.board.criteria import criteria_in
 from allstop.board.sprint_states import Trigger
 from allstop.board.state import FAILURES, BoardState
 from allstop.core import board_specs
@@ -211,7 +212,8 @@ def _start(state: BoardState, task: Task) -> Move:
     if not agents:
         return Wait(reason="no agent is configured", for_person=True)
     minutes = task.minutes
-    own = {name: terms for name, terms in spec.terms.items() if name in agents}
+    reviewers = spec.reviewers()
+    own = {name: terms for name, terms in spec.terms.items() if name in {*agents, *reviewers}}
     if minutes is not None:  # the task's own time limit overrides the agents'
         own = {name: replace(terms, attempt_s=None) for name, terms in own.items()}
     terms = replace(own.get(agents[0], board_specs.AgentTerms()), account="", attempt_s=None)
@@ -234,7 +236,11 @@ def _start(state: BoardState, task: Task) -> Move:
         turn_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
-        terms={name: own[name] for name in agents if own.get(name, terms) != terms},
+        terms={
+            name: own[name]
+            for name in dict.fromkeys([*agents, *reviewers])
+            if own.get(name, terms) != terms
+        },
         compact_at=spec.compact_at,
         backoff=spec.backoff,
         limit_retries=spec.limit_retries,
@@ -248,6 +254,9 @@ def _start(state: BoardState, task: Task) -> Move:
         crash_ends=True,
         before=attempts.earlier_attempts(task),
         ask_s=spec.ask_s,
+        criteria=bool(criteria_in(task.body)),
+        second=reviewers,
+        second_rounds=spec.second_rounds,
         edition=board_specs.EDITION,
     )
     ref = f"{task.id}.{len(task.attempts) + 1}"

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from allstop.board import graph
 from allstop.board.dependencies import path_between
 from allstop.board.graph import Board
 from allstop.core import bounds, commands
 from allstop.core.ids import BOARD, HELM
-from allstop.core.review_comments import Review, in_words
+from allstop.core.review_comments import Review, ReviewDecision, in_words
 from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
@@ -328,19 +329,22 @@ def carried_out(  # noqa: C901 - one case for each
             again = {"retries": retries, "news": news, "conflicts": 0, "assigned": assign}
             return _again(board, task, at, **again, reviews=_reviews(task, command, at))
         case commands.Redo():
+            decided = {"review_decision": ReviewDecision.REDO, "decided_at": at}
             reviews = _reviews(task, command, at)
-            return _again(board, task, at, news=_seen(command), reviews=reviews)
+            return _again(board, task, at, news=_seen(command), reviews=reviews, **decided)
         case commands.Skip():
             return _set(board, task, Status.SKIPPED, at)
         case commands.RemoveTask():
             return _set(board, task, Status.CANCELLED, at)
         case commands.Reject():
+            task = replace(task, review_decision=ReviewDecision.REJECTED, decided_at=at)
             return _set(board, task, Status.CANCELLED, at, note="rejected")
         case commands.RollBack() if is_merged(task):
             return graph.queue_merge(board, task, at)  # the merge is reverted
         case commands.RollBack():
             return rolled_back(board, task, at)
         case commands.Approve():
+            task = replace(task, review_decision=ReviewDecision.APPROVED, decided_at=at)
             return approved(board, task, at, merge=merge)
 
 
@@ -352,7 +356,7 @@ def _seen(command: commands.Retry | commands.Redo) -> str:
 def _reviews(
     task: Task, command: commands.Retry | commands.Redo, at: datetime
 ) -> tuple[Review, ...]:
-    if not command.remarks:
+    if not command.remarks and not isinstance(command, commands.Redo):
         return task.reviews
     return (*task.reviews, Review(at=at, text=command.text, remarks=command.remarks))
 

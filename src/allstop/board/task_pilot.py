@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
-from allstop.board import moved_target, remedies
+from allstop.board import moved_target, remedies, second_review
 from allstop.board.attempt import TaskState
 from allstop.board.change_findings import serious_findings
 from allstop.core import accounts, conversation, events, moves, work_prompts
@@ -61,18 +61,23 @@ class TaskPilot:
         self, state: TaskState, event: events.Event
     ) -> TaskState:
         match event:
+            case events.MoveStarted(move=moves.TakeTurn(in_copy=True), at=at):
+                return replace(state, move_began_at=at, reviewing=True)
             case events.MoveStarted(move=moves.TakeTurn() as turn, at=at):
                 return _turn_started(state, turn, at)
             case events.MoveStarted(at=at):
                 return replace(state, move_began_at=at)
             case events.MoveEnded(result=result, at=at):
                 state = replace(attempts.add_busy_time(state, event), move_ended_at=at)
+                if state.reviewing:
+                    return second_review.apply_result(state, result)
                 return _apply_result(state, result, at)
             case events.Noted(items=items, at=at):
-                return _noted(attempts.add_activity_time(state, at), items)
+                state = attempts.add_activity_time(state, at)
+                return state if state.reviewing else _noted(state, items)
             case events.Reached():
                 return replace(state, messages_delivered=state.messages_delivered + 1)
-            case events.ThreadOpened(thread=thread):
+            case events.ThreadOpened(thread=thread) if not state.reviewing:
                 return replace(state, thread=thread)
             case events.Commanded(command=Say() as say):
                 state = attempts.person_spoke(state)
@@ -92,7 +97,7 @@ class TaskPilot:
                 return state
 
     def undelivered(self, state: TaskState) -> tuple[str, ...]:
-        if state.talk.compacting:
+        if state.talk.compacting or state.reviewing:
             return ()
         return tuple(map(work_prompts.from_person, state.messages[state.messages_delivered :]))
 
@@ -130,7 +135,7 @@ class TaskPilot:
     def completion(self, state: TaskState, context: PilotContext) -> moves.Move | None:
         if state.spec.edition < 3 or state.claim.signal is not Signal.COMPLETE:
             return None
-        move = self.next_move(state, context)
+        move = self.next_move(replace(state, second_ended=True), context)
         return None if isinstance(move, moves.TakeTurn) else move
 
 
@@ -162,6 +167,8 @@ def _completion_move(state: TaskState) -> moves.Move:
     spec = state.spec
     if not _is_verified(state):
         return moved_target.gate_move(state)
+    if second_review.is_due(state):
+        return second_review.turn(state)
     if spec.branch and not state.delivered:
         return moves.Deliver(workspace=spec.task, branch=spec.branch)
     return moves.Finish(outcome=moves.Outcome.DONE, facts=_facts(state))
@@ -187,9 +194,15 @@ def _facts(state: TaskState) -> dict[str, str]:
         "tree": state.tree,
         **({"gate": gate.fingerprint} if (gate := state.target_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
-        **({"findings": found} if (found := serious_findings(state.findings)) else {}),
+        **({"findings": found} if (found := _to_confirm(state)) else {}),
         **({} if state.effective_gate.checks else {"unverified": "yes"}),
     }
+
+
+def _to_confirm(state: TaskState) -> str:
+    """What a person confirms before the work is merged, in one line."""
+    found = [serious_findings(state.findings), second_review.serious_claims(state.second)]
+    return "; ".join(filter(None, found))
 
 
 def _given(state: TaskState, commit: str) -> TaskState:
@@ -233,7 +246,7 @@ def _turn(state: TaskState, context: PilotContext) -> moves.Move:
         news = "\n\n".join(filter(None, [conversation.introduction(state.talk), news]))
     turn = moves.TakeTurn(
         agent=agent,
-        prompt=work_prompts.turn(spec.goal, news, spec.edition),
+        prompt=work_prompts.turn(spec.goal, news, spec.edition, criteria=spec.criteria),
         thread=state.thread if agent == state.agent else None,
         workspace=spec.task if spec.target is not None else None,
         timeout_s=min(terms.turn_s, left_s) if _is_cut_by_turns(spec) else left_s,
@@ -260,9 +273,9 @@ def _apply_result(state: TaskState, result: moves.Result, at: datetime) -> TaskS
         case moves.WorkspaceOpen():
             return _workspace_opened(state, result)
         case moves.ChecksDone(passed=True, tree=tree, findings=findings):
-            return replace(state, checked=True, tree=tree, findings=findings)
+            return replace(state, checked=True, tree=tree, findings=findings, gate_result=result)
         case moves.ChecksDone():
-            return _gate_failed(state, result)
+            return replace(_gate_failed(state, result), gate_result=result)
         case moves.Delivered():
             return replace(state, delivered=True)
         case moves.Failed():
@@ -349,6 +362,7 @@ def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
         unchanged_turns=_unchanged_turns(state, turn.change, turn.text),
         said=turn.text,
     )
+    state = second_review.with_reply(state, turn.text)
     match claim.signal:
         case Signal.NONE:
             return state

@@ -87,6 +87,9 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     crash_ends: bool = False  # a crash ends the attempt; otherwise it is retried
     before: EarlierAttempts = EarlierAttempts()
     ask_s: float | None = None  # how long a request waits for a person; None: forever
+    criteria: bool = False  # the goal has acceptance criteria; its agent names what shows each
+    second: tuple[AgentName, ...] = ()  # who may review the verified work, in order of preference
+    second_rounds: int = 2
     edition: int = 1  # see EDITION
 
     @property
@@ -215,6 +218,8 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     conflicts: int = 2  # how often work goes back to the agent after a conflict
     review: ReviewMode = ReviewMode.BATCH
     review_rules: tuple[ReviewRule, ...] = ()
+    second: AgentName | None = None  # reviews verified work before a person does
+    second_rounds: int = 2
     errors: int = 3  # failed tasks in a row after which the board waits for a person
     iterations: int = 50
     attempt_s: float = 1800.0
@@ -252,6 +257,10 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
         """How long an attempt may take; the first of the agents decides."""
         own_s = self.terms[agents[0]].attempt_s if agents and agents[0] in self.terms else None
         return self.attempt_s if own_s is None else own_s
+
+    def reviewers(self) -> tuple[AgentName, ...]:
+        """The agents that may review work, in order of preference; none unless one is set."""
+        return tuple(dict.fromkeys([self.second, *self.agents])) if self.second else ()
 
     def agents_for(self, own: AgentName | None) -> tuple[AgentName, ...]:
         """The agents for a task that names `own`, in order of preference."""

@@ -103,6 +103,7 @@ class TakeTurn(_Move, frozen=True, tag="take_turn"):
     uncommitted: bool = False  # its changes stay uncommitted in the workspace
     discards: bool = False  # nothing that it changes in the workspace is fetched or kept
     compacts: int = 0  # it compacts its conversation of so many tokens; 0: an ordinary turn
+    in_copy: bool = False  # in a clean clone of the work, which is removed; the work stays as it is
 
     @property
     def most_tokens(self) -> int | None:

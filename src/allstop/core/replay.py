@@ -17,7 +17,7 @@ from allstop.core.run import DecidingPilot, Pilot, RunState
 
 S = TypeVar("S")
 
-ADDED_SPEC_FIELDS = frozenset({"stash", "terms", "before", "edition", "stop_stashes"})
+ADDED_SPEC_FIELDS = frozenset({"stash", "terms", "before", "edition", "stop_stashes", "criteria"})
 """Spec fields that older versions did not write into `Spawn`."""
 
 

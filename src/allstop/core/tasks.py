@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from allstop.core.brakes import Tally
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import FailureKind, Outcome
-from allstop.core.review_comments import Review
+from allstop.core.review_comments import Review, ReviewDecision
 
 
 class Status(StrEnum):
@@ -121,6 +121,8 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     changed_at: datetime | None = None  # when its status changed
     note: str = ""  # the reason for its status
     reviews: tuple[Review, ...] = ()  # comments on its work between attempts
+    review_decision: ReviewDecision | None = None  # of a person, the last one
+    decided_at: datetime | None = None
 
     @property
     def asks(self) -> bool:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from allstop.core.board_specs import EDITION
 from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.prompt import Prompt, prompt
+from allstop.core.review_comments import ReviewFinding, SecondReview
 from allstop.core.text import last_chars
 
 SIGNALS = """\
@@ -18,12 +19,21 @@ End your final message with exactly one of these lines, and nothing after it:
 PROGRESS = """\
 <promise>PROGRESS: 40% text</promise>  how far you are; another turn follows"""
 
+CRITERIA = """\
+When the work is complete, your final message names the test or file that shows each acceptance
+criterion, in this form, before its last line:
+Criterion 1: tests/test_example.py::test_name"""
+
 OUTPUT_CHARS = 4000
 
 
 @lru_cache(maxsize=512)
-def turn(goal: str, news: str, edition: int) -> Prompt:
-    """The prompt of a turn; cached, because many turns have the same one."""
+def turn(goal: str, news: str, edition: int, *, criteria: bool = False) -> Prompt:
+    """The prompt of a turn; cached, because many turns have the same one.
+
+    `criteria`: the goal has acceptance criteria, and the agent names the test that shows each.
+    """
+    news = "\n\n".join(filter(None, [news, CRITERIA if criteria else ""]))
     return prompt(again(goal, news, edition) if news else first(goal, edition))
 
 
@@ -145,3 +155,66 @@ def from_person(text: str) -> str:
 
 def loose(paths: Sequence[str]) -> str:
     return LOOSE.format(names=", ".join(paths))
+
+
+# --- the second agent, which reviews the work before a person does ---
+
+SECOND_REVIEW = """\
+Another agent has done the task below. Review its work before a person does. You are in a clone of
+the work, which is thrown away afterwards: read and run what you like, and change nothing. Its commits
+are those after {base}: `git diff {base} HEAD`. The configured checks have passed already.
+
+Look for mistakes, for what the task asks and the work lacks, and for tests that show less than they
+seem to. Name only what you can show; an empty list is a good answer. Severity: "serious" must not be
+merged, "look" a person should look at, "note" is a remark.
+
+The task:
+{goal}
+"""
+
+SECOND_REPLY = """\
+End with one JSON object and nothing after it, of this form; line 0 is the file as a whole, and check
+says how a person can see that the claim is true:
+{"findings": [{"severity": "serious", "file": "src/a.py", "line": 12, "claim": "...", "check": "..."}],
+ "summary": "one sentence about the work"}"""
+
+SECOND_AGAIN = """\
+You reviewed an earlier state of this work. You found:
+{findings}
+
+The agent of the work then said:
+{reply}
+
+Drop each finding that is solved or that you no longer hold; repeat those that stand."""
+
+REVIEWED = """\
+The checks pass. Another agent has reviewed your work and found:
+{findings}
+
+Check each finding. Correct the work where it is right; where it is wrong, leave the work and say why
+in your final message. A person reads both views."""
+
+FINDINGS_CHARS = 8000
+
+
+def second_review(goal: str, base: str, earlier: SecondReview | None) -> Prompt:
+    """The prompt of one round of the second agent."""
+    parts = [SECOND_REVIEW.format(base=base, goal=goal.strip())]
+    if earlier is not None:
+        reply = last_chars(earlier.reply.strip(), OUTPUT_CHARS) or "(nothing)"
+        parts.append(SECOND_AGAIN.format(findings=_review_findings(earlier.findings), reply=reply))
+    return prompt("\n\n".join([*(part.strip() for part in parts), SECOND_REPLY]) + "\n")
+
+
+def reviewed(findings: Sequence[ReviewFinding]) -> str:
+    return REVIEWED.format(findings=_review_findings(findings))
+
+
+def _review_findings(findings: Sequence[ReviewFinding]) -> str:
+    return last_chars("\n".join(map(_review_finding, findings)), FINDINGS_CHARS)
+
+
+def _review_finding(finding: ReviewFinding) -> str:
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    check = f" (to check: {finding.check})" if finding.check else ""
+    return f"- [{finding.severity}] {f'{place}: ' if place else ''}{finding.claim}{check}"

@@ -37,13 +37,25 @@ from allstop.core.moves import (
     WorkspaceOpen,
     checked_usage,
 )
+from allstop.core.text import last_line
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
 from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream
 from allstop.engine.tool_adviser import ToolAdviser
-from allstop.ports import Agents, Checks, Gates, Launcher, TokenCap, Turn, Watch, Workspaces
+from allstop.ports import (
+    Agents,
+    Box,
+    Checks,
+    Gates,
+    Launcher,
+    TokenCap,
+    Turn,
+    Unready,
+    Watch,
+    Workspaces,
+)
 
 T = TypeVar("T")
 
@@ -232,11 +244,12 @@ class Hands:
             return await self._with_gate(move.target, opening)
 
     def _disk_watched(
-        self, run: RunId, workspace: str | None, watch: ActivityWatch
+        self, run: RunId, workspace: str | None, watch: ActivityWatch, *, in_copy: bool = False
     ) -> AbstractContextManager[None]:
         if self._disk_watch is None or workspace is None:
             return nullcontext()
-        look = self._workspaces.over_limit
+        spaces = self._workspaces
+        look = spaces.candidate_over_limit if in_copy else spaces.over_limit
         return self._disk_watch.watched(run, workspace, watch.deadlines, look)
 
     async def _with_gate(
@@ -253,7 +266,9 @@ class Hands:
     ) -> Result | None:
         """Save the work of a turn that ran out of time."""
         failed = _ran_out(deadlines, move, within_s, used)
-        if not isinstance(move, TakeTurn) or move.workspace is None or move.discards:
+        if not isinstance(move, TakeTurn) or move.workspace is None:
+            return failed
+        if move.discards or move.in_copy:
             return failed
         with anyio.CancelScope() as scope:
             self._deadlines[run] = Deadlines(self._timer, math.inf, math.inf, scope)
@@ -283,10 +298,13 @@ class Hands:
     async def _take_turn(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> Result:
         if (agent := self._agents.get(move.agent)) is None:
             return Failed(kind=FailureKind.BAD_REQUEST, message=f"no agent named {move.agent!r}")
+        place = await self._place_of(run, move)
+        if isinstance(place, Failed):
+            return place
         turn = Turn(
             run=run,
             prompt=move.prompt,
-            place=self._workspaces.box_of(move.workspace) if move.workspace else None,
+            place=place,
             thread=move.thread,
             asks_first=move.asks_first,
             idle_s=move.idle_s,
@@ -296,7 +314,7 @@ class Hands:
         tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None
         if tool_adviser is not None:
             self._advice[run] = tool_adviser
-        with self._disk_watched(run, move.workspace, watch):
+        with self._disk_watched(run, move.workspace, watch, in_copy=move.in_copy):
             result = await agent.take_turn(turn, tool_adviser or watch)
         usage = checked_usage(result.usage)
         if usage is not result.usage:
@@ -310,7 +328,22 @@ class Hands:
         if move.workspace is None or move.discards:
             return result
         watch.deadlines.clear()  # saving the work has no deadline
+        if move.in_copy:
+            await self._workspaces.drop_candidate(move.workspace)
+            return result
         return await self._save_work(run, move, move.workspace, result)
+
+    async def _place_of(self, run: RunId, move: TakeTurn) -> Box | Failed | None:
+        """The box of a turn: its workspace, or a clean clone of the work in it."""
+        if move.workspace is None:
+            return None
+        if not move.in_copy:
+            return self._workspaces.box_of(move.workspace)
+        clone = await self._workspaces.candidate(move.workspace, run)
+        if isinstance(clone, Unready):
+            message = f"the clone could not be set up: {last_line(clone.result.output)}"
+            return Failed(kind=FailureKind.BAD_REQUEST, message=message, notes=clone.notes)
+        return clone if isinstance(clone, Failed) else clone.box
 
     def _tool_adviser(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> ToolAdviser | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None

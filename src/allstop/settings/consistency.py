@@ -80,9 +80,18 @@ def _accounts(agent: Document, path: KeyPath) -> Iterator[Fault]:
         yield Fault((*path, "accounts"), f"the {driver} driver has no accounts", hint)
 
 
+_AGENTS = (
+    ("loop", "agent"),
+    ("loop", "fallback"),
+    ("auto", "decision_agent"),
+    ("review", "second"),
+)
+"""Settings that name an agent."""
+
+
 def _names_of_agents(document: Document) -> Iterator[Fault]:
     agents = table_at(document, ("agents",))
-    for path in (("loop", "agent"), ("loop", "fallback"), ("auto", "decision_agent")):
+    for path in _AGENTS:
         yield from _no_such_agent(value_at(document, path), path, agents)
     order = value_at(document, ("loop", "order"))
     for place, name in enumerate(order if isinstance(order, list) else []):

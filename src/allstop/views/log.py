@@ -29,8 +29,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
     match move:
         case moves.TakeTurn(agent=agent, compacts=tokens) if tokens:
             return f"{agent} compacts its conversation of {tokens:,} tokens"
-        case moves.TakeTurn(agent=agent):
-            return f"{agent} takes a turn"
+        case moves.TakeTurn(agent=agent, in_copy=in_copy):
+            return f"{agent} reviews the work" if in_copy else f"{agent} takes a turn"
         case moves.RunChecks(checks=()):
             return "examines the changes"
         case moves.RunChecks(checks=checks):

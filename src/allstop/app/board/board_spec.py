@@ -80,6 +80,8 @@ def board_spec(
         review_rules=tuple(
             ReviewRule(tag=tag, mode=rule) for tag, rule in settings.review.rules.items()
         ),
+        second=_second(project),
+        second_rounds=settings.review.second_rounds,
         errors=loop.max_consecutive_errors,
         iterations=loop.max_iterations,
         attempt_s=60.0 * loop.timeout_minutes,
@@ -99,6 +101,12 @@ def board_spec(
         only=None if only is None else tuple(only),
         own=_set_by_person(mode=mode, slots=slots, agents=agents),
     )
+
+
+def _second(project: Project) -> AgentName | None:
+    """The agent that reviews work; it must be able to work in a clone."""
+    second = project.settings.review.second
+    return registry.task_agents(project, second)[0] if second else None
 
 
 def _set_by_person(**choices: object) -> tuple[PersonsSetting, ...]:

@@ -240,7 +240,7 @@ def _would_go_on(recorded: RunRecord, now: datetime) -> bool:
 def needed_agents(spec: BoardSpec, state: BoardState) -> tuple[AgentName, ...]:
     """The agents that the board and its open tasks may call."""
     named = [task.agent for task in state.board.tasks() if task.agent and task.status not in OVER]
-    return tuple(dict.fromkeys([*spec.agents, *named]))
+    return tuple(dict.fromkeys([*spec.agents, *named, *spec.reviewers()]))
 
 
 @asynccontextmanager

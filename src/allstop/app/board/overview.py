@@ -55,6 +55,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     to_confirm: str  # findings in its verified work that `approve` must confirm
     unverified: bool  # no check was configured when its work was accepted
     merged: str
+    review_decision: str  # of a person about its work: approved, redo, rejected, or ""
+    decided_at: datetime | None
     lacks_merge: bool  # verified and approved, but not merged: `approve` tries again
     tokens: int
     cost_usd: float
@@ -166,6 +168,8 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         to_confirm=task.findings,
         unverified=task.unverified,
         merged=task.merged,
+        review_decision=task.review_decision or "",
+        decided_at=task.decided_at,
         lacks_merge=task.lacks_merge,
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,

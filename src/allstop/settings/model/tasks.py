@@ -163,6 +163,13 @@ class Review(Table, frozen=True, kw_only=True):
     rules: Annotated[
         Mapping[Text, ReviewMode], doc("Modes for tasks with a tag; the strictest one wins.")
     ] = field(default_factory=dict)
+    second: Annotated[
+        Text | None,
+        doc("An agent that reviews verified work before you do. Default: none does."),
+    ] = None
+    second_rounds: Annotated[
+        Count, doc("Reviews of that agent at most; what it then still finds goes to you.")
+    ] = 2
 
 
 class Target(Entry, frozen=True, kw_only=True):
