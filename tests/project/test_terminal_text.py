@@ -15,6 +15,8 @@ ALLOWED = {
     "cli/rooms/terminal.py": {"sys.stdout"},  # draws by itself; its own test renders it
     "cli/board/screen.py": {"sys.stdout"},  # asks whether it is a terminal
     "cli/rooms/room.py": {"sys.stdout"},  # asks whether it is a terminal
+    "cli/board/review_queue.py": {"sys.stdout"},  # asks whether it is a terminal
+    "cli/board/evidence.py": {"rich.text.Text"},  # colours of code; `test_evidence` checks it
     "adapters/agents/box_command.py": {"sys.stdout", "sys.stderr"},  # for an agent
     "testing/model_server/__main__.py": {"sys.stdout"},
 }

@@ -55,7 +55,7 @@ def _protected(
 ) -> Iterator[Finding]:
     """An added test or fixture isn't one; an added file that configures the runner is."""
     for change in changes:
-        if change.status == "A" and _is_test_material(change.path):
+        if change.status == "A" and is_test_material(change.path):
             continue
         differently = change.tests_differently
         if matches_change(change.path, protected, tests_differently=differently):
@@ -67,7 +67,8 @@ def _protected(
             )
 
 
-def _is_test_material(path: str) -> bool:
+def is_test_material(path: str) -> bool:
+    """Whether it belongs to tests, such as a fixture, and doesn't configure their runner."""
     if _RUNNER_FILE.fullmatch(path.rpartition("/")[2]):
         return False
     return is_test(path) or _TEST_FOLDER.search(path) is not None
@@ -200,6 +201,10 @@ def is_test(path: str) -> bool:
     return bool(_TEST_FOLDER.search(path)) and _CODE.fullmatch(name) is not None
 
 
+def is_code(path: str) -> bool:
+    return _CODE.fullmatch(path.rpartition("/")[2]) is not None
+
+
 # --- lines ---
 
 _SKIPS = re.compile(
@@ -247,12 +252,13 @@ def describe_finding(finding: Finding) -> str:
 
 
 def serious_findings(found: Iterable[Finding]) -> str:
-    """The findings that a person should confirm, in one line; "" if there are none.
+    """The findings that a person should confirm, in one line; "" if there are none."""
+    return summarize_findings(filter(is_serious, found))
 
-    New files at protected paths, such as new tests, need no confirmation.
-    """
-    added = _STATUS_NAMES["A"]
-    return summarize_findings(f for f in found if f.kind != "protected" or f.text != added)
+
+def is_serious(finding: Finding) -> bool:
+    """Whether a person confirms it; a new file at a protected path, such as a test, needs none."""
+    return finding.kind != "protected" or finding.text != _STATUS_NAMES["A"]
 
 
 def summarize_findings(found: Iterable[Finding]) -> str:

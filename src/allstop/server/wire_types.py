@@ -19,6 +19,7 @@ from allstop.settings.form_fields import Form
 from allstop.views.accounts import AccountView
 from allstop.views.auto import DecisionReceipt
 from allstop.views.autopilot_events import AutopilotEvent
+from allstop.views.evidence import QueuedReview
 from allstop.views.failure_reasons import FailureReason
 from allstop.views.inbox import Waiting
 from allstop.views.plans import PlanView
@@ -207,6 +208,10 @@ class CheckpointList(_Message, frozen=True):
 
 class FailureList(_Message, frozen=True):
     failures: list[FailureReason]
+
+
+class ReviewQueue(_Message, frozen=True):
+    tasks: list[QueuedReview]  # the worst finding first
 
 
 class Inbox(_Message, frozen=True):

@@ -17,12 +17,45 @@ USAGE = "Show in USAGE.md how calc.sh is used"
 GOAL = "Write a slogan for the calculator."
 
 TASKS = (
-    NewTask(id="T1", title=ADD, operation="calculator", tags=("quick-win",)),
-    NewTask(id="T2", title=MULTIPLY, operation="calculator"),
-    NewTask(id="T3", title=LICENCE, operation="papers"),
-    NewTask(id="T4", title=AUTHORS, operation="papers"),
-    NewTask(id="T5", title=CALC, operation="calculator", needs=("T1", "T2")),
-    NewTask(id="T6", title=USAGE, operation="papers", needs=("T5",)),
+    NewTask(
+        id="T1",
+        title=ADD,
+        body="Acceptance criteria:\n- `sh add.sh 2 3` prints 5",
+        operation="calculator",
+        tags=("quick-win",),
+    ),
+    NewTask(
+        id="T2",
+        title=MULTIPLY,
+        body="Acceptance criteria:\n- `sh multiply.sh 2 3` prints 6",
+        operation="calculator",
+    ),
+    NewTask(
+        id="T3",
+        title=LICENCE,
+        body="Acceptance criteria:\n- the last part of README.md names the licence",
+        operation="papers",
+    ),
+    NewTask(
+        id="T4",
+        title=AUTHORS,
+        body="Acceptance criteria:\n- the last part of README.md names the authors",
+        operation="papers",
+    ),
+    NewTask(
+        id="T5",
+        title=CALC,
+        body="Acceptance criteria:\n- `sh calc.sh add 2 3` prints 5\n- an unknown word is refused",
+        operation="calculator",
+        needs=("T1", "T2"),
+    ),
+    NewTask(
+        id="T6",
+        title=USAGE,
+        body="Acceptance criteria:\n- USAGE.md shows a call and its result",
+        operation="papers",
+        needs=("T5",),
+    ),
 )
 
 _FILES = {
@@ -144,6 +177,7 @@ steps = [
     {{ sleep = 0.4 }},
     {{ write = "add.sh", text = "echo $(($1 + $2))" }},
     {{ run = "git add add.sh && git commit -qm 'Add two numbers'" }},
+    {{ say = "It adds.\\nCriterion 1: tests/add.sh" }},
     {{ use = {{ input = 1500, output = 80 }} }},
     {{ signal = "COMPLETE" }},
 ]
@@ -161,7 +195,7 @@ steps = [
 [[turn]]
 when = "{MULTIPLY}"
 steps = [
-    {{ say = "The test is right: I had added." }},
+    {{ say = "The test is right: I had added.\\nCriterion 1: tests/multiply.sh" }},
     {{ sleep = 0.4 }},
     {{ write = "multiply.sh", text = "echo $(($1 * $2))" }},
     {{ run = "sh run-tests.sh" }},
@@ -174,6 +208,7 @@ when = "{LICENCE}"
 steps = [
     {{ sleep = 0.3 }},
     {{ run = "echo 'Licence: Apache-2.0' >>README.md" }},
+    {{ say = "The licence is named.\\nCriterion 1: README.md" }},
     {{ use = {{ input = 1400, output = 40 }} }},
     {{ signal = "COMPLETE" }},
 ]
@@ -183,6 +218,7 @@ when = "{AUTHORS}"
 steps = [
     {{ sleep = 0.9 }},
     {{ run = "echo 'Authors: a script' >>README.md" }},
+    {{ say = "The authors are named.\\nCriterion 1: README.md" }},
     {{ use = {{ input = 1400, output = 40 }} }},
     {{ signal = "COMPLETE" }},
 ]
@@ -199,7 +235,7 @@ steps = [
 [[turn]]
 when = "{CALC}"
 steps = [
-    {{ say = "Nothing was there indeed. Now it is." }},
+    {{ say = "Nothing was there indeed. Now it is.\\nCriterion 1: tests/calc.sh" }},
     {{ sleep = 0.4 }},
     {{ write = "calc.sh", text = 'operation=$1; shift; sh "$operation.sh" "$@"' }},
     {{ use = {{ input = 2000, output = 90 }} }},
@@ -211,6 +247,7 @@ when = "{USAGE}"
 steps = [
     {{ sleep = 0.3 }},
     {{ write = "USAGE.md", text = "`sh calc.sh add 2 3` gives 5.\\n" }},
+    {{ say = "Usage is shown.\\nCriterion 1: USAGE.md" }},
     {{ use = {{ input = 1600, output = 60 }} }},
     {{ signal = "COMPLETE" }},
 ]

@@ -12,6 +12,7 @@ from allstop.core.text import counted, one_line, plain, token_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from allstop.app.board.overview import TaskView
     from allstop.app.project import Project
@@ -193,10 +194,26 @@ def _line(task: TaskView, wide: int = 0) -> str:
 
 @click.command()
 @click.argument("task_id", metavar="ID", type=TASK)
+@click.option("--review", "as_evidence", is_flag=True, help="Show the evidence for a review, with the diff.")  # fmt: skip
+@click.option("--columns", "in_columns", is_flag=True, help="With --review: the diff side by side, in a wide terminal.")  # fmt: skip
 @json_option
 @click.pass_obj
-def show(context: Context, task_id: str, as_json: bool) -> None:
-    """Show a task with its attempts, checks and findings."""
+def show(
+    context: Context, task_id: str, as_evidence: bool, in_columns: bool, as_json: bool
+) -> None:
+    """Show a task with its attempts, checks and findings.
+
+    With --review, show all that a decision about its work needs, in this order: what was asked, the
+    acceptance criteria and what shows each, the checks and findings, the diff with the riskiest
+    files first, what the agent said last, and the cost.
+    """
+    if as_evidence:
+        _show_evidence(context, task_id, in_columns=in_columns, as_json=as_json)
+    else:
+        _show_task(context, task_id, as_json=as_json)
+
+
+def _show_task(context: Context, task_id: str, *, as_json: bool) -> None:
     import msgspec
 
     from allstop.app.board.remedies import workspace_of
@@ -219,6 +236,12 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         if value:
             words = ", ".join(value) if isinstance(value, tuple) else str(value)
             echo(f"{name.replace('_', ' ') + ':':<12} {plain(words)}")
+    _show_attempts(task, workspace)
+    for line in work:
+        echo(line)
+
+
+def _show_attempts(task: TaskView, workspace: Path | None) -> None:
     for attempt in task.attempts:
         echo(f"attempt      {_describe_attempt(attempt)}")
     marks = {
@@ -232,8 +255,19 @@ def show(context: Context, task_id: str, as_json: bool) -> None:
         echo(f"workspace    {workspace}{kept}")
     if task.hint:
         echo(f"hint         {plain(task.hint)}")
-    for line in work:
-        echo(line)
+
+
+def _show_evidence(context: Context, task_id: str, *, in_columns: bool, as_json: bool) -> None:
+    from allstop.app.board.evidence import evidence_of_task
+
+    with context.project() as project:
+        found = run(lambda: evidence_of_task(project, task_id))
+    if as_json:
+        print_json(found)
+        return
+    from allstop.cli.board.evidence import show_evidence
+
+    show_evidence(found, in_columns=in_columns)
 
 
 def _describe_attempt(attempt: Attempt) -> str:

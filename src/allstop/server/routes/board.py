@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from allstop.adapters.git.repository.diff import Diff
 from allstop.app.board import commands, overview
+from allstop.app.board import evidence as evidences
 from allstop.app.board.diff import diff_of
 from allstop.app.board.forecast import Question, make_forecast, sprint_question
 from allstop.app.board.review_comments import reviews_of
 from allstop.app.board.sprints import named, sprint_spec, sprint_start
 from allstop.app.board.statistics import StatisticsReport, statistics_since
 from allstop.app.start_requests import SprintRequest
+from allstop.board.attempt import TaskState
 from allstop.board.forecast import Forecast, NoForecast
 from allstop.board.state import BoardState
 from allstop.board.statistics_groups import GroupBy
@@ -21,12 +23,14 @@ from allstop.core.board_specs import Filters, Mode
 from allstop.core.brakes import Tally
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, RunId, child_of
+from allstop.core.run import RunState
 from allstop.core.tasks import Status, Task
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import sprint_view, task_view
 from allstop.views.board_phase import Phase, action, counts, phase, stopped
+from allstop.views.evidence import Evidence, queue
 from allstop.views.sprints import SprintView, all_sprints
 from allstop.views.sprints import checkpoints as checkpoint_views
 
@@ -89,6 +93,26 @@ async def diff(app: AppState, params: path_parameters.OneTask) -> wire_types.Dif
 async def remarks(app: AppState, params: path_parameters.OneTask) -> wire_types.ReviewList:
     _, found = await _task(app, params.task)
     return wire_types.ReviewList(task=found.id, reviews=await reviews_of(app.project, found))
+
+
+async def evidence(app: AppState, params: path_parameters.OneTask) -> Evidence:
+    _, found = await _task(app, params.task)
+    return await evidences.evidence(app.project, found, await _attempt(app, found))
+
+
+async def _attempt(app: AppState, task: Task) -> RunState[TaskState]:
+    return (await app.live_runs.run(evidences.last_run(task))).state
+
+
+async def review(app: AppState, _: path_parameters.NoParameters) -> wire_types.ReviewQueue:
+    run = await app.live_runs.board()
+    if run is None:
+        return wire_types.ReviewQueue(tasks=[])
+    rows = [
+        evidences.queued(run.pilot, task, await _attempt(app, task))
+        for task in evidences.in_review(run.pilot)
+    ]
+    return wire_types.ReviewQueue(tasks=queue(rows))
 
 
 def shown(name: str, changed: Diff) -> wire_types.Diff:

@@ -16,6 +16,7 @@ from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import actions, board, history, path_parameters, runs
+from allstop.views.evidence import Evidence
 from allstop.views.sprints import SprintView
 
 BASE = "/api/v1"
@@ -69,6 +70,8 @@ READ_ROUTES = (
     Route("/receipts/{run}", "Every decision of a run with its reasons.", path_parameters.OneRun, wire_types.ReceiptList, runs.receipts),
     Route("/board", "The board and its tasks.", path_parameters.Tasks, wire_types.BoardPage, board.board),
     Route("/tasks/{task}/diff", "The changes of a task's work.", path_parameters.OneTask, wire_types.Diff, board.diff),
+    Route("/tasks/{task}/evidence", "The evidence for a decision about a task's work.", path_parameters.OneTask, Evidence, board.evidence),
+    Route("/review", "The tasks that wait for a decision, the worst finding first.", path_parameters.NoParameters, wire_types.ReviewQueue, board.review),
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
     Route("/tasks/{task}", "A task with its attempts.", path_parameters.OneTask, TaskView, board.task),
     Route("/stats", "Statistics of the board, by agent, model, tag, operation or day.", path_parameters.Stats, StatisticsReport, board.stats),

@@ -1,0 +1,191 @@
+"""The evidence for a review in the terminal, with the diff in syntax colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from allstop.cli.output import echo
+from allstop.cli.safe_console import SafeConsole
+from allstop.core.review_comments import Severity
+from allstop.core.text import counted, money, one_line, plain
+from allstop.views.evidence import Proof
+from allstop.views.patch import LineKind, PatchFile, PatchLine, patch_files, side_by_side
+
+if TYPE_CHECKING:
+    from allstop.views.evidence import Criterion, Evidence, EvidenceFinding
+
+SIGNS = {Severity.SERIOUS: "✗", Severity.LOOK: "!", Severity.NOTE: "·"}
+COLOURS = {Severity.SERIOUS: "red", Severity.LOOK: "yellow", Severity.NOTE: None}
+LONGEST_FILE = 1_500
+"""Lines of a file that are shown; `allstop diff` shows all."""
+
+SIDES_FROM = 140
+"""The width of a terminal from which two columns are readable."""
+
+GROUNDS = {LineKind.ADDED: Style(bgcolor="#12301f"), LineKind.REMOVED: Style(bgcolor="#381a18")}
+SIGN_STYLES = {LineKind.ADDED: "bold green", LineKind.REMOVED: "bold red"}
+
+
+def show_evidence(found: Evidence, *, in_columns: bool = False) -> None:
+    """Print the evidence in the order of a review."""
+    echo(f"{found.id}  {one_line(found.title, 200)}", bold=True)
+    echo(f"{found.status} · {found.agent or 'no agent'} · {found.run}")
+    _heading("Asked")
+    echo(plain(found.asked) if found.asked else "Only the title says what was asked.")
+    for review in found.asked_later:
+        echo(f"sent back {review.at.astimezone():%Y-%m-%d %H:%M}: {one_line(review.text, 500)}")
+    shown = sum(criterion.is_shown for criterion in found.criteria)
+    _heading(
+        "Acceptance criteria", f"{shown} of {len(found.criteria)} shown" if found.criteria else ""
+    )
+    for criterion in found.criteria:
+        _show_criterion(criterion)
+    if not found.criteria:
+        echo("The task names none.")
+    _show_gate(found)
+    _show_second(found)
+    _show_changes(found, in_columns=in_columns)
+    _heading("Said last")
+    echo(plain(found.said) or "Nothing.")
+    _heading("Cost")
+    cost = found.cost
+    words = [money(cost.cost_usd, partial=cost.partial), f"{cost.tokens:,} tokens"]
+    words += [counted(cost.turns, "turn"), counted(cost.attempts, "attempt")]
+    echo(" · ".join([*words, f"{cost.seconds:,.0f} s at work"]))
+
+
+def _heading(text: str, more: str = "") -> None:
+    echo()
+    echo(f"{text}  {more}".rstrip(), bold=True)
+
+
+def _show_criterion(criterion: Criterion) -> None:
+    sign, colour = ("✓", "green") if criterion.is_shown else ("?", "yellow")
+    echo(f"{sign} {one_line(criterion.text, 300)}", fg=colour)
+    for shown in criterion.shown_by:
+        name = f"{shown.file}::{shown.test}" if shown.test else shown.file
+        how = {Proof.PRESENT: "  (unchanged)", Proof.MISSING: "  (named, but not found)"}
+        echo(f"    {plain(name)}{how.get(shown.proof, '')}")
+    if not criterion.shown_by:
+        echo("    unknown")
+
+
+def _show_gate(found: Evidence) -> None:
+    _heading("Checks", f"on {found.verified_on}" if found.verified_on else "not run yet")
+    for check in found.checks:
+        sign, colour = ("✓", "green") if check.passed else ("✗", "red")
+        echo(
+            f"{sign} {one_line(check.failure or check.name, 300)} ({check.seconds:g} s)", fg=colour
+        )
+        for line in check.output.splitlines():
+            echo(f"    {plain(line)}")
+    _heading("Findings", "worst first" if found.findings else "")
+    for finding in found.findings:
+        _show_finding(finding)
+    if not found.findings:
+        echo("✓ None.", fg="green")
+
+
+def _show_finding(finding: EvidenceFinding) -> None:
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    source = "" if finding.source == "gate" else f"{finding.source}: "
+    line = f"{SIGNS[finding.severity]} {finding.severity}  {source}{one_line(finding.text, 500)}"
+    echo(f"{line}  {plain(place)}".rstrip(), fg=COLOURS[finding.severity])
+    if finding.check:
+        echo(f"    to check: {one_line(finding.check, 500)}")
+
+
+def _show_second(found: Evidence) -> None:
+    if not found.second:
+        return
+    _heading("Second review", "the agents disagree" if found.stalemate else "")
+    for each in found.second:
+        said = each.error or f"{counted(each.findings, 'finding')}. {each.summary}"
+        echo(f"{each.agent}: {one_line(said, 600)}")
+        if each.reply:
+            echo(f"{found.agent} answered: {one_line(each.reply, 1000)}")
+
+
+# --- changes ---
+
+
+def _show_changes(found: Evidence, *, in_columns: bool) -> None:
+    changes = found.changes
+    _heading("Changes", counted(len(changes.files), "file"))
+    for file in changes.files:
+        size = "binary" if file.added is None else f"+{file.added} -{file.removed}"
+        echo(f"{file.risk:<8} {one_line(file.path, 300)}  {file.change}  {size}")
+    show_patch(changes.patch, in_columns=in_columns)
+    if changes.cut:
+        echo(f"… shortened; all of it: git diff {changes.base[:10]} {changes.tip[:10]}")
+
+
+def show_patch(patch: str, *, in_columns: bool = False) -> None:
+    """Print a patch in syntax colours, in one column or side by side."""
+    console = SafeConsole()
+    in_columns = in_columns and console.width >= SIDES_FROM
+    for file in patch_files(patch):
+        console.print()
+        console.print(Text(plain(file.path), style="bold underline"))
+        lines = list(_coloured(file))
+        if in_columns:
+            console.print(_columns(file, dict(lines)))
+            continue
+        for line, text in lines[:LONGEST_FILE]:
+            console.print(_numbered(line, text), soft_wrap=True)
+        if len(lines) > LONGEST_FILE:
+            console.print(Text(f"… {len(lines) - LONGEST_FILE:,} more lines", style="dim"))
+
+
+def _coloured(file: PatchFile) -> Iterator[tuple[PatchLine, Text]]:
+    """Each line of a file with its colours."""
+    code = "\n".join("" if line.kind is LineKind.HUNK else plain(line.text) for line in file.lines)
+    syntax = Syntax(code, Syntax.guess_lexer(file.path), theme="ansi_dark")
+    yield from zip(file.lines, _highlighted(syntax, code), strict=False)
+
+
+def _highlighted(syntax: Syntax, code: str) -> list[Text]:
+    text = syntax.highlight(code)
+    text.no_wrap = True
+    return list(text.split("\n", allow_blank=True))
+
+
+def _numbered(line: PatchLine, text: Text) -> Text:
+    if line.kind is LineKind.HUNK:
+        return Text.assemble(("  @@ ", "cyan"), (plain(line.text), "cyan"))
+    numbers = f"{line.before or '':>5} {line.after or '':>5} "
+    shown = Text.assemble((numbers, "dim"), (f"{line.kind} ", SIGN_STYLES.get(line.kind, "")), text)
+    if ground := GROUNDS.get(line.kind):
+        shown.stylize(ground, len(numbers))
+    return shown
+
+
+def _columns(file: PatchFile, texts: dict[PatchLine, Text]) -> Table:
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(width=5, justify="right", style="dim")
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(width=5, justify="right", style="dim")
+    table.add_column(ratio=1, overflow="fold")
+    for left, right in list(side_by_side(file.lines))[:LONGEST_FILE]:
+        table.add_row(
+            f"{(left and left.before) or ''}",
+            _cell(left, texts),
+            f"{(right and right.after) or ''}",
+            _cell(right, texts),
+        )
+    return table
+
+
+def _cell(line: PatchLine | None, texts: dict[PatchLine, Text]) -> Text:
+    if line is None:
+        return Text()
+    text = texts[line].copy()
+    if ground := GROUNDS.get(line.kind):
+        text.stylize(ground)
+    return text
