@@ -20,7 +20,7 @@ export default defineConfig({
           groups: [
             {
               name: 'shared',
-              test: /\/src\/(lib|state|parts|kinds)\/(?!markdown|Markdown|InboxItem|Changes|DiffView|Remark|Terminal|event-bus\.worker)|\/node_modules\/(svelte|esm-env|clsx)\//,
+              test: /\/src\/(lib|state|parts|kinds)\/(?!markdown|Markdown|InboxItem|Changes|CodeText|Diff|FindingRow|highlighter|diff|review|Remark|Terminal|event-bus\.worker)|\/node_modules\/(svelte|esm-env|clsx)\//,
             },
           ],
         },

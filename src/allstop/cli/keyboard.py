@@ -1,7 +1,9 @@
-"""Hides keys that are pressed while a live screen is drawn, and passes them on one by one."""
+"""The keyboard of a terminal: keys pressed while a live screen is drawn, and single keys."""
 
+import os
 import sys
 import termios
+import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,3 +30,19 @@ def hide_typing() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+
+
+def discard_typing() -> None:
+    """Forget what was typed so far: it was not meant for what is shown now."""
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def read_key() -> str:
+    """Wait for a key; "" at the end of input. Ctrl-C interrupts as usual."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal, termios.TCSADRAIN)
+    try:
+        return os.read(terminal, 1).decode(errors="replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

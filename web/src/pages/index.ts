@@ -34,6 +34,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./inbox/Inbox.svelte'),
   },
   {
+    name: 'review',
+    title: 'Review',
+    letter: 'v',
+    icon: 'review',
+    load: () => import('./review/Review.svelte'),
+  },
+  {
     name: 'sprints',
     title: 'Sprints',
     letter: 'p',

@@ -67,7 +67,7 @@ def comment(
         if not on_lines and not before_lines:
             _show(run(lambda: _reviews(project, name)), name, as_json=as_json)
             return
-        sent = run(lambda: _send(project, name, on_lines, before_lines, text))
+        sent = run(lambda: send_comments(project, name, on_lines, before_lines, text))
     if as_json:
         print_json({"run": name, "driven": sent.driven, "note": sent.note})
         return
@@ -76,7 +76,7 @@ def comment(
         echo(f"No process drives {name}; continue with `allstop run` or `allstop resume`.")
 
 
-async def _send(
+async def send_comments(
     project: Project, name: str, on_lines: LineComments, before_lines: LineComments, text: str
 ) -> Sent:
     from allstop.app.board.review_comments import Comment
