@@ -54,9 +54,17 @@ def test_u5_no_page_is_wider_than_a_phone(scene, visit):
         turn_to(page, where)
         assert clipped(page) == [], where
         expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()
-    ways = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    pages = page.get_by_role("navigation", name="Pages")
+    ways = pages.get_by_role("link")
+    expect(ways).to_have_count(4)
+    pages.get_by_role("button", name="More").click()
+    assert ways.count() > 8
     for number in range(ways.count()):
         expect(ways.nth(number)).to_be_in_viewport(ratio=1)
+    assert clipped(page) == []
+    ways.filter(has_text="History").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("History")
+    expect(ways).to_have_count(4)
 
 
 def test_u1_the_header_shows_runs_inbox_and_usage(visit):

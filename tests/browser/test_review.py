@@ -6,21 +6,14 @@ from playwright.sync_api import expect
 
 from browser.clipped_text import clipped
 from browser.conftest import PHONE, Visit
-from support.person import at_home, wait_for
-from support.review_board import ALSO_CLEAN, CLEAN, GUARDED, LOOK, ReviewBoard
-
-
-def reviewed(place, *titles):
-    scene = ReviewBoard(at_home(place))
-    scene.prepare()
-    scene.work_until_reviewed(*titles)
-    return scene
+from support.person import wait_for
+from support.review_board import ALSO_CLEAN, CLEAN, GUARDED, LOOK, in_review
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     """Four tasks in review; the tests of this board decide nothing."""
-    scene = reviewed(tmp_path_factory.mktemp("review"), GUARDED, LOOK, CLEAN, ALSO_CLEAN)
+    scene = in_review(tmp_path_factory.mktemp("review"))
     yield scene
     scene.person.close()
 
@@ -31,7 +24,7 @@ def own(tmp_path, browser):
     made = []
 
     def make(*titles):
-        scene = reviewed(tmp_path, *titles)
+        scene = in_review(tmp_path, *titles)
         visit = Visit(browser, scene)
         made.append((scene, visit))
         return scene, visit.page("review")

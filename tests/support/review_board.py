@@ -1,11 +1,11 @@
 """A board whose tasks wait for review: a serious finding, one to look at, and nothing found."""
 
-from support.person import wait_for
+from support.person import at_home, wait_for
 from support.sample_board import SampleBoard
 
 SETTINGS = """
 [loop]
-max_parallel = 2
+max_parallel = 1
 
 [review]
 mode = "batch"
@@ -107,3 +107,11 @@ class ReviewBoard(SampleBoard):
             self.tell("board", "add_task", title=title, body=body, agent="demo")
         self.post("/runs", {"kind": "board"})
         wait_for(lambda: self.titles("review") == set(titles), "work to review", 90)
+
+
+def in_review(place, *titles):
+    """A board with these tasks in review, by default with all of them."""
+    scene = ReviewBoard(at_home(place))
+    scene.prepare()
+    scene.work_until_reviewed(*(titles or (GUARDED, LOOK, CLEAN, ALSO_CLEAN)))
+    return scene

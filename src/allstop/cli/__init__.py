@@ -41,10 +41,7 @@ COMMANDS = {
         "export": CommandEntry("board.import_export", "Print all tasks as JSON, Markdown or CSV"),
     },
     "Review work": {
-        "review": CommandEntry(
-            "board.review_queue",
-            "Decide about the work that waits for review, one key per decision",
-        ),
+        "review": CommandEntry("board.review_queue", "Review waiting work, one key per decision"),
         "diff": CommandEntry("board.diff", "Show the changes of a task or a thread"),
         "comment": CommandEntry("board.comment", "Comment on lines of a diff, for its agent"),
         "approve": CommandEntry(

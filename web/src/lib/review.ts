@@ -45,19 +45,6 @@ export function batchOf(rows: readonly QueuedReview[]): QueuedReview[] {
   return rows.filter((row) => row.can_batch)
 }
 
-export function riskGroups(evidence: Evidence): { risk: string; count: number }[] {
-  const counts = new Map<string, number>()
-  for (const { risk } of evidence.changes.files) counts.set(risk, (counts.get(risk) ?? 0) + 1)
-  return [...counts].map(([risk, count]) => ({ risk, count }))
-}
-
-export const RISKS: Readonly<Record<string, string>> = {
-  guarded: 'Guarded',
-  product: 'Product',
-  test: 'Tests',
-  rest: 'Rest',
-}
-
 const MOST_DECIDED = 20
 
 /** Tasks that a person has decided about, the latest first. */

@@ -31,7 +31,7 @@ KEYS = (
 @json_option
 @click.pass_obj
 def review(context: Context, task_id: str | None, as_json: bool) -> int:
-    """Decide about the work that waits for review, one key per decision.
+    """Review waiting work, one key per decision.
 
     In a terminal each task is shown with its evidence, the one with the worst finding first, and a
     key decides. Approved work is merged at the end, unless another process drives the board.
