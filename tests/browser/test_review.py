@@ -6,8 +6,16 @@ from playwright.sync_api import expect
 
 from browser.clipped_text import clipped
 from browser.conftest import PHONE, Visit
-from support.person import wait_for
-from support.review_board import ALSO_CLEAN, CLEAN, GUARDED, LOOK, in_review
+from support.person import at_home, wait_for
+from support.review_board import (
+    ALSO_CLEAN,
+    CLEAN,
+    GUARDED,
+    LOOK,
+    ReviewBoard,
+    disagree,
+    in_review,
+)
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +177,31 @@ def test_b21_those_in_which_nothing_was_found_are_approved_together(own):
     wait_for(lambda: scene.titles("done") == {CLEAN, ALSO_CLEAN}, "both to be merged", 60)
     assert scene.titles("review") == {GUARDED}
     expect(page.get_by_role("button", name="Approve these")).to_have_count(0)
+
+
+def test_s9_a_stalemate_shows_both_views_and_the_finding_at_its_line(tmp_path, browser):
+    scene = ReviewBoard(at_home(tmp_path))
+    disagree(scene.person)
+    scene.open()
+    scene.tell("board", "add_task", title=CLEAN, agent="demo")
+    scene.post("/runs", {"kind": "board"})
+    wait_for(lambda: scene.titles("review") == {CLEAN}, "work to review", 90)
+    visit = Visit(browser, scene)
+    page = visit.page("review")
+
+    both = page.get_by_role("region", name="Second review")
+    expect(both).to_contain_text("The agents disagree")
+    expect(both.get_by_role("listitem")).to_have_count(2)
+    expect(both).to_contain_text("demo The next task sets it.")
+    expect(both).to_contain_text("judge 1 finding. It stands.")
+    finding = page.get_by_role("region", name="Findings")
+    expect(finding).to_contain_text("judge: Nobody sets it keys.py:1")
+    expect(finding).to_contain_text("To check: grep USED_AT")
+    expect(page.locator("tr .finding")).to_contain_text("Nobody sets it")
+    expect(page.get_by_role("button", name="Approve…")).to_be_visible()
+    assert Axe().run(page).response["violations"] == []
+    visit.close()
+    scene.person.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from allstop.app.setup.demo import TASKS
-from support.review_board import CLEAN, GUARDED, LOOK, ReviewBoard
+from support.review_board import CLEAN, GUARDED, LOOK, WORKER, ReviewBoard, disagree
 
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -154,55 +154,8 @@ def test_s8_nothing_else_has_to_be_opened_for_the_tasks_of_the_demo(person, tmp_
         assert found["cost"]["tokens"] > 0, task.id
 
 
-JUDGE = """
-[[turn]]
-when = "Drop each finding"
-steps = [
-  { run = "git diff --stat $(git rev-list --max-parents=0 HEAD) HEAD >/dev/null" },
-  { say = '{"findings": [{"severity": "serious", "file": "keys.py", "line": 1, "claim": "Nobody sets it", "check": "grep USED_AT"}], "summary": "It stands."}' },
-  { use = { input = 500, output = 20 } },
-]
-
-[[turn]]
-when = "Another agent has done the task"
-steps = [
-  { run = "test -f keys.py && git log --oneline | grep -q . && echo spoilt >keys.py" },
-  { say = '{"findings": [{"severity": "serious", "file": "keys.py", "line": 1, "claim": "Nobody sets it", "check": "grep USED_AT"}]}' },
-  { use = { input = 500, output = 20 } },
-]
-"""
-WORKER = """
-[[turn]]
-steps = [
-  { write = "keys.py", text = "USED_AT = None\\n" },
-  { use = { input = 100, output = 10 } },
-  { signal = "COMPLETE" },
-]
-
-[[turn]]
-when = "Another agent has reviewed your work"
-steps = [
-  { say = "The next task sets it." },
-  { use = { input = 100, output = 10 } },
-  { signal = "COMPLETE" },
-]
-"""
-SECOND = """
-[review]
-mode = "auto"
-second = "judge"
-
-[agents.judge]
-driver = "scripted"
-script = "judge.toml"
-"""
-
-
 def test_s9_a_second_agent_reviews_in_a_clone_and_a_stalemate_goes_to_the_person(person):
-    person.script(WORKER, SECOND)
-    person.write("judge.toml", JUDGE)
-    person.commit()
-    person.allstop("trust", "--yes")
+    disagree(person)
 
     person.allstop("run", "--agent", "demo", "Show when a key was used", code=3)
 

@@ -31,6 +31,12 @@ ENVELOPES = (
     "no envelope at all",
     " ",
 )
+REVIEWS = (
+    '{"findings": []}',
+    '{"findings": [{"severity": "serious", "file": "a.py", "line": 3, "claim": "It crashes."}]}',
+    '{"findings": [{"severity": "note", "claim": "Hm."}], "summary": "Good."}',
+    "It is fine.",
+)
 FAILURES = (
     *[FailureKind.NETWORK, FailureKind.RATE_LIMITED, FailureKind.OVERLOADED] * 3,
     FailureKind.USAGE_LIMITED,
@@ -106,6 +112,8 @@ class RandomAgent:
         tokens = self._chance.randint(0, turn.max_tokens)
         used = Usage(input=tokens // 2, output=tokens - tokens // 2)
         sayings = SIGNALS if turn.prompt.talk is None else ENVELOPES
+        if "Another agent has done the task" in turn.prompt.text:
+            sayings = REVIEWS
         return TurnDone(text=self._chance.choice(sayings), thread=turn.thread or "t", usage=used)
 
     async def _sleep(self, turn, seconds):

@@ -87,6 +87,9 @@ class Repository:
         tree = self._tree(made) if commit else self._tree_of({workspace: number})
         return Subject(BASE, made, tree)
 
+    async def drop_candidate(self, workspace):
+        pass
+
     async def candidate(self, workspace, label, *, commit="", follows="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
         work = await self.subject(workspace, label, commit=commit, follows=follows)

@@ -44,6 +44,9 @@ def task_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
     if chance.random() < 0.6:
         spec["target"] = "main"
         spec["edition"] = chance.randint(1, EDITION)
+        if chance.random() < 0.3:
+            spec["second"] = chance.sample(list(agents), chance.randint(1, min(2, len(agents))))
+            spec["second_rounds"] = chance.randint(1, 3)
         if chance.random() < 0.7:
             spec["branch"] = f"allstop/{name}"
         if chance.random() < 0.7:
@@ -78,6 +81,8 @@ def board_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
         "errors": chance.choice([0, 1, 3]),
         "iterations": chance.randint(2, 15),
         "attempt_s": chance.choice([600.0, 3600.0]),
+        "second": chance.choice([None, None, *agents]),
+        "second_rounds": chance.randint(1, 3),
     }
 
 

@@ -91,6 +91,58 @@ Acceptance criteria:
 """
 
 
+JUDGE = """
+[[turn]]
+when = "Drop each finding"
+steps = [
+  { run = "git diff --stat $(git rev-list --max-parents=0 HEAD) HEAD >/dev/null" },
+  { say = '{"findings": [{"severity": "serious", "file": "keys.py", "line": 1, "claim": "Nobody sets it", "check": "grep USED_AT"}], "summary": "It stands."}' },
+  { use = { input = 500, output = 20 } },
+]
+
+[[turn]]
+when = "Another agent has done the task"
+steps = [
+  { run = "test -f keys.py && git log --oneline | grep -q . && echo spoilt >keys.py" },
+  { say = '{"findings": [{"severity": "serious", "file": "keys.py", "line": 1, "claim": "Nobody sets it", "check": "grep USED_AT"}]}' },
+  { use = { input = 500, output = 20 } },
+]
+"""
+WORKER = """
+[[turn]]
+steps = [
+  { write = "keys.py", text = "USED_AT = None\\n" },
+  { use = { input = 100, output = 10 } },
+  { signal = "COMPLETE" },
+]
+
+[[turn]]
+when = "Another agent has reviewed your work"
+steps = [
+  { say = "The next task sets it." },
+  { use = { input = 100, output = 10 } },
+  { signal = "COMPLETE" },
+]
+"""
+SECOND = """
+[review]
+mode = "auto"
+second = "judge"
+
+[agents.judge]
+driver = "scripted"
+script = "judge.toml"
+"""
+
+
+def disagree(person):
+    """Configure an agent and a reviewer that don't agree about the work."""
+    person.script(WORKER, SECOND)
+    person.write("judge.toml", JUDGE)
+    person.commit()
+    person.allstop("trust", "--yes")
+
+
 class ReviewBoard(SampleBoard):
     def prepare(self):
         person = self.person
