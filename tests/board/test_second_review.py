@@ -203,8 +203,7 @@ def test_s9_an_agent_with_another_account_reviews_where_there_is_one():
     assert judge(second=["worker", "other"]) == "other"
     assert judge(second=["worker"]) == "worker"
     terms = {"worker": {"account": "one"}, "twin": {"account": "one"}}
-    agents = ["worker", "twin"]
-    assert judge(second=["twin", "other"], terms=terms, agents=agents) == "other"
+    assert judge(second=["twin", "other"], terms=terms) == "other"
 
 
 def test_s9_the_board_passes_the_setting_on_and_old_boards_stay_as_they_were():

@@ -51,9 +51,14 @@ def turn(state: TaskState) -> moves.TakeTurn:
 
 def reviewer(state: TaskState) -> AgentName:
     """The first of the reviewers with another account than the work's agent, where there is one."""
-    same = state.spec.agents_sharing_account(state.agent)
-    others = [agent for agent in state.spec.second if agent not in (*same, state.agent)]
-    return (others or state.spec.second)[0]
+    spec, author = state.spec, state.agent
+    account = spec.terms_of(author).account
+    others = [
+        agent
+        for agent in spec.second
+        if agent != author and not (account and spec.terms_of(agent).account == account)
+    ]
+    return (others or spec.second)[0]
 
 
 def apply_result(state: TaskState, result: moves.Result) -> TaskState:
