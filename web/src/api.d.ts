@@ -63,7 +63,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Turns, tokens and cost, by agent, model, task, run or day. */
+        /** Turns, tokens and cost, by agent, model, task, run, day or sprint. */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -278,6 +278,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{task}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The evidence for a decision about a task's work. */
+        get: operations["get_tasks_task_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tasks that wait for a decision, the worst finding first. */
+        get: operations["get_review"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{task}/remarks": {
         parameters: {
             query?: never;
@@ -319,8 +353,94 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Statistics of the board. */
+        /** Statistics of the board, by agent, model, tag, operation or day. */
         get: operations["get_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** When the board's tasks end and what they cost, as P10, P50 and P90, or why there is no forecast. */
+        get: operations["get_forecast"];
+        put?: never;
+        /** Forecast a sprint without starting it. */
+        post: operations["post_forecast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sprints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The sprints of the board, the newest first. */
+        get: operations["get_sprints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sprints/{sprint}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Statistics of a sprint. */
+        get: operations["get_sprints_sprint_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sprints/{sprint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A sprint with its tasks. */
+        get: operations["get_sprints_sprint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The checkpoints made before sprints, the newest first. */
+        get: operations["get_checkpoints"];
         put?: never;
         post?: never;
         delete?: never;
@@ -729,6 +849,8 @@ export interface components {
             busy_s: number;
             /** @default false */
             partial: boolean;
+            /** @default 0 */
+            failed_turns: number;
         };
         /** RunWait */
         RunWait: {
@@ -784,6 +906,8 @@ export interface components {
             to_confirm: string;
             unverified: boolean;
             merged: string;
+            review_decision: string;
+            decided_at: string | null;
             lacks_merge: boolean;
             tokens: number;
             cost_usd: number;
@@ -812,6 +936,8 @@ export interface components {
             tally: components["schemas"]["Tally"];
             /** @default false */
             flawed: boolean;
+            /** @default  */
+            agent: string;
         };
         /**
          * Outcome
@@ -825,6 +951,80 @@ export interface components {
          * @enum {unknown}
          */
         FailureKind: "auth" | "bad_request" | "billing" | "busy" | "cancelled" | "capped" | "conflict" | "context" | "crashed" | "discarded" | "exited" | "interrupted" | "moved" | "network" | "out_of_budget" | "out_of_memory" | "out_of_room" | "overloaded" | "rate_limited" | "stalled" | "timed_out" | "unavailable" | "unsafe" | "usage_limited";
+        /**
+         * SprintView
+         * @description A sprint: its record, and what the record doesn't say.
+         */
+        SprintView: {
+            id: string;
+            startedAt: number;
+            endedAt: number | null;
+            target: components["schemas"]["allstop.views.sprints.SprintTarget"];
+            totalTasks: number;
+            completedTasks: number;
+            failedTasks: number;
+            reviewingTasks: number;
+            taskStats: components["schemas"]["TaskStat"][];
+            settings: components["schemas"]["SprintSettings"];
+            phase: string;
+            until: string;
+            endsAt: string | null;
+            filters: components["schemas"]["allstop.views.sprints.SprintFilters"];
+            options: components["schemas"]["SprintOptions"];
+            note: string;
+            reason: string;
+            atWork: string[];
+            ready: number;
+            checkpoint: string;
+            turns: number;
+            tokens: number;
+            costUsd: number;
+            partial: boolean;
+            costLimitUsd: number | null;
+        };
+        /** SprintTarget */
+        "allstop.views.sprints.SprintTarget": {
+            type: components["schemas"]["TargetKind"];
+            value: number | string | null;
+        };
+        /**
+         * TargetKind
+         * @enum {unknown}
+         */
+        TargetKind: "count" | "duration" | "no_ready" | "until_time";
+        /**
+         * TaskStat
+         * @description A finished task. Times are milliseconds since 1970.
+         */
+        TaskStat: {
+            taskId: string;
+            startedAt: number;
+            completedAt: number;
+            iterations: number;
+            verificationPassed: boolean;
+            reviewDecision?: string;
+        };
+        /** SprintSettings */
+        SprintSettings: {
+            maxIterations: number;
+            taskTimeout: number;
+            pauseOnStuck: boolean;
+            pauseOnErrors: boolean;
+        };
+        /** SprintFilters */
+        "allstop.views.sprints.SprintFilters": {
+            includeOperations: string[];
+            excludeOperations: string[];
+            includeTags: string[];
+            excludeTags: string[];
+        };
+        /** SprintOptions */
+        SprintOptions: {
+            checkpointBefore: boolean;
+            pauseOnError: boolean;
+            pauseOnStuck: boolean;
+            batchReview: boolean;
+        };
         /**
          * HoldView
          * @description Whether all runs are held, by whom and since when.
@@ -1449,7 +1649,7 @@ export interface components {
          * @description How turns are grouped.
          * @enum {unknown}
          */
-        By: "agent" | "day" | "model" | "run" | "task";
+        By: "agent" | "day" | "model" | "run" | "sprint" | "task";
         /** UsageLine */
         UsageLine: {
             name: string;
@@ -1607,16 +1807,16 @@ export interface components {
         Receipt: {
             seq: number;
             at: string;
-            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
+            move: components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["MakeCheckpoint"] | components["schemas"]["EndSprint"] | components["schemas"]["Spawn"] | components["schemas"]["Finish"];
             tally: components["schemas"]["Tally"];
             /** @default  */
             warning: string;
             /** @default true */
             same: boolean;
             /** @default null */
-            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
+            again: (components["schemas"]["TakeTurn"] | components["schemas"]["RunChecks"] | components["schemas"]["OpenWorkspace"] | components["schemas"]["Commit"] | components["schemas"]["Deliver"] | components["schemas"]["Integrate"] | components["schemas"]["Revert"] | components["schemas"]["Land"] | components["schemas"]["Survey"] | components["schemas"]["Discard"] | components["schemas"]["MakeCheckpoint"] | components["schemas"]["EndSprint"] | components["schemas"]["Spawn"] | components["schemas"]["Wait"] | components["schemas"]["Finish"]) | null;
             /** @default null */
-            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Committed"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Discarded"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
+            result: (components["schemas"]["TurnDone"] | components["schemas"]["ChecksDone"] | components["schemas"]["WorkspaceOpen"] | components["schemas"]["Committed"] | components["schemas"]["Delivered"] | components["schemas"]["Integrated"] | components["schemas"]["Landed"] | components["schemas"]["Surveyed"] | components["schemas"]["Discarded"] | components["schemas"]["CheckpointMade"] | components["schemas"]["SprintEnded"] | components["schemas"]["Spawned"] | components["schemas"]["Failed"]) | null;
             /** @default  */
             overridden: string;
         };
@@ -1648,6 +1848,8 @@ export interface components {
             discards: boolean;
             /** @default 0 */
             compacts: number;
+            /** @default false */
+            in_copy: boolean;
         };
         /**
          * Prompt
@@ -1826,6 +2028,26 @@ export interface components {
             /** @enum {unknown} */
             move: "discard";
             workspace: string;
+        };
+        /**
+         * MakeCheckpoint
+         * @description Keep the target's tip under a ref, so that a person can return to it.
+         */
+        MakeCheckpoint: {
+            /** @enum {unknown} */
+            move: "make_checkpoint";
+            checkpoint: string;
+            target: string;
+        };
+        /**
+         * EndSprint
+         * @description End a board's sprint. Only a record: the drive writes start and result at once.
+         */
+        EndSprint: {
+            /** @enum {unknown} */
+            move: "end_sprint";
+            sprint: string;
+            reason: string;
         };
         /** Spawn */
         Spawn: {
@@ -2061,6 +2283,19 @@ export interface components {
             /** @enum {unknown} */
             result: "discarded";
         };
+        /** CheckpointMade */
+        CheckpointMade: {
+            /** @enum {unknown} */
+            result: "checkpoint_made";
+            checkpoint: string;
+            commit: string;
+        };
+        /** SprintEnded */
+        SprintEnded: {
+            /** @enum {unknown} */
+            result: "sprint_ended";
+            sprint: string;
+        };
         /** Spawned */
         Spawned: {
             /** @enum {unknown} */
@@ -2173,14 +2408,159 @@ export interface components {
             more: boolean;
         };
         /**
-         * Statistics
-         * @description Numbers on the tasks worked on since a given time, by their current status.
-         *
-         *         Completed tasks are those verified, merged or not; `average` is their mean number of iterations.
+         * Evidence
+         * @description Everything that a decision about a task's work needs.
          */
-        Statistics: {
-            /** @default 0 */
-            runtime_s: number;
+        Evidence: {
+            id: string;
+            title: string;
+            status: string;
+            agent: string;
+            run: string;
+            ended_at: string | null;
+            review_decision: components["schemas"]["ReviewDecision"] | null;
+            asked: string;
+            asked_later: components["schemas"]["Review"][];
+            criteria: components["schemas"]["Criterion"][];
+            verified_on: string;
+            checks: components["schemas"]["CheckEvidence"][];
+            findings: components["schemas"]["EvidenceFinding"][];
+            to_confirm: string;
+            second: components["schemas"]["ReviewRound"][];
+            stalemate: boolean;
+            changes: components["schemas"]["allstop.views.evidence.Changes"];
+            said: string;
+            cost: components["schemas"]["Cost"];
+        };
+        /**
+         * ReviewDecision
+         * @description What a person decided about verified work.
+         * @enum {unknown}
+         */
+        ReviewDecision: "approved" | "redo" | "rejected";
+        /** Criterion */
+        Criterion: {
+            text: string;
+            shown_by: components["schemas"]["Shown"][];
+        };
+        /**
+         * Shown
+         * @description A file or test that shows a criterion.
+         */
+        Shown: {
+            file: string;
+            test: string;
+            proof: components["schemas"]["Proof"];
+            by: string;
+        };
+        /**
+         * Proof
+         * @description Whether a file or test that shows a criterion was found.
+         * @enum {unknown}
+         */
+        Proof: "changed" | "missing" | "present";
+        /** CheckEvidence */
+        CheckEvidence: {
+            name: string;
+            passed: boolean;
+            required: boolean;
+            seconds: number;
+            failure: string;
+            output: string;
+        };
+        /** EvidenceFinding */
+        EvidenceFinding: {
+            severity: components["schemas"]["Severity"];
+            text: string;
+            file: string;
+            line: number;
+            source: string;
+            check: string;
+        };
+        /**
+         * Severity
+         * @description How much a finding matters, the worst first.
+         * @enum {unknown}
+         */
+        Severity: "look" | "note" | "serious";
+        /**
+         * ReviewRound
+         * @description What the second agent and the work's agent said to each other.
+         */
+        ReviewRound: {
+            agent: string;
+            findings: number;
+            summary: string;
+            error: string;
+            reply: string;
+        };
+        /**
+         * Changes
+         * @description The changes of the work, the riskiest files first.
+         */
+        "allstop.views.evidence.Changes": {
+            /** @default  */
+            base: string;
+            /** @default  */
+            tip: string;
+            /** @default [] */
+            files: components["schemas"]["EvidenceFile"][];
+            /** @default  */
+            patch: string;
+            /** @default false */
+            cut: boolean;
+        };
+        /** EvidenceFile */
+        EvidenceFile: {
+            path: string;
+            risk: components["schemas"]["Risk"];
+            change: string;
+            added: number | null;
+            removed: number | null;
+        };
+        /**
+         * Risk
+         * @description What a changed file is, the riskiest first.
+         * @enum {unknown}
+         */
+        Risk: "guarded" | "product" | "rest" | "test";
+        /** Cost */
+        Cost: {
+            attempts: number;
+            turns: number;
+            tokens: number;
+            cost_usd: number;
+            partial: boolean;
+            seconds: number;
+        };
+        /** ReviewQueue */
+        ReviewQueue: {
+            tasks: components["schemas"]["QueuedReview"][];
+        };
+        /**
+         * QueuedReview
+         * @description A task that waits for a decision, with its worst finding.
+         */
+        QueuedReview: {
+            id: string;
+            title: string;
+            severity: components["schemas"]["Severity"] | null;
+            why: string;
+            more: number;
+            agent: string;
+            files: number;
+            cost_usd: number;
+            partial: boolean;
+            since: string | null;
+            can_batch: boolean;
+        };
+        /**
+         * StatisticsReport
+         * @description The figures of a period, and the same by group and by day.
+         */
+        StatisticsReport: {
+            /** @default null */
+            runtime_s: number | null;
             /** @default 0 */
             completed: number;
             /** @default 0 */
@@ -2194,27 +2574,250 @@ export interface components {
             /** @default 0 */
             crashed: number;
             /** @default 0 */
-            remaining: number;
+            finished: number;
+            /** @default null */
+            per_hour: number | null;
+            /** @default null */
+            remaining: number | null;
+            /** @default 0 */
+            attempts: number;
             /** @default 0 */
             iterations: number;
             /** @default 0 */
-            average: number;
+            failed_turns: number;
+            /** @default null */
+            average: number | null;
+            /** @default null */
+            fastest: number | null;
+            /** @default null */
+            slowest: number | null;
             /** @default 0 */
-            fastest: number;
+            tokens: number | null;
             /** @default 0 */
-            slowest: number;
-            /** @default 0 */
-            tokens: number;
-            /** @default 0 */
-            cost_usd: number;
+            cost_usd: number | null;
             /** @default false */
             partial: boolean;
             /** @default 0 */
             merged: number;
             /** @default 0 */
             conflicts_resolved: number;
+            /** @default null */
+            pending_merges: number | null;
+            /** @default null */
+            cost_per_merged_usd: number | null;
+            /** @default false */
+            merged_partial: boolean;
+            since: string;
+            by: components["schemas"]["GroupBy"];
+            groups: components["schemas"]["StatisticsGroup"][];
+            days: components["schemas"]["StatisticsGroup"][];
+            time: components["schemas"]["TimeUse"];
+            finished_tasks: components["schemas"]["FinishedTask"][];
+            forecasts: components["schemas"]["ForecastQuality"];
+        };
+        /**
+         * GroupBy
+         * @description How tasks are grouped. A task with two tags counts in both.
+         * @enum {unknown}
+         */
+        GroupBy: "agent" | "day" | "model" | "operation" | "sprint" | "tag";
+        /** StatisticsGroup */
+        StatisticsGroup: {
+            name: string;
+            statistics: components["schemas"]["Statistics"];
+        };
+        /**
+         * Statistics
+         * @description Numbers on the tasks worked on in a period, by their current status.
+         *
+         *         A task counts in the period in which its latest attempt ended, an attempt in the one in which it
+         *         ended itself. Completed tasks are those verified, merged or not; averages are of these. None
+         *         means that the number is unknown, or that there is nothing to take it from.
+         */
+        Statistics: {
+            /** @default null */
+            runtime_s: number | null;
             /** @default 0 */
-            pending_merges: number;
+            completed: number;
+            /** @default 0 */
+            unverified: number;
+            /** @default 0 */
+            failed: number;
+            /** @default 0 */
+            timed_out: number;
+            /** @default 0 */
+            blocked: number;
+            /** @default 0 */
+            crashed: number;
+            /** @default 0 */
+            finished: number;
+            /** @default null */
+            per_hour: number | null;
+            /** @default null */
+            remaining: number | null;
+            /** @default 0 */
+            attempts: number;
+            /** @default 0 */
+            iterations: number;
+            /** @default 0 */
+            failed_turns: number;
+            /** @default null */
+            average: number | null;
+            /** @default null */
+            fastest: number | null;
+            /** @default null */
+            slowest: number | null;
+            /** @default 0 */
+            tokens: number | null;
+            /** @default 0 */
+            cost_usd: number | null;
+            /** @default false */
+            partial: boolean;
+            /** @default 0 */
+            merged: number;
+            /** @default 0 */
+            conflicts_resolved: number;
+            /** @default null */
+            pending_merges: number | null;
+            /** @default null */
+            cost_per_merged_usd: number | null;
+            /** @default false */
+            merged_partial: boolean;
+        };
+        /**
+         * TimeUse
+         * @description Seconds of task time; work in two slots at once counts twice.
+         */
+        TimeUse: {
+            /** @default 0 */
+            agent_s: number;
+            /** @default 0 */
+            checks_s: number;
+            /** @default 0 */
+            answer_s: number;
+            /** @default 0 */
+            review_s: number;
+            /** @default 0 */
+            queue_s: number;
+            /** @default 0 */
+            other_s: number;
+        };
+        /**
+         * FinishedTask
+         * @description A task that was verified, failed, timed out or was blocked in the period.
+         */
+        FinishedTask: {
+            task: string;
+            title: string;
+            at: string;
+            status: components["schemas"]["Status"];
+            iterations: number;
+            cost_usd: number | null;
+            partial: boolean;
+        };
+        /**
+         * Status
+         * @enum {unknown}
+         */
+        Status: "active" | "blocked" | "cancelled" | "done" | "failed" | "merging" | "pending" | "review" | "skipped" | "timeout" | "waiting";
+        /**
+         * ForecastQuality
+         * @description How good the forecasts were; 8 of 10 should be inside.
+         */
+        ForecastQuality: {
+            compared: number;
+            inside: number;
+            cost_compared: number;
+            cost_inside: number;
+            latest: components["schemas"]["Comparison"][];
+        };
+        /**
+         * Comparison
+         * @description A recorded forecast beside what came.
+         */
+        Comparison: {
+            made_at: string;
+            tasks: number;
+            slots: number;
+            sprint: string;
+            seconds: components["schemas"]["Range"];
+            came_s: number | null;
+            late_s: number | null;
+            finished: components["schemas"]["Range"];
+            came_finished: number | null;
+            cost_usd: components["schemas"]["Range"] | null;
+            came_usd: number | null;
+            over_usd: number | null;
+            is_replaced: boolean;
+        };
+        /**
+         * Range
+         * @description A forecast number: 8 of 10 results should lie between p10 and p90.
+         */
+        Range: {
+            p10: number;
+            p50: number;
+            p90: number;
+        };
+        /**
+         * Forecast
+         * @description What a set of tasks takes from a moment on. Costs are those from that moment on.
+         */
+        Forecast: {
+            /** @enum {unknown} */
+            forecast: "made";
+            made_at: string;
+            tasks: number;
+            left_out: number;
+            slots: number;
+            attempts: number;
+            seconds: components["schemas"]["Range"];
+            finished: components["schemas"]["Range"];
+            completed: components["schemas"]["Range"];
+            cost_usd: components["schemas"]["Range"] | null;
+            /** @default false */
+            cost_partial: boolean;
+            tokens: components["schemas"]["Range"] | null;
+            /** @default [] */
+            course: components["schemas"]["CoursePoint"][];
+        };
+        /**
+         * CoursePoint
+         * @description When so many tasks have finished.
+         */
+        CoursePoint: {
+            finished: number;
+            seconds: components["schemas"]["Range"];
+        };
+        /**
+         * NoForecast
+         * @description Why there is no forecast.
+         */
+        NoForecast: {
+            /** @enum {unknown} */
+            forecast: "none";
+            made_at: string;
+            code: string;
+            reason: string;
+            /** @default 0 */
+            attempts: number;
+            /** @default 10 */
+            attempts_needed: number;
+        };
+        /** SprintList */
+        SprintList: {
+            sprints: components["schemas"]["SprintView"][];
+        };
+        /** CheckpointList */
+        CheckpointList: {
+            checkpoints: components["schemas"]["CheckpointView"][];
+        };
+        /** CheckpointView */
+        CheckpointView: {
+            id: string;
+            commit: string;
+            target: string;
+            at: string;
         };
         /** RoomList */
         RoomList: {
@@ -2431,6 +3034,10 @@ export interface components {
             model: string | null;
             /** @default null */
             script: string | null;
+            /** @default  */
+            api_key_env: string;
+            /** @default [] */
+            pass_env: string[];
             /** @default stdin */
             prompt: components["schemas"]["PromptBy"];
             /** @default signal */
@@ -2586,6 +3193,55 @@ export interface components {
             prompts: string[];
             /** @default null */
             agent: string | null;
+        };
+        /**
+         * StartSprint
+         * @description Start a sprint of the board; fields that are left out follow `[sprint]`.
+         */
+        StartSprint: {
+            /** @enum {unknown} */
+            kind: "sprint";
+            /** @default null */
+            target: components["schemas"]["allstop.app.start_requests.SprintTarget"] | null;
+            /** @default null */
+            filters: components["schemas"]["allstop.app.start_requests.SprintFilters"] | null;
+            /** @default null */
+            checkpoint_before: boolean | null;
+            /** @default null */
+            pause_on_error: boolean | null;
+            /** @default null */
+            pause_on_stuck: boolean | null;
+            /** @default null */
+            batch_review: boolean | null;
+            /** @default null */
+            parallel: number | null;
+            /** @default null */
+            agent: string | null;
+            /** @default null */
+            budget_usd: number | null;
+        };
+        /**
+         * SprintTarget
+         * @description The end of a sprint: a number of tasks, hours, a time such as "07:00", or nothing ready.
+         */
+        "allstop.app.start_requests.SprintTarget": {
+            type: components["schemas"]["TargetKind"];
+            /** @default null */
+            value: number | string | null;
+        };
+        /**
+         * SprintFilters
+         * @description The tasks of a sprint; empty fields take all.
+         */
+        "allstop.app.start_requests.SprintFilters": {
+            /** @default [] */
+            include_operations: string[];
+            /** @default [] */
+            exclude_operations: string[];
+            /** @default [] */
+            include_tags: string[];
+            /** @default [] */
+            exclude_tags: string[];
         };
         /**
          * StartTask
@@ -2843,13 +3499,13 @@ export interface components {
         EditTask: {
             /** @enum {unknown} */
             command: "edit_task";
-            changes: components["schemas"]["Changes"];
+            changes: components["schemas"]["allstop.core.tasks.Changes"];
         };
         /**
          * Changes
          * @description New values for some of a task's fields.
          */
-        Changes: {
+        "allstop.core.tasks.Changes": {
             title?: string;
             body?: string;
             operation?: string;
@@ -2889,6 +3545,30 @@ export interface components {
          * @enum {unknown}
          */
         Mode: "autopilot" | "semi";
+        /**
+         * PauseSprint
+         * @description Starts no more tasks of the sprint; those at work continue.
+         */
+        PauseSprint: {
+            /** @enum {unknown} */
+            command: "pause_sprint";
+        };
+        /**
+         * ResumeSprint
+         * @description Ends a pause of the sprint.
+         */
+        ResumeSprint: {
+            /** @enum {unknown} */
+            command: "resume_sprint";
+        };
+        /**
+         * CancelSprint
+         * @description Ends the sprint at once; tasks at work continue as the board's own and don't count.
+         */
+        CancelSprint: {
+            /** @enum {unknown} */
+            command: "cancel_sprint";
+        };
         /**
          * Answer
          * @description Answers an agent; several questions asked together get one text each.
@@ -3017,6 +3697,30 @@ export interface components {
             removed: boolean;
             /** @default  */
             quoted: string;
+        };
+        /**
+         * SprintRequest
+         * @description The same without its kind: a sprint that is forecast, not started.
+         */
+        SprintRequest: {
+            /** @default null */
+            target: components["schemas"]["allstop.app.start_requests.SprintTarget"] | null;
+            /** @default null */
+            filters: components["schemas"]["allstop.app.start_requests.SprintFilters"] | null;
+            /** @default null */
+            checkpoint_before: boolean | null;
+            /** @default null */
+            pause_on_error: boolean | null;
+            /** @default null */
+            pause_on_stuck: boolean | null;
+            /** @default null */
+            batch_review: boolean | null;
+            /** @default null */
+            parallel: number | null;
+            /** @default null */
+            agent: string | null;
+            /** @default null */
+            budget_usd: number | null;
         };
         /** PlanText */
         PlanText: {
@@ -3457,7 +4161,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"] | components["schemas"]["StartPlan"] | components["schemas"]["StartDraft"];
+                "application/json": components["schemas"]["StartBoard"] | components["schemas"]["StartSprint"] | components["schemas"]["StartTask"] | components["schemas"]["StartRoom"] | components["schemas"]["StartAuto"] | components["schemas"]["StartPlan"] | components["schemas"]["StartDraft"];
             };
         };
         responses: {
@@ -3839,6 +4543,69 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_tasks_task_evidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A task's id. */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evidence"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewQueue"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_tasks_task_remarks: {
         parameters: {
             query?: never;
@@ -3909,6 +4676,123 @@ export interface operations {
     };
     get_stats: {
         parameters: {
+            query?: {
+                /** @description How to group the tasks. */
+                by?: components["schemas"]["GroupBy"];
+                /** @description The past days to look at. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsReport"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_forecast: {
+        parameters: {
+            query?: {
+                /** @description Names, separated by commas. */
+                operations?: string;
+                /** @description Names, separated by commas. */
+                not_operations?: string;
+                /** @description Names, separated by commas. */
+                tags?: string;
+                /** @description Names, separated by commas. */
+                not_tags?: string;
+                /** @description With this many slots; 0: those of the board. */
+                slots?: number;
+                /** @description Until this many have finished; 0: all. */
+                count?: number;
+                /** @description No task starts after these hours; 0: no limit. */
+                hours?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"] | components["schemas"]["NoForecast"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_forecast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SprintRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"] | components["schemas"]["NoForecast"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            414: components["responses"]["414"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+            507: components["responses"]["507"];
+        };
+    };
+    get_sprints: {
+        parameters: {
             query?: never;
             header?: never;
             path?: never;
@@ -3922,7 +4806,104 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Statistics"];
+                    "application/json": components["schemas"]["SprintList"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_sprints_sprint_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Such as sprint3. */
+                sprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsReport"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_sprints_sprint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Such as sprint3. */
+                sprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SprintView"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_checkpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointList"];
                 };
             };
             400: components["responses"]["400"];
@@ -4360,7 +5341,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Pause"] | components["schemas"]["Resume"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Allstop"] | components["schemas"]["Abort"] | components["schemas"]["Say"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Pin"] | components["schemas"]["RollBack"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["Order"] | components["schemas"]["SetMode"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["Limit"] | components["schemas"]["Clean"] | components["schemas"]["Comment"];
+                "application/json": components["schemas"]["Pause"] | components["schemas"]["Resume"] | components["schemas"]["Freeze"] | components["schemas"]["Thaw"] | components["schemas"]["Allstop"] | components["schemas"]["Abort"] | components["schemas"]["Say"] | components["schemas"]["Retry"] | components["schemas"]["Skip"] | components["schemas"]["Approve"] | components["schemas"]["Redo"] | components["schemas"]["Reject"] | components["schemas"]["Assign"] | components["schemas"]["Pin"] | components["schemas"]["RollBack"] | components["schemas"]["EditTask"] | components["schemas"]["RemoveTask"] | components["schemas"]["Order"] | components["schemas"]["SetMode"] | components["schemas"]["PauseSprint"] | components["schemas"]["ResumeSprint"] | components["schemas"]["CancelSprint"] | components["schemas"]["Answer"] | components["schemas"]["Allow"] | components["schemas"]["Deny"] | components["schemas"]["Cancel"] | components["schemas"]["Split"] | components["schemas"]["AddTask"] | components["schemas"]["Limit"] | components["schemas"]["Clean"] | components["schemas"]["Comment"];
             };
         };
         responses: {
@@ -4586,6 +5567,10 @@ export interface operations {
                     } | {
                         /** @constant */
                         event: "task";
+                        data: string;
+                    } | {
+                        /** @constant */
+                        event: "sprint";
                         data: string;
                     } | {
                         /** @constant */

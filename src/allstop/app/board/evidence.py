@@ -10,8 +10,8 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.app.board import commands
 from allstop.app.board.diff import diff_of
 from allstop.app.runs.status import record_of
-from allstop.board.board_pilot import BoardState
 from allstop.board.criteria import Named
+from allstop.board.state import BoardState
 from allstop.core import run as runs
 from allstop.core.board_specs import ReviewMode
 from allstop.core.errors import AllstopError, NotFoundError

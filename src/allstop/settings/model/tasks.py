@@ -1,6 +1,7 @@
 """Settings of tasks: [project] [loop] [verification] [workspace] [merge] [review] [sprint]."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from msgspec import field
