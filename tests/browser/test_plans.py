@@ -199,7 +199,7 @@ def test_p12_all_plans_are_listed_with_their_state(visit, slow, failed):
     plans = page.get_by_role("list", name="Plans")
 
     expect(plans.get_by_role("link", name=re.compile(rf"{failed}\b"))).to_contain_text(
-        "Step 1.1 failed"
+        "step 1.1 failed"
     )
     entry = plans.get_by_role("link", name=re.compile(rf"{slow}\b"))
     expect(entry).to_contain_text("2 of 4 steps done")
