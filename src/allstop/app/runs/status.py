@@ -54,7 +54,7 @@ class Status(Struct, frozen=True, kw_only=True):
     accounts: list[AccountView] = []  # those with a hold or known windows
 
 
-class BoardStatus(Struct, frozen=True, kw_only=True):
+class BoardStatus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The board in short."""
 
     phase: str
@@ -63,7 +63,7 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     needs_you: list[Attention]
     start: str  # the command that starts a pending task; "" if there is none
     waits: str  # why no task starts without that command; "" if tasks start by themselves
-    sprint: str = ""  # the running sprint in one line
+    sprint: str = ""  # the running sprint in one line; left out without one
 
 
 class Attention(Struct, frozen=True, kw_only=True):
