@@ -330,7 +330,7 @@ async def test_p8_what_was_not_committed_survives_the_loss_of_the_workspace(repo
     await repo.opened()
     await repo.agent("echo 1 >one")
     await repo.kept(uncommitted=True)
-    await repo.workspaces.discard("w")
+    repo.workspaces.remove_folders("w")
     await repo.opened()
 
     assert (repo.tree() / "one").read_text() == "1\n"

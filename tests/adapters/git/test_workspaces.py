@@ -313,7 +313,7 @@ async def test_a_tree_with_closed_folders_can_be_removed(repo):
     await repo.opened()
     await repo.agent("mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep; ln -s / out")
 
-    await repo.workspaces.discard("w")
+    repo.workspaces.remove_folders("w")
 
     assert not (repo.root / ".allstop" / "workspaces" / "w").exists()
     assert os.path.exists("/usr")
