@@ -7,7 +7,7 @@ import re
 
 from project import project_files
 
-LONGEST = 400
+LONGEST = 600
 MADE = {"web/src/api.d.ts"}
 
 
