@@ -10,11 +10,11 @@ from allstop.adapters.agents.acp.tools import is_turn_tool
 from allstop.adapters.agents.api.call_usage import (
     ReportedUsage,
     TokenCounts,
-    as_count,
     count_tokens,
 )
 from allstop.core.moves import Item
 from allstop.core.text import last_chars, one_line
+from allstop.metering.usage import as_count
 from allstop.ports import Live
 from allstop.programs import Tail
 

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from allstop.core.context_window import CHARS_PER_TOKEN, estimate
 from allstop.core.moves import Failed, FailureKind, Usage
-
-MAX_COUNT = 10**9
+from allstop.metering.usage import as_count
 
 
 class ReportedUsage(Struct, frozen=True, kw_only=True):
@@ -45,13 +44,6 @@ def capped_turn(usage: Usage, max_tokens: int) -> Failed:
     """The failure of a turn that reached its token cap."""
     message = f"the turn used all of its {max_tokens:,} tokens"
     return Failed(kind=FailureKind.CAPPED, message=message, usage=usage)
-
-
-def as_count(value: object) -> int | None:
-    """The value if it is a plausible token count, else None."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
-        return None
-    return value
 
 
 def total(values: Iterable[object]) -> int | None:

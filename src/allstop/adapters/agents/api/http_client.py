@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from allstop import __version__
 from allstop.adapters.agents.api.error_kinds import CallError, invalid_reply
-from allstop.adapters.agents.api.event_stream import EventDecoder
 from allstop.adapters.agents.provider_errors import Fault, read_fault
 from allstop.core.moves import FailureKind
+from allstop.metering.event_stream import EventDecoder
 
 ERROR_BYTES = 64 * 1024
 NO_KEY = "none"
@@ -60,7 +60,7 @@ class ModelClient:
         self._max_bytes = limits.bytes
         self.last_headers: Mapping[str, str] = {}  # of the last response
         self._client = httpx2.AsyncClient(
-            verify=_trusted(),
+            verify=trusted(),
             timeout=httpx2.Timeout(None, connect=limits.connect_s),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             follow_redirects=False,
@@ -127,7 +127,7 @@ def _json_or_text(body: bytes) -> object:
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def trusted() -> ssl.SSLContext:
     """Cached, because reading the certificates takes longer than the rest of the setup."""
     return httpx2.create_ssl_context()
 

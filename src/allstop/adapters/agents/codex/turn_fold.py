@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from allstop.adapters.agents.account_windows import window_of_span
-from allstop.adapters.agents.api.call_usage import TokenCounts, as_count
+from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.codex import messages
 from allstop.adapters.agents.codex.error_kinds import is_account_limit
 from allstop.adapters.agents.codex.items import plan_item, to_item
@@ -18,6 +18,7 @@ from allstop.adapters.agents.rpc_peer import Message, RequestId, decoded
 from allstop.core.accounts import Window
 from allstop.core.moves import Item
 from allstop.core.text import last_chars, one_line
+from allstop.metering.usage import as_count
 from allstop.ports import Live
 
 TEXT_CHARS = 128 * 1024

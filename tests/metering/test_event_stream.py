@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.agents.api.event_stream import (
+from allstop.metering.event_stream import (
     MAX_EVENT_BYTES,
     EventDecoder,
     EventTooLargeError,
