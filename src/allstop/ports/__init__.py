@@ -23,8 +23,11 @@ from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
+from allstop.ports.programs import GATEWAY_PORT as GATEWAY_PORT
 from allstop.ports.programs import TURN_TOOLS as TURN_TOOLS
 from allstop.ports.programs import Box as Box
+from allstop.ports.programs import BoxGateway as BoxGateway
+from allstop.ports.programs import BoxSockets as BoxSockets
 from allstop.ports.programs import Caps as Caps
 from allstop.ports.programs import Child as Child
 from allstop.ports.programs import Chunk as Chunk

@@ -24,6 +24,25 @@ class Caps(Struct, frozen=True, kw_only=True):
     file_mb: int | None = None  # of one file
 
 
+GATEWAY_PORT = 8787
+"""The port on a box's own loopback that leads to its model."""
+
+
+class BoxSockets(NamedTuple):
+    """Descriptors of sockets in a box's network, for a process outside, which closes them."""
+
+    calls: int  # listens for TCP on GATEWAY_PORT
+    names: int  # UDP; gets the box's lookups of names
+
+
+class BoxGateway(Protocol):
+    """Serves the loopback of one box."""
+
+    def serve(self, sockets: BoxSockets) -> None:
+        """Take over the sockets; called before the program starts, once for each launch."""
+        ...
+
+
 class Box(Struct, frozen=True, kw_only=True):
     """The paths that a program can see and change; it sees nothing else."""
 
@@ -36,6 +55,7 @@ class Box(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...] = ()  # the person's PATH; empty means that of this process
     tools: tuple[str, ...] = ()  # programs of the person that it may run, found on that PATH
     network: Network = Network.FULL
+    gateway: BoxGateway | None = None  # what answers on its loopback; only without a network
     caps: Caps = Caps()
     env: Mapping[str, str] = {}  # for every program in it
 

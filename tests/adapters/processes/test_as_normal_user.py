@@ -9,7 +9,7 @@ from support.normal_user import run_again_as_user
 from support.sweeps import short
 
 FILES = (  # where the owner of files and processes matters most
-    ("test_live_registry.py", "test_sandbox_probe.py", "test_priority.py"),
+    ("test_live_registry.py", "test_sandbox_probe.py", "test_priority.py", "test_box_sockets.py"),
     ("test_unboxed.py", "test_program_needs.py", "test_environment.py"),
 )
 ALL_FILES = (  # all that start programs
@@ -18,6 +18,7 @@ ALL_FILES = (  # all that start programs
     ("test_unboxed.py", "test_freeze.py", "test_threads.py"),
     ("test_attempts.py", "test_program_needs.py", "test_escapes.py"),
     ("test_sandbox_probe.py", "test_environment.py", "test_memory.py", "test_open_files.py"),
+    ("test_box_sockets.py",),
 )
 
 if os.getuid() == 0:  # a normal user runs these tests anyway

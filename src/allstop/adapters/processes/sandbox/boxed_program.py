@@ -17,13 +17,14 @@ from allstop.adapters.processes.live_registry import TreeKind
 from allstop.adapters.processes.orphaned_boxes import tag
 from allstop.adapters.processes.pipes import InputPipe, OutputPipes
 from allstop.adapters.processes.program import ProcessEnd, Program
+from allstop.adapters.processes.sandbox.box_sockets import make_sockets
 from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
 from allstop.adapters.processes.sandbox.file_owner import hand_over_box
 from allstop.adapters.processes.sandbox.host_tools import Host
 from allstop.adapters.processes.sandbox.landlock import run_restricted
 from allstop.adapters.processes.sandbox.launch_plan import plan_launch
 from allstop.adapters.processes.spawn import DescriptorList, Spawned, pipe, spawn, starting
-from allstop.ports import Exit, Launch, LaunchError
+from allstop.ports import BoxGateway, Exit, Launch, LaunchError
 
 BWRAP_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 MAX_ERROR_BYTES = 4096
@@ -48,7 +49,7 @@ def boxed(host: Host) -> Callable[[Launch], BoxedTree]:
                 argv = inputs.as_arguments(command(plan, launch.box, template))
                 spawned = run_restricted(partial(spawn, argv, env=BWRAP_ENV, passed=inputs.numbers))
             try:
-                tree = BoxedTree(spawned, info, errors_late=launch.errors_late)
+                tree = BoxedTree(spawned, info, launch.box.gateway, errors_late=launch.errors_late)
             except BaseException:
                 spawned.abandon()
                 raise
@@ -63,7 +64,10 @@ class BoxedTree:
 
     kind = TreeKind.BOX
 
-    def __init__(self, spawned: Spawned, info: int, *, errors_late: bool) -> None:
+    def __init__(
+        self, spawned: Spawned, info: int, gateway: BoxGateway | None, *, errors_late: bool
+    ) -> None:
+        self._gateway = gateway
         self._process = spawned.process
         self._stderr = spawned.stderr
         self._bwrap = ProcessEnd(os.pidfd_open(spawned.process.pid))
@@ -82,6 +86,8 @@ class BoxedTree:
             await self._read_root_pid()
             if not is_ready or not self._root:
                 raise await self._failure()
+            if self._gateway is not None:
+                self._gateway.serve(await make_sockets(self._root_pid))
             return self._root_pid
         message = f"the box was not ready within {READY_TIMEOUT_S:g} s"
         raise LaunchError(message, code="box_timeout")

@@ -34,6 +34,12 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the box has its own
 READ_ONLY_ROOT = ("--dir", "/dev", "--dir", "/proc", "--remount-ro", "/")
 """A write outside the mounts fails instead of going into memory."""
 
+LOOPBACK_NAMES: tuple[Word, ...] = (
+    *("--perms", "0444", "--file", TextInput(b"nameserver 127.0.0.1\noptions attempts:1\n")),
+    "/etc/resolv.conf",
+)
+"""Names are looked up at the gateway, which says at once that there are none."""
+
 START_SCRIPT = 'echo && read -r go && exec "$@"'
 """Prints a line when the box is ready, and starts the program at a line of input.
 
@@ -85,7 +91,8 @@ def command(plan: LaunchPlan, box: Box, template: BoxTemplate) -> tuple[Word, ..
     inside = ("/bin/sh", "-c", script, template.tag, *plan.argv)
     bwrap = host.tools.bwrap
     system = template.sparse if plan.sparse else template.system
-    outer_words = (*system, _own_words(plan.mounts), *INFO_PIPE)
+    names = LOOPBACK_NAMES if box.gateway is not None else ()
+    outer_words = (*system, *names, _own_words(plan.mounts), *INFO_PIPE)
     inner_words = (*template.filter, _zero_separated(_inner(plan, box)))
     if not host.is_root:
         words = ArgumentsInput((*outer_words, *DEVICES, *inner_words))
