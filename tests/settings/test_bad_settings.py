@@ -328,15 +328,6 @@ def test_a_mistake_is_told_with_its_line_and_what_to_do(world, text, shown):
     assert world.project(text).problems() == [shown]
 
 
-def test_k14_a_network_that_nothing_can_hold_is_refused_rather_than_opened(world):
-    """K14: model-only needs a gateway; without it, it would be the whole network."""
-    said = "model-only isn't implemented"
-
-    assert world.project("[sandbox]\nnetwork = 'model-only'").problems() == [
-        f'allstop.toml:2: sandbox.network: {said} (use "none" or "full")'
-    ]
-
-
 def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
     world.user("sandbox.network = 'none'").project("sandbox.network = 'model-only'")
 

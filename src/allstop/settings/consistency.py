@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 from allstop.settings.key_path import Document, KeyPath, table_at, value_at
-from allstop.settings.model import Driver, Network, Room, TargetKind
+from allstop.settings.model import Driver, Room, TargetKind
 from allstop.settings.problems import Fault, did_you_mean
 from allstop.settings.value_types import choices, shown
 
@@ -25,8 +25,6 @@ _WITHOUT_ACCOUNTS = (Driver.COMMAND, Driver.SCRIPTED, Driver.OLLAMA)
 
 def unavailable(document: Document) -> Iterator[Fault]:
     """Faults for values that aren't implemented."""
-    if value_at(document, ("sandbox", "network")) == Network.MODEL_ONLY:
-        yield Fault(("sandbox", "network"), "model-only isn't implemented", 'use "none" or "full"')
     store = value_at(document, ("store", "url"))
     if isinstance(store, str) and store != "sqlite":
         yield Fault(("store", "url"), "only sqlite is implemented", 'use "sqlite"')

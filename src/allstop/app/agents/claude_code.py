@@ -8,6 +8,7 @@ from allstop.app.agents.agent_programs import environment, find_program
 from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
 from allstop.app.agents.logins import has_login, login_home
+from allstop.app.agents.model_access import Access, access
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings.model import Agent
@@ -25,15 +26,15 @@ def make_claude_agent(
 ) -> AgentPort:
     """In turns that don't ask first, the agent may edit files in its workspace unasked."""
     path, login = find_claude(project, name, settings), has_login(project, name, settings)
-    key = "" if login else key_for(project, name, settings) or NO_KEY
+    base_url, key = Access(None, "") if login else access(project, name, settings)
     from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 
     home = login_home(project, name, settings) if login else project.folder / "homes" / name
     program = Program(
         path=path,
-        key=key,
+        key=key or NO_KEY,
         login=login,
-        base_url=settings.base_url,
+        base_url=base_url,
         model=settings.model,
         env=environment(project, settings),
         permissions=PermissionMode.EDITS,

@@ -8,6 +8,7 @@ from allstop.app.agents.agent_programs import environment, find_program
 from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
 from allstop.app.agents.logins import has_login, login_home
+from allstop.app.agents.model_access import Access, access
 from allstop.app.agents.prices import token_price
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -23,7 +24,7 @@ INSTALL = "npm install -g @openai/codex"
 def make_codex_agent(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
     """The box is its sandbox. Unattended, it asks only before it leaves the box."""
     program, login = find_codex(project, name, settings), has_login(project, name, settings)
-    key = "" if login else key_for(project, name, settings)
+    base_url, key = Access(None, "") if login else access(project, name, settings)
     from allstop.adapters.agents.codex import CodexAgent, Setup
 
     home = login_home(project, name, settings) if login else project.folder / "homes" / name
@@ -31,7 +32,7 @@ def make_codex_agent(project: Project, launcher: Launcher, name: str, settings: 
         program=program,
         fallback_box=own_box(project, home),
         model=settings.model,
-        base_url=settings.base_url,
+        base_url=base_url,
         key=key,
         key_name=key_name(settings) if key else "",
         login=login,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -27,6 +28,8 @@ from allstop.app.agents.api_models import (
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
+from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway
+from allstop.app.agents.model_access import require_box, require_gateway, uses_gateway
 from allstop.app.agents.shared_holds import FILE_NAME as FILE_NAME_OF_HOLDS
 from allstop.app.agents.shared_holds import SharedHolds
 from allstop.core.ids import AgentName
@@ -65,10 +68,7 @@ class Agents(Mapping[AgentName, AgentPort]):
             if self._made_from.get(name) == wanted:
                 continue
             choices = [
-                Choice(
-                    account_names(self._project, name, settings),
-                    make_agent(self._project, self._launcher, name, settings),
-                )
+                self._choice(name, settings)
                 for settings in by_account(self._project, name, wanted[0])
             ]
             new = HeldAgent(self._accounts, choices, self._project.clock)
@@ -76,6 +76,12 @@ class Agents(Mapping[AgentName, AgentPort]):
                 self._replaced.append(self._made[name])
             self._made[name] = new
             self._made_from[name] = wanted
+
+    def _choice(self, name: AgentName, settings: Agent) -> Choice:
+        account = account_names(self._project, name, settings)
+        held_now = partial(self._accounts.failure, account)
+        made = make_agent(self._project, self._launcher, name, settings, held_now)
+        return Choice(account, made)
 
     def __getitem__(self, name: AgentName) -> AgentPort:
         if name not in self._made:
@@ -261,6 +267,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
     """
     _require_trusted_address(project, name)
     settings = by_account(project, name, settings)[0]
+    require_gateway(project, name, settings)
     match settings.driver:
         case Driver.SCRIPTED:
             script = settings.script or ""
@@ -285,11 +292,29 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
 
 
 def make_agent(
-    project: Project, launcher: Launcher, name: AgentName, settings: Agent | None = None
+    project: Project,
+    launcher: Launcher,
+    name: AgentName,
+    settings: Agent | None = None,
+    held_now: HeldNow = not_held,
 ) -> AgentPort:
-    """With `settings`, those of one of its accounts; otherwise of the first."""
+    """With `settings`, those of one of its accounts; otherwise of the first.
+
+    `held_now`: the hold of that account, for calls that the gateway passes on.
+    """
     settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
+    require_gateway(project, name, settings)
+    made = _make_agent(project, launcher, name, settings)
+    if not uses_gateway(project, settings):
+        return made
+    require_box(name, launcher.isolation)
+    return through_gateway(project, name, settings, made, held_now)
+
+
+def _make_agent(
+    project: Project, launcher: Launcher, name: AgentName, settings: Agent
+) -> AgentPort:
     match settings.driver:
         case Driver.SCRIPTED:
             return _scripted(project, launcher, name, settings)

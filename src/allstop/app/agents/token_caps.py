@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from allstop.app.agents.model_access import uses_gateway
 from allstop.ports import TokenCap
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 
@@ -32,7 +33,13 @@ NEVER_BINDS = "never bind: it doesn't say what it uses"
 CANT_HOLD = "can't hold: it reports only a part of what it uses"
 
 
-def describe_agent_budgets(agent: Agent) -> str:
+HOLD_TO_THE_CALL = "hold to the call: the gateway makes none that could pass them"
+
+
+def describe_agent_budgets(agent: Agent, *, by_gateway: bool = False) -> str:
+    """`by_gateway`: its calls go through the gateway."""
+    if by_gateway:
+        return HOLD_TO_THE_CALL
     if agent.driver in UNMETERED:
         return NEVER_BINDS
     if agent.driver in PARTLY_METERED:
@@ -49,7 +56,10 @@ def describe_budgets(project: Project) -> str:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
     if partly := [name for name, agent in agents.items() if agent.driver in PARTLY_METERED]:
         return f"can't hold for {', '.join(partly)}: it reports only a part of what it uses"
-    caps = {_cap_of(agent) for agent in agents.values()}
+    others = [agent for agent in agents.values() if not uses_gateway(project, agent)]
+    caps = {_cap_of(agent) for agent in others}
+    if len(others) < len(agents) and caps <= {TokenCap.EXACT}:
+        return HOLD_TO_THE_CALL
     return _describe(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
 
 

@@ -31,6 +31,7 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box, programs_in_settings
+from allstop.app.agents.model_access import uses_gateway
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
@@ -107,7 +108,7 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         finding=found,
         hint=hint,
         first=first,
-        token_budgets=describe_agent_budgets(agent),
+        token_budgets=describe_agent_budgets(agent, by_gateway=uses_gateway(project, agent)),
         can_edit=agent.driver not in CHAT_DRIVERS,
     )
 

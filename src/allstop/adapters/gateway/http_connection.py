@@ -1,0 +1,119 @@
+"""The server's end of an HTTP/1.1 connection from a box."""
+
+from collections.abc import Iterable, Mapping
+
+import anyio
+import h11
+from anyio.abc import ByteStream
+from msgspec import Struct
+
+from allstop.adapters.gateway.http_events import CHUNK, MAX_HEAD_BYTES, next_event
+from allstop.metering.request_body import MAX_BODY_BYTES
+
+MAX_AHEAD_BYTES = 64 * 1024
+"""Of a next request, while the first one is being answered."""
+
+Headers = Iterable[tuple[str, str]]
+
+
+class ConnectionEndError(Exception):
+    """The client is gone, or breaks the protocol."""
+
+
+class HttpRequest(Struct, frozen=True, kw_only=True):
+    method: str
+    target: str
+    headers: Mapping[str, str]  # names in lower case
+    body: bytes
+    is_too_large: bool = False  # the body was not read to its end
+
+    @property
+    def is_upgrade(self) -> bool:
+        return "upgrade" in self.headers
+
+
+class HttpConnection:
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self.is_answered = False  # an answer has begun
+
+    async def next_request(self) -> HttpRequest | None:
+        """The next request with its whole body; None after the last one. Raises ConnectionEndError."""
+        if self._http.our_state is not h11.IDLE:
+            if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+                return None
+            self._http.start_next_cycle()
+        self.is_answered = False
+        event = await self._next_event()
+        if not isinstance(event, h11.Request):
+            return None
+        body, is_too_large = await self._body()
+        return HttpRequest(
+            method=event.method.decode("ascii"),
+            target=event.target.decode("ascii"),
+            headers={name.decode(): value.decode("latin-1") for name, value in event.headers},
+            body=body,
+            is_too_large=is_too_large,
+        )
+
+    async def head(self, status: int, headers: Headers) -> None:
+        self.is_answered = True
+        given = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+        if self._http.their_state is not h11.DONE:
+            given.append((b"connection", b"close"))
+        await self._send(h11.Response(status_code=status, headers=given))
+
+    async def data(self, chunk: bytes) -> None:
+        await self._send(h11.Data(data=chunk))
+
+    async def end(self) -> None:
+        await self._send(h11.EndOfMessage())
+
+    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
+        await self.head(status, [*headers, ("content-length", str(len(body)))])
+        await self.data(body)
+        await self.end()
+
+    async def until_closed(self) -> None:
+        """Wait until the client closes the connection; what it sends ahead is kept."""
+        ahead = 0
+        while ahead <= MAX_AHEAD_BYTES:
+            try:
+                data = await self._stream.receive(CHUNK)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return
+            ahead += len(data)
+            self._http.receive_data(data)
+
+    async def _body(self) -> tuple[bytes, bool]:
+        pieces, size = [], 0
+        if self._http.they_are_waiting_for_100_continue:
+            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        while isinstance(event := await self._next_event(), h11.Data):
+            pieces.append(event.data)
+            size += len(event.data)
+            if size > MAX_BODY_BYTES:
+                return b"", True
+        return b"".join(pieces), False
+
+    async def _next_event(self) -> object:
+        try:
+            return await next_event(self._http, self._stream)
+        except (
+            anyio.BrokenResourceError,
+            anyio.ClosedResourceError,
+            h11.RemoteProtocolError,
+        ) as error:
+            raise ConnectionEndError from error
+
+    async def _send(self, event: h11.Event) -> None:
+        try:
+            if data := self._http.send(event):
+                await self._stream.send(data)
+        except (
+            anyio.BrokenResourceError,
+            anyio.ClosedResourceError,
+            h11.LocalProtocolError,
+        ) as error:
+            raise ConnectionEndError from error

@@ -1,0 +1,287 @@
+"""One model call on its way through the gateway: reserved, passed on, measured and settled."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+import anyio
+from msgspec import Struct
+
+from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
+from allstop.adapters.gateway.upstream import Target, Upstream, UpstreamError, UpstreamReply
+from allstop.metering.event_stream import EventDecoder, EventTooLargeError
+from allstop.metering.model_routes import Route
+from allstop.metering.refusals import Refusal, answer
+from allstop.metering.request_body import BodyError, ModelCall, read_call, write_body
+from allstop.metering.turn_budget import Denied, Reservation, TurnBudget, usage_of
+from allstop.metering.usage import CallUsage, UsageReader
+
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+
+
+class CallRecord(Struct, frozen=True, kw_only=True):
+    """A model call that was made."""
+
+    model: str
+    status: int  # HTTP; 0: there was no answer
+    usage: CallUsage = CallUsage()
+    first_ms: int = 0  # until the first piece of the reply
+    total_ms: int = 0
+    request_id: str = ""
+    is_cut: bool = False  # the reply ended at the output cap that the budget left
+    is_estimated: bool = False  # the provider reported no usable numbers
+
+
+class Limit(NamedTuple):
+    """A limit of the account, by which the provider or another run is held."""
+
+    message: str
+    wait_s: float | None  # None: long, or unknown; the turn ends
+
+
+Judge = Callable[[int, Mapping[str, str], bytes], Limit | None]
+"""Tells from an error's status, headers and body whether the account is limited."""
+
+Held = Callable[[], Awaitable[Limit | None]]
+"""The limit that the account has now, by another run."""
+
+Report = Callable[[CallRecord], Awaitable[None]]
+
+
+class Metering:
+    """What the calls of one turn share."""
+
+    def __init__(
+        self,
+        target: Target,
+        upstream: Upstream,
+        budget: TurnBudget,
+        *,
+        judge: Judge,
+        held: Held,
+        report: Report,
+    ) -> None:
+        self.target = target
+        self.upstream = upstream
+        self.budget = budget
+        self.judge = judge
+        self.held = held
+        self.report = report
+        self.records: list[CallRecord] = []
+        self.over = ""  # why the budget refused a call, or cut one
+        self.limit: Limit | None = None  # of the account; it ends the turn
+        self._settled = anyio.Event()
+
+    async def reserve(self, call: ModelCall) -> Reservation | None:
+        """Reserve tokens, after the calls under way if need be; None: over the budget."""
+        while (found := self.budget.reserve(call)) is Denied.WAIT:
+            await self._settled.wait()
+        return found if isinstance(found, Reservation) else None
+
+    def settle(self, call: ModelCall, reservation: Reservation, usage: CallUsage | None) -> None:
+        self.budget.settle(call, reservation, usage)
+        self._settled.set()
+        self._settled = anyio.Event()
+
+
+async def refuse(
+    connection: HttpConnection,
+    target: Target,
+    refusal: Refusal,
+    message: str,
+    retry_after_s: int | None = None,
+) -> None:
+    given = answer(target.provider, refusal, f"Allstop: {message}", retry_after_s=retry_after_s)
+    await connection.whole(given.status, given.headers, given.body)
+
+
+async def pass_free(
+    metering: Metering, connection: HttpConnection, request: HttpRequest, route: Route
+) -> None:
+    """Pass on a request that costs nothing."""
+    sent = metering.upstream.send(request.method, route.path, request.headers, request.body)
+    try:
+        async with sent as reply:
+            await _forward(connection, reply, None)
+    except UpstreamError as error:
+        await _fail(metering, connection, error)
+
+
+async def pass_call(
+    metering: Metering, connection: HttpConnection, request: HttpRequest, route: Route
+) -> None:
+    """Pass on a model call, as far as the budget and the account allow."""
+    try:
+        call = read_call(route, request.body)
+    except BodyError as error:
+        await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
+        return
+    if (limit := metering.limit or await metering.held()) is not None:
+        await _refuse_limited(metering, connection, limit)
+        return
+    reservation = await metering.reserve(call)
+    if reservation is None:
+        budget = metering.budget
+        metering.over = (
+            f"the turn has used {budget.used:,} of its {budget.limit:,} tokens, and its next call "
+            f"needs about {budget.input_of(call.size):,} for the input alone"
+        )
+        await refuse(connection, metering.target, Refusal.OVER_BUDGET, metering.over)
+        return
+    made = _Call(metering, connection, call, reservation)
+    try:
+        await made.run(request, route)
+    finally:
+        metering.settle(call, reservation, made.usage)
+        if made.record is not None:
+            metering.records.append(made.record)
+    if made.record is not None:
+        await metering.report(made.record)
+
+
+class _Call:
+    def __init__(
+        self,
+        metering: Metering,
+        connection: HttpConnection,
+        call: ModelCall,
+        reservation: Reservation,
+    ) -> None:
+        self._metering = metering
+        self._connection = connection
+        self._call = call
+        self._reservation = reservation
+        self._reader = UsageReader(call.wire)
+        self._began = anyio.current_time()
+        self._first_ms = 0
+        self.record: CallRecord | None = None
+        self.usage: CallUsage | None = None  # what it costs; None: the provider didn't take it
+
+    async def run(self, request: HttpRequest, route: Route) -> None:
+        metering, call = self._metering, self._call
+        body = write_body(call, self._reservation.output, is_vendors=metering.target.is_vendors)
+        try:
+            async with metering.upstream.send("POST", route.path, request.headers, body) as reply:
+                if reply.status >= 400:
+                    await self._pass_error(reply)
+                else:
+                    await self._pass_reply(reply)
+        except UpstreamError as error:
+            await _fail(metering, self._connection, error)
+
+    async def _pass_reply(self, reply: UpstreamReply) -> None:
+        self._charge(reply)  # even if it is cut at once, its input counts
+        try:
+            await _forward(self._connection, reply, self._meter(reply))
+        finally:
+            self._charge(reply)
+
+    def _meter(self, reply: UpstreamReply) -> _ReplyMeter:
+        return _ReplyMeter(self._reader, self._on_first, is_stream=reply.is_stream)
+
+    def _on_first(self) -> None:
+        self._first_ms = self._ms()
+
+    def _charge(self, reply: UpstreamReply) -> None:
+        reported = self._reader.reported
+        usage = usage_of(reported, self._reservation, self._call, self._reader.chars)
+        is_cut = self._reservation.is_lowered and self._reader.was_cut
+        self.usage = usage
+        self.record = CallRecord(
+            model=self._call.model,
+            status=reply.status,
+            usage=usage,
+            first_ms=self._first_ms,
+            total_ms=self._ms(),
+            request_id=reply.request_id,
+            is_cut=is_cut,
+            is_estimated=(reported.input, reported.output) != (usage.input, usage.output),
+        )
+        if is_cut:
+            self._metering.over = "a reply was cut off at the end of the turn's token budget"
+
+    async def _pass_error(self, reply: UpstreamReply) -> None:
+        """An error costs nothing. One by which the account is limited for long ends the turn."""
+        body = await _beginning(reply)
+        limit = self._metering.judge(reply.status, reply.headers, body)
+        if limit is not None and limit.wait_s is None:
+            await _refuse_limited(self._metering, self._connection, limit)
+            return
+        headers = [pair for pair in reply.passed_headers if pair[0] != "content-length"]
+        await self._connection.whole(reply.status, headers, body)
+
+    def _ms(self) -> int:
+        return round((anyio.current_time() - self._began) * 1000)
+
+
+class _ReplyMeter:
+    """Feeds a reply's bytes to the reader of usage."""
+
+    def __init__(
+        self, reader: UsageReader, on_first: Callable[[], None], *, is_stream: bool
+    ) -> None:
+        self._reader = reader
+        self._on_first = on_first
+        self._events = EventDecoder() if is_stream else None
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Raises UpstreamError if the reply is too large."""
+        if not self._size:
+            self._on_first()
+        self._size += len(chunk)
+        if self._size > MAX_REPLY_BYTES:
+            raise UpstreamError(f"the reply is larger than {MAX_REPLY_BYTES:,} bytes")
+        if self._events is None:
+            self._pieces.append(chunk)
+            return
+        try:
+            for data in self._events.feed(chunk):
+                self._reader.event(data)
+        except EventTooLargeError as error:
+            raise UpstreamError(str(error)) from error
+
+    def end(self) -> None:
+        if self._events is None:
+            self._reader.whole(b"".join(self._pieces))
+
+
+async def _forward(
+    connection: HttpConnection, reply: UpstreamReply, meter: _ReplyMeter | None
+) -> None:
+    """Pass on a reply as it comes; a slow client slows the provider down."""
+    await connection.head(reply.status, reply.passed_headers)
+    async for chunk in reply.chunks:
+        if meter is not None:
+            meter.feed(chunk)
+        await connection.data(chunk)
+    if meter is not None:
+        meter.end()
+    await connection.end()
+
+
+async def _refuse_limited(metering: Metering, connection: HttpConnection, limit: Limit) -> None:
+    if limit.wait_s is None:
+        metering.limit = limit
+        await refuse(connection, metering.target, Refusal.OVER_BUDGET, limit.message)
+    else:
+        wait_s = max(1, round(limit.wait_s + 0.5))
+        await refuse(connection, metering.target, Refusal.HELD, limit.message, wait_s)
+
+
+async def _fail(metering: Metering, connection: HttpConnection, error: UpstreamError) -> None:
+    if connection.is_answered:  # the client notices that the reply is incomplete
+        raise ConnectionEndError from error
+    await refuse(connection, metering.target, Refusal.UNREACHABLE, str(error))
+
+
+async def _beginning(reply: UpstreamReply) -> bytes:
+    body = bytearray()
+    async for chunk in reply.chunks:
+        body += chunk
+        if len(body) >= MAX_ERROR_BYTES:
+            break
+    return bytes(body[:MAX_ERROR_BYTES])

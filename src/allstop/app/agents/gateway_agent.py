@@ -1,0 +1,43 @@
+"""Puts the gateway between an agent and its model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from allstop.app.agents.box import own_box
+from allstop.app.agents.model_access import target_of
+from allstop.app.agents.prices import token_price
+from allstop.core.moves import Failed
+from allstop.ports import Agent as AgentPort
+from allstop.settings.model import Agent
+
+if TYPE_CHECKING:
+    from allstop.app.project import Project
+
+HeldNow: TypeAlias = Callable[[str], Awaitable[Failed | None]]
+"""The failure of a run's calls while another run holds the account."""
+
+
+async def not_held(_run: str) -> Failed | None:
+    return None
+
+
+def through_gateway(
+    project: Project, name: str, settings: Agent, agent: AgentPort, held_now: HeldNow
+) -> AgentPort:
+    """The agent with a gateway for each turn. Raises AgentSetupError if its key is missing."""
+    from allstop.adapters.agents.api.http_client import trusted
+    from allstop.app.gateway.agent import GatewayAgent
+
+    return GatewayAgent(
+        agent,
+        target_of(project, name, settings),
+        trusted(),
+        clock=project.clock,
+        fallback_box=own_box(project, project.folder / "homes" / name),
+        price_of=lambda model: token_price(
+            project, settings.driver, model, free=settings.flat_rate
+        ),
+        held_now=held_now,
+    )

@@ -1,0 +1,1 @@
+"""Wires the gateway: which agents use it, with which address and key, and what people see of it."""

@@ -1,0 +1,55 @@
+"""Limits of the account that the gateway of a turn meets: the provider's, or another run's hold."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from allstop.adapters.agents.provider_errors import failure_of, read_fault
+from allstop.adapters.agents.reset_times import LocalTime
+from allstop.adapters.gateway.model_call import Limit
+from allstop.core.moves import Failed, FailureKind
+from allstop.ports import Clock
+
+SHORT_WAIT_S = 10.0
+"""An agent waits this long by itself; a longer wait ends its turn, so that others can work."""
+
+_OF_ACCOUNT = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING})
+
+
+class AccountLimit:
+    """`failed` is the failure that ends the turn, once there is one."""
+
+    def __init__(self, clock: Clock, held_now: Callable[[], Awaitable[Failed | None]]) -> None:
+        self._clock = clock
+        self._held_now = held_now
+        self.failed: Failed | None = None
+
+    def judge(self, status: int, headers: Mapping[str, str], body: bytes) -> Limit | None:
+        fault = read_fault(status, headers, _json_or_text(body))
+        failed = failure_of(fault, LocalTime(now=self._clock.now()))
+        if failed.kind not in _OF_ACCOUNT:
+            return None
+        if failed.kind is FailureKind.RATE_LIMITED and failed.retry_at is None:
+            return Limit(failed.message, 1.0)
+        return self._limit(failed)
+
+    async def held(self) -> Limit | None:
+        failed = await self._held_now()
+        return None if failed is None else self._limit(failed)
+
+    def _limit(self, failed: Failed) -> Limit:
+        wait_s = SHORT_WAIT_S + 1
+        if failed.retry_at is not None:
+            wait_s = (failed.retry_at - self._clock.now()).total_seconds()
+        if wait_s <= SHORT_WAIT_S:
+            return Limit(failed.message, max(0.0, wait_s))
+        self.failed = failed
+        return Limit(failed.message, None)
+
+
+def _json_or_text(body: bytes) -> object:
+    try:
+        value: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return body.decode(errors="replace")
+    return value

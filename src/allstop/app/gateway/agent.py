@@ -1,0 +1,162 @@
+"""An agent whose turns reach their model only through the gateway."""
+
+from __future__ import annotations
+
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.adapters.agents.api.call_usage import TokenCounts
+from allstop.adapters.agents.exception_groups import first_error
+from allstop.adapters.gateway.model_call import CallRecord, Metering
+from allstop.adapters.gateway.turn_gateway import TurnGateway
+from allstop.adapters.gateway.upstream import Target, Upstream
+from allstop.app.gateway.account_limit import AccountLimit
+from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
+from allstop.core.text import one_line
+from allstop.metering.turn_budget import TurnBudget
+from allstop.ports import Abilities, Agent, Box, Clock, Live, Network, Turn, Watch
+
+if TYPE_CHECKING:
+    from allstop.adapters.agents.api.token_prices import TokenPrice
+
+CALL_ITEM = "model call"
+REFUSED_ITEM = "gateway"
+
+
+class GatewayAgent:
+    """Gives each turn of an agent a gateway of its own, in a box without a network."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        target: Target,
+        tls: ssl.SSLContext,
+        *,
+        clock: Clock,
+        fallback_box: Box,
+        price_of: Callable[[str], TokenPrice],
+        held_now: Callable[[str], Awaitable[Failed | None]],
+    ) -> None:
+        """`fallback_box` is for turns without a workspace."""
+        self._agent = agent
+        self._target = target
+        self._upstream = Upstream(target, tls)
+        self._clock = clock
+        self._fallback_box = fallback_box
+        self._price_of = price_of
+        self._held_now = held_now
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._agent.abilities
+
+    async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
+        limit = AccountLimit(self._clock, lambda: self._held_now(turn.run))
+
+        told: set[int] = set()
+
+        async def report(record: CallRecord) -> None:
+            told.add(id(record))
+            item = Item(kind=CALL_ITEM, text=self._describe(record))
+            watch.live(Live(item.kind, item.text))
+            await watch.saw(item)
+
+        metering = Metering(
+            self._target,
+            self._upstream,
+            TurnBudget(turn.max_tokens),
+            judge=limit.judge,
+            held=limit.held,
+            report=report,
+        )
+        gateway = TurnGateway(metering)
+        box = replace(turn.place or self._fallback_box, network=Network.NONE, gateway=gateway)
+        result = await self._take_turn(replace(turn, place=box), watch, gateway)
+        for record in metering.records:
+            if id(record) not in told:  # its program ended with the reply
+                await report(record)
+        await self._tell_refused(gateway, watch)
+        return self._settled(result, metering, limit.failed)
+
+    async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
+        try:
+            async with anyio.create_task_group() as group:
+                await group.start(gateway.run)
+                try:
+                    result = await self._agent.take_turn(turn, watch)
+                finally:
+                    gateway.close()
+        except ExceptionGroup as failures:
+            raise first_error(failures) from failures
+        return result
+
+    async def close(self) -> None:
+        await self._agent.close()
+
+    async def _tell_refused(self, gateway: TurnGateway, watch: Watch) -> None:
+        for what, refused in (("names", gateway.names), ("requests", gateway.paths)):
+            if refused:
+                text = one_line(f"refused {what}: {', '.join(refused)}", 500)
+                await watch.saw(Item(kind=REFUSED_ITEM, text=text))
+
+    def _settled(
+        self, result: TurnDone | Failed, metering: Metering, limited: Failed | None
+    ) -> TurnDone | Failed:
+        """The result with the usage that the gateway has measured, and its own reason to end."""
+        usage = self._usage(metering.records)
+        if isinstance(result, TurnDone):
+            return replace(result, usage=usage)
+        if limited is not None:
+            result = limited
+        elif metering.over:
+            # without a call, another turn would end in the same way
+            kind = FailureKind.CAPPED if metering.records else FailureKind.OUT_OF_BUDGET
+            result = Failed(kind=kind, message=metering.over)
+        return replace(result, usage=usage)
+
+    def _usage(self, records: Iterable[CallRecord]) -> Usage:
+        made, now = list(records), self._clock.now()
+        used = Counter[str]()
+        for record in made:
+            used[record.model] += record.usage.tokens
+        prices = {model: self._price_of(model) for model in used}
+        return Usage(
+            input=sum(record.usage.input for record in made),
+            cached=sum(record.usage.cached for record in made),
+            output=sum(record.usage.output for record in made),
+            cost_microusd=sum(_cost(record, prices[record.model], now) for record in made),
+            model=max(used, key=lambda model: used[model], default=""),
+            partial=not all(price.is_known(now) for price in prices.values()),
+        )
+
+    def _describe(self, record: CallRecord) -> str:
+        now, price, usage = self._clock.now(), self._price_of(record.model), record.usage
+        parts = [
+            f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out",
+            *([f"{usage.reasoning:,} of them reasoning"] if usage.reasoning else []),
+            f"${_cost(record, price, now) / 1_000_000:.4f}" if price.is_known(now) else "no price",
+            f"first after {record.first_ms:,} ms, all after {record.total_ms:,} ms",
+            f"HTTP {record.status}",
+            *([record.request_id] if record.request_id else []),
+            *(["cut by the budget"] if record.is_cut else []),
+            *(["estimated"] if record.is_estimated else []),
+        ]
+        return one_line(f"{record.model}: {', '.join(parts)}", 500)
+
+
+def _cost(record: CallRecord, price: TokenPrice, at: datetime) -> int:
+    usage = record.usage
+    counts = TokenCounts(
+        input=usage.input,
+        cached=usage.cached,
+        written=usage.written,
+        output=usage.output,
+        for_hour=usage.for_hour,
+    )
+    return price.microusd(counts, at)

@@ -1,0 +1,225 @@
+"""G1 to G7: which agents use the gateway, and what becomes of their turns."""
+
+import socket
+import ssl
+from datetime import timedelta
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.gateway.upstream import Target
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app.agents import registry
+from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
+from allstop.app.gateway.agent import GatewayAgent
+from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.metering.wire_formats import Provider
+from allstop.ports import Abilities, Box, BoxSockets, Network
+from allstop.testing.agent_contract import RecordingWatch, turn
+from allstop.testing.model_server import ErrorReply, Fault, Say, model_server
+from support.open_gateway import loopback
+
+BODY = {"model": "m", "input": "Hello", "stream": True}
+PRICE = PriceOverride(input_mtok=1.0, output_mtok=10.0)
+DONE = TurnDone(text="done", usage=Usage(input=1, output=1))
+FAILED = Failed(kind=FailureKind.CRASHED, message="it gave up")
+
+
+class Caller:
+    """An agent that posts bodies from its box; here the box is this machine's loopback."""
+
+    abilities = Abilities(usage=True)
+
+    def __init__(self, *paths, ends=DONE):
+        self._paths = paths
+        self._ends = ends
+        self.statuses = []
+        self.box = None
+
+    async def take_turn(self, turn, watch):
+        self.box = turn.place
+        calls, names = loopback(socket.SOCK_STREAM), loopback(socket.SOCK_DGRAM)
+        port = calls.getsockname()[1]
+        turn.place.gateway.serve(BoxSockets(calls=calls.detach(), names=names.detach()))
+        async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+            for path in self._paths:
+                reply = await client.post(f"http://127.0.0.1:{port}{path}", json=BODY)
+                self.statuses.append(reply.status_code)
+        return self._ends
+
+    async def close(self):
+        pass
+
+
+def through(caller, server, held_now=lambda run: None):
+    return GatewayAgent(
+        caller,
+        Target(provider=Provider.OPENAI, base_url=server.openai_url, key="sk-real"),
+        ssl.create_default_context(),
+        clock=SystemClock(),
+        fallback_box=Box(home="/fallback"),
+        price_of=lambda model: TokenPrice(model, own=PRICE),
+        held_now=held_now,
+    )
+
+
+async def test_g7_the_usage_of_a_turn_is_what_the_gateway_measured():
+    """G7: and each call is recorded, not only shown."""
+    caller, watch = Caller("/v1/responses", "/v1/responses"), RecordingWatch()
+    async with model_server([Say(text="Hi", input=1000, cached=400, output=50)]) as server:
+        result = await through(caller, server).take_turn(turn(None), watch)
+
+    usage = result.usage
+    assert (usage.input, usage.cached, usage.output, usage.model) == (2000, 800, 100, "m")
+    assert usage.cost_microusd > 0
+    texts = [item.text for item in watch.items if item.kind == "model call"]
+    assert len(texts) == 2
+    assert texts[0].startswith("m: 1,000 tokens in (400 cached), 50 out, $0.00")
+    assert "HTTP 200, req_0" in texts[0]
+
+
+async def test_g2_the_box_has_no_network_but_the_gateway():
+    caller = Caller("/v1/responses")
+    async with model_server(["Hi"]) as server:
+        await through(caller, server).take_turn(turn(None), RecordingWatch())
+
+    assert (caller.box.home, caller.box.network) == ("/fallback", Network.NONE)
+
+
+async def test_g5_a_turn_that_the_budget_ended_is_capped_and_another_one_may_fit():
+    caller, watch = Caller("/v1/responses", "/v1/responses", ends=FAILED), RecordingWatch()
+    async with model_server([Say(text="Hi", input=400, output=300)]) as server:
+        asked = replace(turn(None), max_tokens=1_000)
+        result = await through(caller, server).take_turn(asked, watch)
+
+    assert caller.statuses == [200, 402]
+    assert (result.kind, result.usage.tokens) == (FailureKind.CAPPED, 700)
+
+
+async def test_g5_a_budget_that_is_too_small_for_one_call_waits_for_a_person():
+    """G5: another turn would end in the same way."""
+    caller = Caller("/v1/responses", ends=FAILED)
+    async with model_server(["Hi"]) as server:
+        asked = replace(turn(None), max_tokens=100)
+        result = await through(caller, server).take_turn(asked, RecordingWatch())
+
+    assert (result.kind, server.requests) == (FailureKind.OUT_OF_BUDGET, [])
+
+
+async def test_g5_a_reply_cut_by_the_budget_is_told_even_if_the_agent_reports_success():
+    caller, watch = Caller("/v1/responses"), RecordingWatch()
+    cut = Say(text="Hi", input=100, output=50, fault=Fault.TRUNCATED)
+    async with model_server([cut]) as server:
+        result = await through(caller, server).take_turn(
+            replace(turn(None), max_tokens=1000), watch
+        )
+
+    assert isinstance(result, TurnDone)
+    assert any("cut by the budget" in item.text for item in watch.items)
+
+
+async def test_g6_a_long_limit_ends_the_turn_with_the_time_of_its_end():
+    limited = ErrorReply(429, {"error": {"message": "Slow down."}}, {"retry-after": "3600"})
+    caller = Caller("/v1/responses", "/v1/responses", ends=FAILED)
+    async with model_server([Say(error=limited)]) as server:
+        result = await through(caller, server).take_turn(turn(None), RecordingWatch())
+
+    assert caller.statuses == [402, 402]
+    assert result.kind is FailureKind.RATE_LIMITED
+    assert result.retry_at - SystemClock().now() > timedelta(minutes=50)
+    assert len(server.requests) == 1
+
+
+async def test_g6_a_short_limit_is_left_to_the_agent():
+    limited = ErrorReply(429, {"error": {"message": "Slow down."}}, {"retry-after": "2"})
+    caller = Caller("/v1/responses", ends=FAILED)
+    async with model_server([Say(error=limited)]) as server:
+        result = await through(caller, server).take_turn(turn(None), RecordingWatch())
+
+    assert (caller.statuses, result.message) == ([429], "it gave up")
+
+
+async def test_g6_a_hold_of_the_account_stops_the_calls_of_a_running_turn():
+    at = SystemClock().now() + timedelta(hours=1)
+    held = Failed(kind=FailureKind.USAGE_LIMITED, message="its account is held", retry_at=at)
+    caller = Caller("/v1/responses", ends=FAILED)
+    async with model_server(["Hi"]) as server:
+        agent = through(caller, server, held_now=lambda run: held)
+        result = await agent.take_turn(turn(None), RecordingWatch())
+
+    assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, at)
+    assert server.requests == []
+
+
+async def test_g8_what_the_agent_wanted_besides_its_model_is_listed_and_fails_nothing():
+    caller, watch = Caller("/v1/files", "/v1/responses"), RecordingWatch()
+    async with model_server(["Hi"]) as server:
+        result = await through(caller, server).take_turn(turn(None), watch)
+
+    assert isinstance(result, TurnDone)
+    refused = [item.text for item in watch.items if item.kind == "gateway"]
+    assert refused == ["refused requests: POST /v1/files"]
+
+
+SETTINGS = """
+[sandbox]
+network = "model-only"
+[agents.coder]
+driver = "codex"
+command = ["/bin/true"]
+api_key_env = "CODER_KEY"
+"""
+
+
+def project_with(trusted, person, settings):
+    person.variables["CODER_KEY"] = "sk-the-real-key"
+    return trusted(settings, other=["x"])
+
+
+async def refusal(project, name):
+    launcher = await make_launcher("auto", project.live)
+    with pytest.raises(AgentSetupError) as caught:
+        registry.make_agent(project, launcher, name)
+    return caught.value.code
+
+
+async def test_g1_an_agent_that_can_not_use_the_gateway_is_refused(trusted, person):
+    mine = '[agents.mine]\ndriver = "command"\ncommand = ["/bin/true"]\n'
+    project = project_with(trusted, person, SETTINGS + mine)
+
+    assert await refusal(project, "mine") == "gateway_unsupported"
+
+
+async def test_g3_variables_that_hold_the_key_are_refused(trusted, person):
+    passed = 'pass_env = ["CODER_KEY"]\n'
+    project = project_with(trusted, person, SETTINGS + passed)
+
+    assert await refusal(project, "coder") == "gateway_key_passed"
+
+
+async def test_g1_without_a_sandbox_nothing_closes_the_network(trusted, person):
+    off = SETTINGS.replace("[sandbox]", '[sandbox]\nmode = "off"')
+    project = project_with(trusted, person, off)
+    launcher = await make_launcher("off", project.live)
+
+    with pytest.raises(AgentSetupError) as caught:
+        registry.make_agent(project, launcher, "coder")
+
+    assert caught.value.code == "gateway_needs_sandbox"
+
+
+async def test_k5_people_are_told_that_budgets_hold_to_the_call(trusted, person):
+    project = project_with(trusted, person, SETTINGS)
+
+    launcher = await make_launcher("auto", project.live)
+    made = registry.make_agent(project, launcher, "coder")
+    await made.close()
+
+    assert isinstance(made, GatewayAgent)
+    assert "sk-the-real-key" not in repr(vars(made))
+    project.settings.agents.pop("other", None)
+    assert describe_budgets(project) == HOLD_TO_THE_CALL
