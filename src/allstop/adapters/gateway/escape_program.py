@@ -1,0 +1,136 @@
+"""A program of its own: tries with plain sockets to get out of a box that has only a gateway.
+
+`allstop gateway test` runs it in a box. It prints one JSON object: each attempt, and how it
+failed; "" for one that got out. It imports nothing of Allstop.
+"""
+
+import ctypes
+import json
+import os
+import socket
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 3.0
+VSOCK, PACKET = 40, 17
+MACHINE_BELOW = (2, 1024)
+IO_URING_SETUP, ENTRIES = 425, 8
+
+NEAR = ("127.0.0.1", "127.0.0.2", "0.0.0.0")  # noqa: S104 - nothing listens there
+FAR = ("10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "192.0.2.1")
+
+Attempt = tuple[str, Callable[[], None]]
+
+
+def connect(family: int, address: Any) -> None:
+    with socket.socket(family, socket.SOCK_STREAM) as end:
+        end.settimeout(TIMEOUT_S)
+        end.connect(address)
+
+
+def send(address: tuple[str, int]) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        end.settimeout(TIMEOUT_S)
+        end.sendto(b"hello", address)
+        end.recv(1)
+
+
+def make(family: int, kind: int, protocol: int = 0) -> None:
+    socket.socket(family, kind, protocol).close()
+
+
+def look_up() -> None:
+    socket.getaddrinfo("example.com", 443)
+
+
+def make_ring() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(IO_URING_SETUP, ENTRIES, ctypes.create_string_buffer(120)) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def find_other_networks() -> None:
+    if not [name for _, name in socket.if_nameindex() if name != "lo"]:
+        raise OSError(0, "there is only the loopback")
+
+
+def attempts(at: dict[str, Any]) -> Iterator[Attempt]:
+    inet, inet6, unix = socket.AF_INET, socket.AF_INET6, socket.AF_UNIX
+    port, datagrams = at["port"], at["datagrams"]
+    for host in (*NEAR, *at["addresses"]):
+        yield f"TCP to {host}:{port}", partial(connect, inet, (host, port))
+    for host in FAR:
+        yield f"TCP to {host}:80", partial(connect, inet, (host, 80))
+    for host in ("::1", "::ffff:127.0.0.1", "fe80::1", "2001:db8::1"):
+        yield f"TCP to [{host}]:{port}", partial(connect, inet6, (host, port))
+    yield "the control room", partial(connect, inet, ("127.0.0.1", at["control_room"]))
+    for host, number in (("127.0.0.1", datagrams), ("192.0.2.1", 53), ("255.255.255.255", 53)):
+        yield f"UDP to {host}:{number}", partial(send, (host, number))
+    yield "a lookup of example.com", look_up
+    yield "another network device", find_other_networks
+    yield "an abstract socket of the host", partial(connect, unix, "\0" + at["abstract"])
+    yield "a socket file of the host", partial(connect, unix, at["socket_file"])
+    for file in ("/run/docker.sock", "/run/dbus/system_bus_socket"):
+        yield file, partial(connect, unix, file)
+    yield "a vsock to the machine below", partial(connect, VSOCK, MACHINE_BELOW)
+    yield "a raw socket", partial(make, inet, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    yield "a packet socket", partial(make, PACKET, socket.SOCK_RAW)
+    yield "io_uring", make_ring
+
+
+def why_not(attempt: Callable[[], None]) -> str:
+    try:
+        attempt()
+    except OSError as error:
+        return str(error) or type(error).__name__
+    return ""
+
+
+def ask(at: dict[str, Any], path: str, body: bytes) -> int:
+    """The status of a request to the gateway; 0 if there was no answer."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{at['gateway']}{path}", data=body, method="POST"
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=30) as reply:
+            reply.read()
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def readable() -> str:
+    """Everything that could hold a key: environments, command lines, and files."""
+    found = [json.dumps(dict(os.environ))]
+    files = [*Path("/proc").glob("[0-9]*/environ"), *Path("/proc").glob("[0-9]*/cmdline")]
+    for file in (*files, *Path.home().rglob("*"), *Path("/run").rglob("*")):
+        try:
+            found.append(file.read_bytes().decode(errors="replace") if file.is_file() else "")
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+def main() -> None:
+    at = json.loads(sys.argv[1])
+    call = json.dumps({"model": "test", "input": "test"}).encode()
+    tried = {name: why_not(attempt) for name, attempt in attempts(at)}
+    said = {
+        "tried": tried,
+        "call": ask(at, "/v1/responses", call),
+        "other_path": ask(at, "/v1/files", call),
+        "readable": readable(),
+    }
+    sys.stdout.write(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

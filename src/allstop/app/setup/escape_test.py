@@ -1,0 +1,229 @@
+"""Tries to get out of a box that has only a gateway: `allstop gateway test`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import select
+import socket
+import ssl
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from allstop.adapters.gateway import escape_program
+from allstop.adapters.gateway.model_call import Metering
+from allstop.adapters.gateway.turn_gateway import TurnGateway
+from allstop.adapters.gateway.upstream import Target, Upstream
+from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.app.agents.api_models import key_name
+from allstop.app.agents.box import own_box
+from allstop.core.errors import AllstopError
+from allstop.metering.turn_budget import TurnBudget
+from allstop.metering.wire_formats import Provider
+from allstop.ports import GATEWAY_PORT, Launch, Launcher, Network, Stream
+from allstop.testing.model_server import Say, model_server
+
+if TYPE_CHECKING:
+    from allstop.adapters.gateway.model_call import CallRecord
+    from allstop.app.project import Project
+
+TIMEOUT_S = 120.0
+NOT_ALLOWED = 404
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt from inside the box."""
+
+    name: str
+    ok: bool  # it failed, as it should; for a call to the model: it was answered
+    found: str
+
+
+class _Said(Struct, frozen=True, kw_only=True):
+    tried: dict[str, str]
+    call: int
+    other_path: int
+    readable: str
+
+
+async def try_escapes(project: Project) -> list[Attempt]:
+    """Run a program in a box with a gateway, which tries every other way out.
+
+    Raises AllstopError if there is no sandbox, or the program didn't end.
+    """
+    project.make_folder()
+    launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
+    if not launcher.isolation.boxed:
+        raise AllstopError(
+            "the gateway needs a sandbox",
+            launcher.isolation.hint or 'set [sandbox] mode = "on"',
+            code="gateway_needs_sandbox",
+        )
+    key = f"sk-{secrets.token_hex(24)}"
+    with HostSockets() as listeners:
+        async with model_server([Say(text="ok")]) as server:
+            said, gateway = await _run(project, launcher, server.openai_url, key, listeners)
+        sent = [asked.headers.get("authorization") for asked in server.requests]
+        arrived = listeners.arrived()
+    keys = {key, *_keys(project)}
+    return [
+        *(_attempt(name, why) for name, why in said.tried.items()),
+        Attempt(
+            name="sockets of the host",
+            ok=not arrived,
+            found=f"reached: {', '.join(arrived)}" if arrived else "nothing arrived",
+        ),
+        Attempt(
+            name="a key in the box",
+            ok=not any(each in said.readable for each in keys),
+            found="not in environments, /proc, command lines or files",
+        ),
+        Attempt(
+            name="another path of the provider",
+            ok=said.other_path == NOT_ALLOWED,
+            found=f"HTTP {said.other_path}; remembered: {', '.join(gateway.paths)}",
+        ),
+        Attempt(
+            name="names that were looked up", ok=True, found=", ".join(gateway.names) or "none"
+        ),
+        Attempt(
+            name="a call to the model",
+            ok=said.call == 200 and sent == [f"Bearer {key}"],
+            found="passed on with the real key" if said.call == 200 else f"HTTP {said.call}",
+        ),
+    ]
+
+
+def _attempt(name: str, why: str) -> Attempt:
+    return Attempt(name=name, ok=bool(why), found=why or "it got out: please report this")
+
+
+def _keys(project: Project) -> Iterator[str]:
+    variables = project.environment.variables
+    for agent in project.settings.agents.values():
+        if len(value := variables.get(key_name(agent), "")) > 8:
+            yield value
+
+
+async def _run(
+    project: Project, launcher: Launcher, url: str, key: str, listeners: HostSockets
+) -> tuple[_Said, TurnGateway]:
+    gateway = _gateway(url, key)
+    at = {
+        **listeners.places,
+        "gateway": GATEWAY_PORT,
+        "control_room": project.settings.server.port or 7373,
+        "addresses": _own_addresses(),
+    }
+    with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
+        box = own_box(project, Path(folder) / "home")
+        launch = Launch(
+            argv=(sys.executable, "-I", "-S", "-c", _program(), json.dumps(at)),
+            box=replace(box, network=Network.NONE, gateway=gateway),
+            label="gateway-test",
+        )
+        async with anyio.create_task_group() as group:
+            await group.start(gateway.run)
+            try:
+                output = await _output(launcher, launch)
+            finally:
+                gateway.close()
+    return output, gateway
+
+
+def _program() -> str:
+    return Path(escape_program.__file__).read_text(encoding="utf-8")
+
+
+async def _output(launcher: Launcher, launch: Launch) -> _Said:
+    said = {Stream.OUT: b"", Stream.ERR: b""}
+    with anyio.move_on_after(TIMEOUT_S):
+        async with launcher.launch(launch) as child:
+            while chunk := await child.receive():
+                said[chunk.stream] += chunk.data
+    try:
+        return msgspec.json.decode(said[Stream.OUT], type=_Said)
+    except msgspec.DecodeError as error:
+        why = said[Stream.ERR].decode(errors="replace").strip() or "it did not end"
+        raise AllstopError(
+            f"the test program failed in the box: {why.splitlines()[-1]}",
+            "`allstop doctor` tells whether the sandbox works",
+            code="gateway_test_failed",
+        ) from error
+
+
+def _gateway(url: str, key: str) -> TurnGateway:
+    async def report(record: CallRecord) -> None:
+        pass
+
+    target = Target(provider=Provider.OPENAI, base_url=url, key=key)
+    return TurnGateway(
+        Metering(
+            target,
+            Upstream(target, ssl.create_default_context()),
+            TurnBudget(None),
+            judge=lambda status, headers, body: None,
+            held=lambda: None,
+            report=report,
+        )
+    )
+
+
+def _own_addresses() -> list[str]:
+    """This machine's address in the network; nothing is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        try:
+            end.connect(("192.0.2.1", 9))
+        except OSError:
+            return []
+        return [end.getsockname()[0]]
+
+
+class HostSockets:
+    """Sockets of the host that nothing from the box may reach."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._sockets: dict[str, socket.socket] = {}
+        self.places: Mapping[str, object] = {}
+
+    def __enter__(self) -> HostSockets:
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="allstop-try-"))
+        file, abstract = f"{folder}/socket", f"allstop-{secrets.token_hex(8)}"
+        tcp = self._listen("TCP", socket.AF_INET, ("127.0.0.1", 0))
+        self._listen("an abstract socket", socket.AF_UNIX, "\0" + abstract)
+        self._listen("a socket file", socket.AF_UNIX, file)
+        udp = self._stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        self._sockets["UDP"] = udp
+        self.places = {
+            "port": tcp.getsockname()[1],
+            "datagrams": udp.getsockname()[1],
+            "abstract": abstract,
+            "socket_file": file,
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def arrived(self) -> list[str]:
+        """The sockets at which a connection or a datagram waits."""
+        ready, _, _ = select.select(list(self._sockets.values()), [], [], 0)
+        return [name for name, end in self._sockets.items() if end in ready]
+
+    def _listen(self, name: str, family: int, address: object) -> socket.socket:
+        end = self._stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        end.bind(address)  # type: ignore[arg-type]
+        end.listen(8)
+        self._sockets[name] = end
+        return end

@@ -1,0 +1,50 @@
+"""The command `gateway test`: tries to get out of a box that has only a gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from allstop.cli.output import Context, echo, json_option, print_json, run
+
+if TYPE_CHECKING:
+    from allstop.app.project import Project
+
+
+@click.group()
+def gateway() -> None:
+    """Test the gateway between boxes and models."""
+
+
+@gateway.command()
+@json_option
+@click.pass_obj
+def test(context: Context, as_json: bool) -> int:
+    """Try every way out of a box that may reach only its model, and show what got out.
+
+    A program in the box tries addresses, ports, names, sockets of the host and system calls, and
+    looks for a key. One call goes through the gateway to a model server of the test itself. It
+    ends with exit code 1 if anything else got out.
+    """
+    with context.project() as project:
+        return run(lambda: _test(project, as_json=as_json))
+
+
+async def _test(project: Project, *, as_json: bool) -> int:
+    from allstop.app.setup.escape_test import try_escapes
+
+    tried = await try_escapes(project)
+    failed = [each for each in tried if not each.ok]
+    if as_json:
+        print_json({"ok": not failed, "attempts": tried})
+    else:
+        width = max(len(each.name) for each in tried)
+        for each in tried:
+            echo(f"{'✓' if each.ok else '✗'} {each.name:<{width}} {each.found}")
+        echo(_verdict(len(failed)))
+    return 1 if failed else 0
+
+
+def _verdict(failed: int) -> str:
+    return f"{failed} of these did what they must not." if failed else "Nothing got out."
