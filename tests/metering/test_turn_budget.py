@@ -4,7 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allstop.metering.request_body import MIN_OUTPUT, ModelCall
-from allstop.metering.turn_budget import HIDDEN_TOKENS, Denied, Reservation, TurnBudget, usage_of
+from allstop.metering.turn_budget import (
+    HIDDEN_TOKENS,
+    LONGEST_REPLY,
+    Denied,
+    Reservation,
+    TurnBudget,
+    usage_of,
+)
 from allstop.metering.usage import CallUsage, Reported, as_count
 from allstop.metering.wire_formats import WireFormat
 from support.sweeps import short
@@ -30,6 +37,15 @@ def test_g5_a_call_gets_what_is_left_or_what_it_wants():
     assert TurnBudget(INPUT + 500).reserve(call()) == Reservation(
         input=INPUT, output=500, is_lowered=True
     )
+
+
+def test_g5_calls_without_a_cap_share_a_large_budget():
+    """G5: the first one doesn't reserve all of it."""
+    budget = TurnBudget(1_000_000)
+
+    first, second = budget.reserve(call()), budget.reserve(call())
+
+    assert first == second == Reservation(input=INPUT, output=LONGEST_REPLY)
 
 
 def test_g5_a_call_waits_for_those_under_way_if_it_may_fit_then():

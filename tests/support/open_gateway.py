@@ -36,6 +36,7 @@ async def open_gateway(
     judge=lambda *_: None,
     held=lambda: None,
     key=KEY,
+    tls=None,
 ):
     """Its client, its records, and the addresses of its two sockets."""
     target = Target(provider=provider, base_url=base_url, key=key)
@@ -46,7 +47,7 @@ async def open_gateway(
 
     metering = Metering(
         target,
-        Upstream(target, ssl.create_default_context()),
+        Upstream(target, tls or ssl.create_default_context()),
         TurnBudget(max_tokens),
         judge=judge,
         held=held,

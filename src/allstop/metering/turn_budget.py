@@ -17,6 +17,9 @@ HIDDEN_TOKENS = 400
 PLAUSIBLE_EXTRA = 5_000
 """Reported input tokens beyond the bytes of the body, above which a report is nonsense."""
 
+LONGEST_REPLY = 128_000
+"""The output cap of a call without one: no more, so that calls at the same time needn't wait."""
+
 CHARS_PER_TOKEN = 3.0
 """Of a reply whose usage is unknown."""
 
@@ -26,7 +29,7 @@ class Reservation(Struct, frozen=True, kw_only=True):
 
     input: int
     output: int | None  # the output cap to send; None: the turn has no budget
-    is_lowered: bool = False  # below the cap that the client sent, or added where it sent none
+    is_lowered: bool = False  # to what the budget leaves
 
     @property
     def tokens(self) -> int:
@@ -57,8 +60,9 @@ class TurnBudget:
         if left < MIN_OUTPUT:
             fits_later = left + self.reserved >= MIN_OUTPUT
             return Denied.WAIT if fits_later else Denied.OVER
-        output = left if call.wanted is None else min(left, call.wanted)
-        is_lowered = call.wanted is None or output < call.wanted
+        wanted = call.wanted or LONGEST_REPLY
+        output = min(left, wanted)
+        is_lowered = output < wanted
         reservation = Reservation(input=estimated, output=output, is_lowered=is_lowered)
         self.reserved += reservation.tokens
         return reservation

@@ -2,9 +2,13 @@
 
 import json
 import socket
+import ssl
+import subprocess
+from contextlib import suppress
 
 import anyio
 import pytest
+from anyio.streams.tls import TLSStream
 
 from allstop.adapters.gateway.model_call import Limit
 from allstop.metering.wire_formats import Provider
@@ -306,6 +310,63 @@ async def test_g4_what_is_no_answer_of_a_model_is_not_passed_on(head):
             group.cancel_scope.cancel()
 
     assert reply.status_code == 502
+
+
+async def test_g3_an_error_that_repeats_the_key_is_passed_on_without_it():
+    wrong = Say(error=ErrorReply(401, {"error": {"message": f"wrong key: {KEY}"}}))
+    async with model_server([wrong]) as server, open_gateway(server.openai_url) as there:
+        reply = await there.client.post("/v1/responses", json=RESPONSES)
+
+    assert (reply.status_code, KEY in reply.text) == (401, False)
+    assert "wrong key: [the key]" in reply.text
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    key, file = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=model", "-addext", "subjectAltName=DNS:localhost",
+         "-keyout", key, "-out", file],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return file, key
+
+
+@pytest.mark.parametrize(
+    ("host", "is_trusted", "status"),
+    [("localhost", True, 200), ("localhost", False, 502), ("127.0.0.1", True, 502)],
+    ids=["its name", "unknown authority", "another name"],
+)
+async def test_g4_the_providers_certificate_is_verified(certificate, host, is_trusted, status):
+    file, key = certificate
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    serving.load_cert_chain(file, key)
+    trusting = ssl.create_default_context(cafile=file if is_trusted else None)
+    received = []
+
+    async def serve(stream):
+        async with stream:
+            with suppress(ssl.SSLError, anyio.BrokenResourceError, anyio.EndOfStream):
+                secure = await TLSStream.wrap(
+                    stream, server_side=True, ssl_context=serving, standard_compatible=False
+                )
+                received.append(await secure.receive())
+                await secure.send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with (
+            anyio.create_task_group() as group,
+            open_gateway(f"https://{host}:{port}/v1", tls=trusting) as there,
+        ):
+            group.start_soon(listener.serve, serve)
+            reply = await there.client.post("/v1/responses", json=RESPONSES)
+            group.cancel_scope.cancel()
+
+    assert reply.status_code == status
+    assert bool(received) == (status == 200)
 
 
 async def test_one_connection_carries_many_calls():

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 import anyio
+from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
@@ -73,6 +74,21 @@ class Metering:
         self.over = ""  # why the budget refused a call, or cut one
         self.limit: Limit | None = None  # of the account; it ends the turn
         self._settled = anyio.Event()
+        self._reading = anyio.Lock()
+
+    async def read(self, route: Route, body: bytes) -> ModelCall:
+        """Read one body at a time, so that many large ones don't delay a stop.
+
+        Raises BodyError.
+        """
+        async with self._reading:
+            await checkpoint()
+            return read_call(route, body)
+
+    def without_key(self, body: bytes) -> bytes:
+        """An error's body without the key: some servers repeat it."""
+        key = self.target.key.encode()
+        return body.replace(key, b"[the key]") if len(key) > 8 else body
 
     async def reserve(self, call: ModelCall) -> Reservation | None:
         """Reserve tokens, after the calls under way if need be; None: over the budget."""
@@ -104,7 +120,10 @@ async def pass_free(
     sent = metering.upstream.send(request.method, route.path, request.headers, request.body)
     try:
         async with sent as reply:
-            await _forward(connection, reply, None)
+            if reply.status >= 400:
+                await _pass_error(metering, connection, reply, await _beginning(reply))
+            else:
+                await _forward(connection, reply, None)
     except UpstreamError as error:
         await _fail(metering, connection, error)
 
@@ -114,7 +133,7 @@ async def pass_call(
 ) -> None:
     """Pass on a model call, as far as the budget and the account allow."""
     try:
-        call = read_call(route, request.body)
+        call = await metering.read(route, request.body)
     except BodyError as error:
         await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
         return
@@ -209,8 +228,7 @@ class _Call:
         if limit is not None and limit.wait_s is None:
             await _refuse_limited(self._metering, self._connection, limit)
             return
-        headers = [pair for pair in reply.passed_headers if pair[0] != "content-length"]
-        await self._connection.whole(reply.status, headers, body)
+        await _pass_error(self._metering, self._connection, reply, body)
 
     def _ms(self) -> int:
         return round((anyio.current_time() - self._began) * 1000)
@@ -261,6 +279,13 @@ async def _forward(
     if meter is not None:
         meter.end()
     await connection.end()
+
+
+async def _pass_error(
+    metering: Metering, connection: HttpConnection, reply: UpstreamReply, body: bytes
+) -> None:
+    headers = [pair for pair in reply.passed_headers if pair[0] != "content-length"]
+    await connection.whole(reply.status, headers, metering.without_key(body))
 
 
 async def _refuse_limited(metering: Metering, connection: HttpConnection, limit: Limit) -> None:

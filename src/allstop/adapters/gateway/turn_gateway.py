@@ -13,7 +13,7 @@ from allstop.metering.model_routes import Route, find_route
 from allstop.metering.refusals import Refusal
 from allstop.ports import BoxSockets
 
-MAX_CONNECTIONS = 64
+MAX_CONNECTIONS = 32
 MAX_REFUSED = 50
 """Different names and paths that are remembered for each turn."""
 
