@@ -85,6 +85,9 @@ async def peer():
 async def gateway(upstream):
     target = Target(provider=Provider.OPENAI, base_url=f"http://127.0.0.1:{upstream}/v1", key="k")
 
+    async def not_held():
+        return None
+
     async def report(record):
         assert record.usage.output == EVENTS, record
 
@@ -94,7 +97,8 @@ async def gateway(upstream):
             Upstream(target, ssl.create_default_context()),
             TurnBudget(10**9),
             judge=lambda *_: None,
-            held=lambda: None,
+            held=not_held,
+            seen=lambda headers: None,
             report=report,
         )
     )

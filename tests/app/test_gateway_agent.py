@@ -14,6 +14,7 @@ from allstop.adapters.gateway.upstream import Target
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.gateway_agent import not_held
 from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
 from allstop.app.gateway.agent import GatewayAgent
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
@@ -55,7 +56,7 @@ class Caller:
         pass
 
 
-def through(caller, server, held_now=lambda run: None):
+def through(caller, server, held_now=not_held):
     return GatewayAgent(
         caller,
         Target(provider=Provider.OPENAI, base_url=server.openai_url, key="sk-real"),
@@ -143,12 +144,30 @@ async def test_g6_a_short_limit_is_left_to_the_agent():
     assert (caller.statuses, result.message) == ([429], "it gave up")
 
 
+async def test_g6_the_windows_that_a_provider_reports_reach_the_account():
+    headers = {"x-ratelimit-limit-requests": "100", "x-ratelimit-remaining-requests": "40"}
+    seen = []
+
+    class Windows(RecordingWatch):
+        def live(self, live):
+            seen.extend(live.windows)
+
+    async with model_server([Say(text="Hi", headers=headers)]) as server:
+        await through(Caller("/v1/responses"), server).take_turn(turn(None), Windows())
+
+    assert [window.used for window in seen] == [0.6]
+
+
 async def test_g6_a_hold_of_the_account_stops_the_calls_of_a_running_turn():
     at = SystemClock().now() + timedelta(hours=1)
     held = Failed(kind=FailureKind.USAGE_LIMITED, message="its account is held", retry_at=at)
     caller = Caller("/v1/responses", ends=FAILED)
     async with model_server(["Hi"]) as server:
-        agent = through(caller, server, held_now=lambda run: held)
+
+        async def held_now(run):
+            return held
+
+        agent = through(caller, server, held_now)
         result = await agent.take_turn(turn(None), RecordingWatch())
 
     assert (result.kind, result.retry_at) == (FailureKind.USAGE_LIMITED, at)

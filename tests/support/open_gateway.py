@@ -34,13 +34,18 @@ async def open_gateway(
     provider=Provider.OPENAI,
     max_tokens=None,
     judge=lambda *_: None,
-    held=lambda: None,
+    limit=None,
     key=KEY,
     tls=None,
 ):
     """Its client, its records, and the addresses of its two sockets."""
     target = Target(provider=provider, base_url=base_url, key=key)
     reported = []
+
+    seen = []
+
+    async def held():
+        return limit
 
     async def report(record):
         reported.append(record)
@@ -51,6 +56,7 @@ async def open_gateway(
         TurnBudget(max_tokens),
         judge=judge,
         held=held,
+        seen=seen.append,
         report=report,
     )
     gateway = TurnGateway(metering)
@@ -68,6 +74,7 @@ async def open_gateway(
                     gateway=gateway,
                     metering=metering,
                     records=reported,
+                    seen=seen,
                     calls=addresses[0],
                     names=addresses[1],
                 )

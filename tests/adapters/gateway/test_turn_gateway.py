@@ -267,7 +267,7 @@ async def test_g6_a_long_limit_of_the_account_ends_the_turn(wait_s, status):
 async def test_g6_a_limit_that_another_run_met_holds_this_one(wait_s, status):
     async with (
         model_server(["Hi"]) as server,
-        open_gateway(server.openai_url, held=lambda: Limit("held", wait_s)) as there,
+        open_gateway(server.openai_url, limit=Limit("held", wait_s)) as there,
     ):
         reply = await there.client.post("/v1/responses", json=RESPONSES)
 

@@ -48,6 +48,9 @@ Judge = Callable[[int, Mapping[str, str], bytes], Limit | None]
 Held = Callable[[], Awaitable[Limit | None]]
 """The limit that the account has now, by another run."""
 
+Seen = Callable[[Mapping[str, str]], None]
+"""Gets the headers of each answer of the provider, which may tell limits."""
+
 Report = Callable[[CallRecord], Awaitable[None]]
 
 
@@ -62,6 +65,7 @@ class Metering:
         *,
         judge: Judge,
         held: Held,
+        seen: Seen,
         report: Report,
     ) -> None:
         self.target = target
@@ -69,6 +73,7 @@ class Metering:
         self.budget = budget
         self.judge = judge
         self.held = held
+        self.seen = seen
         self.report = report
         self.records: list[CallRecord] = []
         self.over = ""  # why the budget refused a call, or cut one
@@ -183,6 +188,7 @@ class _Call:
         body = write_body(call, self._reservation.output, is_vendors=metering.target.is_vendors)
         try:
             async with metering.upstream.send("POST", route.path, request.headers, body) as reply:
+                metering.seen(reply.headers)
                 if reply.status >= 400:
                     await self._pass_error(reply)
                 else:

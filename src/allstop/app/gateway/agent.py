@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import anyio
 from msgspec.structs import replace
 
+from allstop.adapters.agents.account_windows import windows_in_headers
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.gateway.model_call import CallRecord, Metering
@@ -67,12 +68,17 @@ class GatewayAgent:
             watch.live(Live(item.kind, item.text))
             await watch.saw(item)
 
+        def see(headers: Mapping[str, str]) -> None:
+            if windows := windows_in_headers(headers, self._clock.now()):
+                watch.live(Live("limit", "", windows))
+
         metering = Metering(
             self._target,
             self._upstream,
             TurnBudget(turn.max_tokens),
             judge=limit.judge,
             held=limit.held,
+            seen=see,
             report=report,
         )
         gateway = TurnGateway(metering)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.adapters.gateway import escape_program
-from allstop.adapters.gateway.model_call import Metering
+from allstop.adapters.gateway.model_call import Limit, Metering
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.adapters.gateway.upstream import Target, Upstream
 from allstop.adapters.processes.sandbox_probe import make_launcher
@@ -165,6 +165,9 @@ def _gateway(url: str, key: str) -> TurnGateway:
     async def report(record: CallRecord) -> None:
         pass
 
+    async def not_held() -> Limit | None:
+        return None
+
     target = Target(provider=Provider.OPENAI, base_url=url, key=key)
     return TurnGateway(
         Metering(
@@ -172,7 +175,8 @@ def _gateway(url: str, key: str) -> TurnGateway:
             Upstream(target, ssl.create_default_context()),
             TurnBudget(None),
             judge=lambda status, headers, body: None,
-            held=lambda: None,
+            held=not_held,
+            seen=lambda headers: None,
             report=report,
         )
     )
