@@ -104,7 +104,7 @@ async def test_g6_a_long_limit_ends_the_turn_and_holds_the_account(person, agent
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 async def test_g4_allstop_cuts_a_call_under_way(person, agent):
     """G4, K2: the provider's connection is closed, and no process survives."""
-    async with model_server([Say(text="a b c d " * 2000, pause_s=0.2)]) as server:
+    async with model_server([Say(pieces=("word ",) * 5_000, pause_s=0.2)]) as server:
         sets_up(person, server, GATEWAY)
         process = start(person, "run", "Talk", "--agent", agent)
         await until(lambda: server.requests)

@@ -140,7 +140,7 @@ async def test_g5_a_stream_that_breaks_is_charged_by_estimate():
 
 async def test_g4_a_client_that_leaves_cuts_its_call():
     async with (
-        model_server([Say(text="a b c d " * 500, pause_s=0.05)]) as server,
+        model_server([Say(pieces=("word ",) * 5_000, pause_s=0.05)]) as server,
         open_gateway(server.openai_url) as there,
     ):
         async with there.client.stream("POST", "/v1/responses", json=RESPONSES) as reply:
@@ -155,7 +155,7 @@ async def test_g4_a_client_that_leaves_cuts_its_call():
 
 async def test_g4_the_end_of_the_turn_cuts_calls_and_later_ones_get_410():
     async with (
-        model_server([Say(text="a b c d " * 500, pause_s=0.05)]) as server,
+        model_server([Say(pieces=("word ",) * 5_000, pause_s=0.05)]) as server,
         open_gateway(server.openai_url) as there,
     ):
         async with there.client.stream("POST", "/v1/responses", json=RESPONSES) as reply:
@@ -174,7 +174,7 @@ async def test_g4_the_end_of_the_turn_cuts_calls_and_later_ones_get_410():
 
 
 async def test_g4_cancelling_the_turn_cuts_its_calls_at_once():
-    async with model_server([Say(text="a b c d " * 500, pause_s=0.05)]) as server:
+    async with model_server([Say(pieces=("word ",) * 5_000, pause_s=0.05)]) as server:
         with anyio.CancelScope() as turn:
             async with (
                 open_gateway(server.openai_url) as there,
