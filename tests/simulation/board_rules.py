@@ -13,6 +13,8 @@ from allstop.core.commands import (
     Assign,
     CancelSprint,
     Equip,
+    Range,
+    RecordForecast,
     ResumeSprint,
     Retry,
     RollBack,
@@ -60,9 +62,21 @@ def some_command(chance, run, state, now):
                     spec=replace(spec, slots=chance.randint(1, 3), errors=3, retries_first=False)
                 ),
                 Equip(spec=replace(spec, count=chance.choice([None, 1, 4]))),
+                some_forecast(chance, run),
             ]
         )
     return random_boards.some_command(chance, state.pilot.board, ids_of(run))
+
+
+def some_forecast(chance, run):
+    """A forecast of some tasks; not all of them exist."""
+    some = Range(p10=1.0, p50=2.0, p90=chance.random() * 1000)
+    return RecordForecast(
+        tasks=tuple(chance.sample(ids_of(run), 3)),
+        seconds=some,
+        finished=some,
+        count=chance.choice([None, 1, 2]),
+    )
 
 
 def finishing(run, state):

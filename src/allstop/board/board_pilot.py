@@ -478,9 +478,8 @@ def _commanded(state: BoardState, event: Commanded) -> BoardState:
             rests = state.rests and named is not None
             return replace(state, spec=spec, named=named, rests=rests, **counts)
         case RecordForecast() as made:
-            return replace(
-                state, forecasts=forecast_record.recorded(state.forecasts, made, event.at)
-            )
+            kept = forecast_record.recorded(state.forecasts, made, state.board, event.at)
+            return replace(state, forecasts=kept)
         case SetMode(mode=mode):
             spec = replace(state.spec.in_mode(mode), only=None)
             return replace(state, spec=spec, named=None, chosen=mode, rests=False)

@@ -28,9 +28,10 @@ class RecordedForecast(Struct, frozen=True, gc=False, kw_only=True, omit_default
 
 
 def recorded(
-    known: tuple[RecordedForecast, ...], made: RecordForecast, at: datetime
+    known: tuple[RecordedForecast, ...], made: RecordForecast, board: Board, at: datetime
 ) -> tuple[RecordedForecast, ...]:
-    new = RecordedForecast(made_at=at, made=made, left=frozenset(made.tasks))
+    left = frozenset(task for task in made.tasks if task in board.nodes)
+    new = RecordedForecast(made_at=at, made=made, left=left)
     return (*known, new)[-KEPT:]
 
 
@@ -69,7 +70,7 @@ def _is_over(
 
 
 def _with_result(latest: RecordedForecast, board: Board) -> RecordedForecast:
-    tasks = [board[task] for task in latest.made.tasks]
+    tasks = [task for name in latest.made.tasks if (task := board.get(name)) is not None]
     ended = [
         (attempt.ended_at, task)
         for task in tasks
