@@ -20,8 +20,8 @@ from functools import partial
 import anyio
 
 from allstop.adapters.gateway.model_call import Metering
+from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.adapters.gateway.upstream import Target, Upstream
 from allstop.metering.turn_budget import TurnBudget
 from allstop.metering.wire_formats import Provider
 from allstop.ports import BoxSockets

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.gateway.upstream import Target
+from allstop.adapters.gateway.model_connection import Target
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError

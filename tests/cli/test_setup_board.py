@@ -10,8 +10,8 @@ from allstop.adapters.git.repository.repository import Repository
 from allstop.app import target_gate
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.board import board_spec, hook_files
-from allstop.app.branch_settings import Branches
 from allstop.app.project import Project
+from allstop.app.settings_in_git import Branches
 from allstop.core.board_specs import AgentTerms, BoardSpec, Mode, ReviewMode, ReviewRule
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError

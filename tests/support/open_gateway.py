@@ -9,8 +9,8 @@ import anyio
 import httpx2
 
 from allstop.adapters.gateway.model_call import Metering
+from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.adapters.gateway.upstream import Target, Upstream
 from allstop.metering.turn_budget import TurnBudget
 from allstop.metering.wire_formats import Provider
 from allstop.ports import BoxSockets

@@ -91,7 +91,7 @@ class Project:
     @cached_property
     def loaded(self) -> Loaded:
         """The settings in force: by the target branch's allstop.toml, once it has one."""
-        from allstop.app.branch_settings import Branches
+        from allstop.app.settings_in_git import Branches
         from allstop.settings.loader import load
         from allstop.settings.problems import SettingsError
         from allstop.settings.target_branch import load_for_work, load_last_valid

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from allstop.app.runs.budget_limits import apply_changes
 from allstop.app.runs.commands import deliver_command
 from allstop.app.runs.status import record_of
-from allstop.core import bounds, brakes
+from allstop.core import brakes, number_bounds
 from allstop.core import run as runs
 from allstop.core.brakes import BrakeLevel, Limits
 from allstop.core.commands import Raise
@@ -44,8 +44,8 @@ class Limit(
     """Set limits, or multiply them: for a run at once, for a task from its next attempt on."""
 
     times: Annotated[float, Meta(gt=1, le=100)] | UnsetType = UNSET
-    iterations: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | UnsetType = UNSET
-    minutes: Annotated[float, Meta(gt=0, le=bounds.MINUTES)] | UnsetType = UNSET
+    iterations: Annotated[int, Meta(ge=1, le=number_bounds.COUNT)] | UnsetType = UNSET
+    minutes: Annotated[float, Meta(gt=0, le=number_bounds.MINUTES)] | UnsetType = UNSET
     turns: Annotated[int, Meta(ge=1)] | UnsetType = UNSET  # this and the following: runs only
     tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     cost_usd: Annotated[float, Meta(gt=0, le=1_000_000)] | UnsetType = UNSET

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from allstop.auto.state import DecisionPolicy
-from allstop.core import bounds
+from allstop.core import number_bounds
 from allstop.core.board_specs import Target, TargetKind, target_in_words
 from allstop.core.room_specs import TalkMode
 from allstop.plans.plan_file import LARGEST_BYTES, Format
@@ -29,10 +29,10 @@ class StartBoard(StartRequest, frozen=True, tag="board"):
     """Start the board, or change how the running board continues."""
 
     mode: Literal["autopilot", "semi"] | None = None
-    parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=number_bounds.SLOTS)] | None = None
     count: Positive | None = None  # the most tasks to start; of the whole board, it is a sprint
     until: datetime | None = None  # start no task after this; of the whole board, it is a sprint
-    budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
+    budget_usd: Annotated[float, Meta(gt=0, le=number_bounds.DOLLARS)] | None = None
     tasks: tuple[str, ...] = ()  # work on these and on `prompts` only; by default on all tasks
     prompts: tuple[Annotated[str, Meta(min_length=1)], ...] = ()  # each becomes a new task
     agent: str | None = None
@@ -67,9 +67,9 @@ class StartSprint(StartRequest, frozen=True, tag="sprint"):
     pause_on_error: bool | None = None
     pause_on_stuck: bool | None = None
     batch_review: bool | None = None
-    parallel: Annotated[int, Meta(ge=1, le=bounds.SLOTS)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=number_bounds.SLOTS)] | None = None
     agent: str | None = None
-    budget_usd: Annotated[float, Meta(gt=0, le=bounds.DOLLARS)] | None = None
+    budget_usd: Annotated[float, Meta(gt=0, le=number_bounds.DOLLARS)] | None = None
 
     @property
     def subject(self) -> str:
@@ -135,9 +135,9 @@ class PlanOptions(
     primary_agent: str | None = None
     fallback_agent: str | None = None
     error_strategy: ErrorStrategy | None = None
-    max_retries: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
+    max_retries: Annotated[int, Meta(ge=0, le=number_bounds.COUNT)] | None = None
     retry_base_ms: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None
-    max_rate_limit_retries: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
+    max_rate_limit_retries: Annotated[int, Meta(ge=0, le=number_bounds.COUNT)] | None = None
     step_delay: Annotated[int, Meta(ge=0, le=86_400_000)] | None = None  # in milliseconds
     auto_commit: bool | None = None
 

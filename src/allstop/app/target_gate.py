@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace.clone import CloneSetup
-from allstop.app.branch_settings import Branches
+from allstop.app.settings_in_git import Branches
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate
 from allstop.settings.loader import FILE_NAME

@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 
 from allstop.board.time_use import TimeLedger
-from allstop.engine.journal_search import position_before
+from allstop.engine.journal_position import position_before
 from allstop.ports import Journal
 from allstop.views.usage import Ledger, Turn
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.board import remedies
+from allstop.board import remedy_hints
 from allstop.core import brakes
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import EarlierAttempts, TaskSpec
@@ -140,7 +140,7 @@ def end_attempt(task: Task, closed: ChildClosed) -> Task:
         ended_at=closed.at,
         outcome=closed.outcome,
         note=closed.note,
-        failure=remedies.failure_in(closed),
+        failure=remedy_hints.failure_in(closed),
         tally=closed.tally,
         flawed=_is_flawed(closed),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allstop.board.remedies import remedies
+from allstop.board.remedy_hints import remedies
 from allstop.core.tasks import STALLED, Status, Task
 
 _NAMES = {"edit": "edit_task"}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from allstop.board import graph
 from allstop.board.dependencies import path_between
 from allstop.board.graph import Board
-from allstop.core import bounds, commands
+from allstop.core import commands, number_bounds
 from allstop.core.ids import BOARD, HELM
 from allstop.core.review_comments import Review, ReviewDecision, in_words
 from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
@@ -22,10 +22,10 @@ THREAD = re.compile(r"(auto|draft|guidance|plan)[0-9]+")
 """Names of runs beside the board, whose workspaces have these names."""
 
 BOUNDS = {
-    "priority": (-bounds.PRIORITY, bounds.PRIORITY),
-    "iterations": (1, bounds.COUNT),
-    "minutes": (0.01, bounds.MINUTES),
-    "stuck_after": (1, bounds.COUNT),
+    "priority": (-number_bounds.PRIORITY, number_bounds.PRIORITY),
+    "iterations": (1, number_bounds.COUNT),
+    "minutes": (0.01, number_bounds.MINUTES),
+    "stuck_after": (1, number_bounds.COUNT),
 }
 """The allowed ranges of a task's numbers."""
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
-from allstop.board import moved_target, remedies, second_review
+from allstop.board import moved_target, remedy_hints, second_review
 from allstop.board.attempt import TaskState
 from allstop.board.change_findings import serious_findings
 from allstop.core import accounts, conversation, events, moves, work_prompts
@@ -425,7 +425,7 @@ def _failed(state: TaskState, failed: moves.Failed, at: datetime) -> TaskState:
         return replace(state, change=failed.change or state.change)
     if failed.kind is moves.FailureKind.CAPPED:
         return _turn_capped(state, failed)
-    note = remedies.note_of(failed)
+    note = remedy_hints.note_of(failed)
     if failed.kind is moves.FailureKind.BILLING:
         return _unpaid(state, failed, at, note)
     if failed.kind in moves.LIMITED and state.spec.endurance.edition >= 2:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from allstop.core import bounds
+from allstop.core import number_bounds
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -27,8 +27,8 @@ class Number(click.FloatRange):
         return number
 
 
-DOLLARS = Number(bounds.DOLLARS)
-MINUTES = Number(bounds.MINUTES)
+DOLLARS = Number(number_bounds.DOLLARS)
+MINUTES = Number(number_bounds.MINUTES)
 A_DAYS_MINUTES = Number(1_440)
 TIMES = Number(100, over=1)
 

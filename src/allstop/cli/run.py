@@ -11,7 +11,7 @@ import click
 from allstop.cli.argument_types import DOLLARS, RUN_OR_TASK, TASK
 from allstop.cli.output import Context, echo, json_option, print_json
 from allstop.cli.output import run as run_async
-from allstop.core import bounds
+from allstop.core import number_bounds
 from allstop.core.text import one_line
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("what", nargs=-1, metavar="[ID|PROMPT]...", type=TASK)
 @click.option(
-    "--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Number of tasks at once."
+    "--parallel",
+    type=click.IntRange(1, number_bounds.SLOTS),
+    metavar="N",
+    help="Number of tasks at once.",
 )
 @click.option(
     "--mode", type=click.Choice(["autopilot", "semi"]), help="Who picks tasks: the loop or you."

@@ -14,7 +14,7 @@ from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import TakeTurn
-from allstop.engine.journal_search import position_before
+from allstop.engine.journal_position import position_before
 from allstop.engine.steps import reserved_by, spent
 from allstop.ports import Journal
 

@@ -1,4 +1,4 @@
-"""Disk watch: calls off work whose workspace grows beyond its limit."""
+"""Calls off work when its workspace grows too large or the disk is nearly full."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

@@ -17,7 +17,7 @@ from allstop.core.run import PilotContext
 from allstop.core.signals import Signal
 from allstop.core.text import last_line, one_line
 from allstop.plans import commit_messages as messages
-from allstop.plans import prompts
+from allstop.plans import step_prompts
 from allstop.plans.state import ErrorStrategy, PlanMode, PlanSpec, PlanState, Skipped
 
 MERGE = "merge"
@@ -107,14 +107,14 @@ def _turn(state: PlanState, context: PilotContext) -> moves.Move:
     terms = state.spec.terms_of(agent)
     turn = moves.TakeTurn(
         agent=agent,
-        prompt=prompt(prompts.words(state)),
+        prompt=prompt(step_prompts.words(state)),
         thread=state.thread if agent == state.agent else None,
         workspace=state.spec.name,
         timeout_s=terms.turn_s,
         idle_s=terms.idle_s,
         max_tokens=terms.max_tokens,
         ask_s=state.spec.ask_s,
-        uncommitted=state.spec.edition >= prompts.COMMITS_EDITION,
+        uncommitted=state.spec.edition >= step_prompts.COMMITS_EDITION,
     )
     phase_limit = None if state.phase == state.talked_in else state.spec.phases_compact_at
     return conversation.compacted_first(state.talk, turn, state.spec.compact_at, phase_limit)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from allstop.board import remedies
+from allstop.board import remedy_hints
 from allstop.board.attempt import NO_PROGRESS
 from allstop.core import run as runs
 from allstop.core.asks import Ask, Question, describe_ask
@@ -202,7 +202,7 @@ def suggested_command(task: Task) -> str:
         return f"allstop limit {task.id} --times 2"
     if task.asks:
         return f"allstop log {task.id}"
-    return remedies.command(task)
+    return remedy_hints.command(task)
 
 
 def review_note(task: Task) -> str:
@@ -239,7 +239,7 @@ def _kind_of(task: Task) -> Kind:
 def _options(task: Task, kind: Kind) -> tuple[str, ...]:
     if task.status is Status.MERGING:
         return ("retry",)
-    return _OPTIONS.get(kind) or remedies.remedies(task)
+    return _OPTIONS.get(kind) or remedy_hints.remedies(task)
 
 
 def _task_item(task: Task) -> Waiting:
@@ -258,5 +258,5 @@ def _task_item(task: Task) -> Waiting:
         options=_options(task, kind),
         task=task.id,
         title=task.title,
-        hint=remedies.hint(task),
+        hint=remedy_hints.hint(task),
     )

@@ -1,4 +1,4 @@
-"""The state of a room in brief: its session, or the last one."""
+"""The state of a room in brief: its current session, or else its last."""
 
 from datetime import datetime
 

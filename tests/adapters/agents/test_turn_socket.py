@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from allstop.adapters.agents.offered_tools import TurnTools
-from allstop.adapters.agents.socket_clients import SocketClient
+from allstop.adapters.agents.socket_server import SocketClient
 from allstop.adapters.agents.turn_socket import (
     TurnSockets,
     _listen,

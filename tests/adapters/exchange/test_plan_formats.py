@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allstop.adapters.exchange.plan_formats import FORMATS, read_foreign_plan
-from allstop.cli.plans.exchange import FORMAT
+from allstop.cli.plans.import_plan import FORMAT
 from allstop.core.errors import AllstopError
 from allstop.plans.plan_file import read_plan
 from allstop.plans.plan_text import written

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from allstop.adapters.agents.box_command import END_OF_INPUT
 from allstop.adapters.agents.offered_tools import SERVER, TurnTools, has_turn_tools
 from allstop.adapters.agents.output_lines import LineSplitter, LineTooLongError
-from allstop.adapters.agents.socket_clients import SocketClient, accept_client, on_first_connection
+from allstop.adapters.agents.socket_server import SocketClient, accept_client, on_first_connection
 from allstop.core.mcp import PARSE, Message, ToolCall, error, respond
 from allstop.ports import TURN_TOOLS, Isolation, Launch, Turn
 

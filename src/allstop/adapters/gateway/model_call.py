@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
-from allstop.adapters.gateway.upstream import Target, Upstream, UpstreamError, UpstreamReply
+from allstop.adapters.gateway.model_connection import Target, Upstream, UpstreamError, UpstreamReply
 from allstop.metering.event_stream import EventDecoder, EventTooLargeError
 from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer

@@ -1,4 +1,4 @@
-"""The maximum cost of a number of tokens, by agent."""
+"""The most that a given number of tokens can cost, by agent."""
 
 from __future__ import annotations
 

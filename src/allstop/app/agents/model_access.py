@@ -12,7 +12,7 @@ from allstop.ports import GATEWAY_PORT, Isolation
 from allstop.settings.model import Agent, Driver, Network
 
 if TYPE_CHECKING:
-    from allstop.adapters.gateway.upstream import Target
+    from allstop.adapters.gateway.model_connection import Target
     from allstop.app.project import Project
 
 PLACEHOLDER = "allstop-placeholder"
@@ -90,7 +90,7 @@ def access(project: Project, name: str, settings: Agent) -> Access:
 
 def target_of(project: Project, name: str, settings: Agent) -> Target:
     """Raises AgentSetupError if the key is missing."""
-    from allstop.adapters.gateway.upstream import Target
+    from allstop.adapters.gateway.model_connection import Target
     from allstop.metering.wire_formats import Provider
 
     vendor = _VENDOR[settings.driver]

@@ -1,4 +1,4 @@
-"""Holds of accounts that all repositories of this user share, in one file of the user's folder.
+"""Shares holds of accounts among all repositories of this user.
 
 Each repository has its own journal; this file is how their processes tell each other.
 """

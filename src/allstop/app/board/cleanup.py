@@ -1,4 +1,4 @@
-"""Cleanup of workspaces: lists those that are not needed, and removes them without losing work."""
+"""Cleanup of unneeded workspaces: lists them, and removes them without losing work."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from allstop.app.board.sprint_file import write_sprints
+from allstop.app.board.ended_sprints import write_sprints
 from allstop.board import task_commands
 from allstop.board.board_pilot import BoardPilot
 from allstop.board.dependencies import cancelled_needs

@@ -1,4 +1,4 @@
-"""Driver of the board in this process."""
+"""Prepares a board run and drives it in this process until it ends."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allstop.app.board import board_spec, commands
+from allstop.app.board.ended_sprints import write_sprints
 from allstop.app.board.forecast import record_forecast
 from allstop.app.board.hooks import run_hooks
-from allstop.app.board.sprint_file import write_sprints
 from allstop.app.runs.status import RunRecord, record_of, runs_below
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.board.attempt_limits import limits_of_attempt

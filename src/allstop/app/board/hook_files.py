@@ -140,7 +140,7 @@ def _accepted(project: Project) -> str | None:
 
 
 def _target(project: Project) -> tuple[str, str | None]:
-    from allstop.app.branch_settings import Branches
+    from allstop.app.settings_in_git import Branches
 
     branches = Branches(project.repository, project.environment.variables)
     branch = project.settings.project.target or branches.checked_out()

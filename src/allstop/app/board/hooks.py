@@ -10,7 +10,7 @@ import anyio
 
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.hooks import HookRunner
-from allstop.app.board import commands, hook_files, sprint_file
+from allstop.app.board import commands, ended_sprints, hook_files
 from allstop.app.runs.follow import follow_some
 from allstop.app.runs.status import runs_below
 from allstop.board import hook_events
@@ -103,7 +103,7 @@ class _HookWatch:
         sprints = self._run.pilot.sprints
         if sprints is self._written:
             return
-        if await sprint_file.write_sprints(self._project, self._run.pilot, self._seq):
+        if await ended_sprints.write_sprints(self._project, self._run.pilot, self._seq):
             self._written = sprints
 
     def _look_at_helm(self, event: Event) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from allstop.app.board import commands
 from allstop.app.runs.status import helm_of, record_of, runs_below
-from allstop.board import graph, remedies
+from allstop.board import graph, remedy_hints
 from allstop.board.graph import Board, Score
 from allstop.board.task_actions import task_actions
 from allstop.core import run as runs
@@ -174,8 +174,8 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         tokens=tally.tokens,
         cost_usd=tally.cost_microusd / 1e6,
         partial=tally.partial,
-        remedies=() if stopped else remedies.remedies(task),
-        hint="" if stopped else remedies.hint(task),
+        remedies=() if stopped else remedy_hints.remedies(task),
+        hint="" if stopped else remedy_hints.hint(task),
         actions=() if stopped else task_actions(task, waits=bool(waits)),
     )
 

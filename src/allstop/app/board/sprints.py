@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from allstop.app.agents.registry import task_agents
 from allstop.app.board import board_spec, commands
-from allstop.app.board.sprint_file import write_sprints
+from allstop.app.board.ended_sprints import write_sprints
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import runs_below
 from allstop.board.local_time import next_time

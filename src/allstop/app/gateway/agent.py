@@ -15,8 +15,8 @@ from allstop.adapters.agents.account_windows import windows_in_headers
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.gateway.model_call import CallRecord, Metering
+from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.adapters.gateway.upstream import Target, Upstream
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.text import one_line

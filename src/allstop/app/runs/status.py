@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from allstop.adapters.journals.stop_file import StopFile
-from allstop.board import graph, remedies
+from allstop.board import graph, remedy_hints
 from allstop.board.board_pilot import BoardPilot
 from allstop.board.dependencies import cancelled_needs
 from allstop.board.graph import Board
@@ -186,7 +186,7 @@ async def _board(
                     task,
                     task.note or review_note(task),
                     suggested_command(task),
-                    remedies.hint(task),
+                    remedy_hints.hint(task),
                 )
                 for task in stalled
             ),

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from allstop.adapters.gateway import escape_program
 from allstop.adapters.gateway.model_call import Limit, Metering
+from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.adapters.gateway.upstream import Target, Upstream
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.api_models import key_name
 from allstop.app.agents.box import own_box

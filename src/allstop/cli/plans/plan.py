@@ -10,7 +10,7 @@ import click
 
 from allstop.cli.argument_types import RUN_OR_TASK
 from allstop.cli.output import USAGE, Context, echo, json_option, look, print_json, run
-from allstop.cli.plans.exchange import FORMAT, import_, read_foreign, show_imported
+from allstop.cli.plans.import_plan import FORMAT, import_, read_foreign, show_imported
 from allstop.cli.plans.new import export, new
 from allstop.cli.plans.plan_lines import problem_rows, read_file, show_plan
 from allstop.core.text import counted, one_line

@@ -11,7 +11,7 @@ import click
 
 from allstop.cli.argument_types import DOLLARS
 from allstop.cli.output import Context, echo, json_option, look, print_json, run
-from allstop.core import bounds
+from allstop.core import number_bounds
 from allstop.core.text import counted, money, one_line
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def sprint() -> None:
 @click.option("--pause-on-error/--no-pause-on-error", default=None, help="Pause when a task fails.")  # fmt: skip
 @click.option("--pause-on-stuck/--no-pause-on-stuck", default=None, help="Pause when a task makes no commits.")  # fmt: skip
 @click.option("--batch-review/--no-batch-review", default=None, help="Collect all work for a review at the end.")  # fmt: skip
-@click.option("--parallel", type=click.IntRange(1, bounds.SLOTS), metavar="N", help="Number of tasks at once.")  # fmt: skip
+@click.option("--parallel", type=click.IntRange(1, number_bounds.SLOTS), metavar="N", help="Number of tasks at once.")  # fmt: skip
 @click.option("--agent", help="The agent; by default the first choice of [loop].")
 @click.option("--budget", type=DOLLARS, metavar="USD", help="Cost limit; by default [budget.sprint].")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Start without a question.")

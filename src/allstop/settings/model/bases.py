@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from allstop.core import bounds
+from allstop.core import number_bounds
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,13 +30,13 @@ def expecting(description: str, pattern: str) -> Meta:
     return Meta(pattern=pattern, extra={"expected": description})
 
 
-Count = Annotated[int, Meta(ge=1, le=bounds.COUNT)]
-Quantity = Annotated[int, Meta(ge=0, le=bounds.COUNT)]
+Count = Annotated[int, Meta(ge=1, le=number_bounds.COUNT)]
+Quantity = Annotated[int, Meta(ge=0, le=number_bounds.COUNT)]
 Days = Annotated[int, Meta(ge=0, le=36_500)]
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
-Minutes = Annotated[float, Meta(gt=0, le=bounds.MINUTES)]
+Minutes = Annotated[float, Meta(gt=0, le=number_bounds.MINUTES)]
 Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
-Dollars = Annotated[float, Meta(gt=0, le=bounds.DOLLARS)]
+Dollars = Annotated[float, Meta(gt=0, le=number_bounds.DOLLARS)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Text = Annotated[str, Meta(min_length=1, extra={"expected": "a non-empty string"})]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from allstop.core import bounds
+from allstop.core import number_bounds
 from allstop.core.board_specs import Mode, ReviewMode, TargetKind
 from allstop.core.gate import Protection
 from allstop.settings.model.bases import (
@@ -33,7 +33,7 @@ class Project(Table, frozen=True, kw_only=True):
 
 class Loop(Table, frozen=True, kw_only=True):
     max_parallel: Annotated[
-        int, doc("Maximum number of agents working at the same time.", ge=1, le=bounds.SLOTS)
+        int, doc("Maximum number of agents working at the same time.", ge=1, le=number_bounds.SLOTS)
     ] = 2
     mode: Annotated[Mode, doc("autopilot: the loop picks tasks; semi: a person assigns each.")] = (
         Mode.AUTOPILOT
@@ -62,7 +62,7 @@ class Loop(Table, frozen=True, kw_only=True):
         doc(
             "Turns without progress after which a task waits for a person; 0: never.",
             ge=0,
-            le=bounds.COUNT,
+            le=number_bounds.COUNT,
         ),
     ] = 3
     max_consecutive_errors: Annotated[Count, doc("Failed tasks in a row that pause the loop.")] = 3

@@ -1,4 +1,4 @@
-"""A layer of single values, from environment variables or flags."""
+"""Settings given one at a time, by environment variables or flags."""
 
 from collections.abc import Iterable
 

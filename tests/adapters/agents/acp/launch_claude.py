@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.adapters.agents.acp import AcpAgent, Setup
 from allstop.adapters.agents.turn_socket import TurnSockets
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.processes.sandbox.file_owner import hand_over
+from allstop.adapters.processes.sandbox.box_ownership import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.app.agents.acp import DEFAULT_ENV
 from allstop.ports import Box

@@ -13,7 +13,7 @@ from allstop.adapters.agents.acp.acp_session import choose_mode
 from allstop.adapters.agents.acp.form_questions import DECLINED, WITHDRAWN, read_ask, write_answer
 from allstop.adapters.agents.acp.messages import Choice, Field, Fields, Form
 from allstop.adapters.agents.acp.turn import AGENT_DECIDES
-from allstop.adapters.processes.sandbox.file_owner import hand_over
+from allstop.adapters.processes.sandbox.box_ownership import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import NOBODY, Answer, Option, Permission, Question
 from allstop.core.moves import FailureKind, TurnDone

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.claude_code import ClaudeCodeAgent, PermissionMode, Program
 from allstop.adapters.clock import SystemClock
-from allstop.adapters.processes.sandbox.file_owner import hand_over
+from allstop.adapters.processes.sandbox.box_ownership import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.ports import Box
 from allstop.testing.agent_contract import RecordingWatch, turn

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from adapters.agents.codex.launch_codex import outputs
 from allstop.adapters.agents.codex.tools import dynamic_tools
 from allstop.adapters.agents.offered_tools import SERVER
-from allstop.adapters.processes.sandbox.file_owner import hand_over
+from allstop.adapters.processes.sandbox.box_ownership import hand_over
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.core.asks import Ask, Option, Question
 from allstop.core.moves import Item, TurnDone

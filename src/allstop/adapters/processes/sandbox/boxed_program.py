@@ -17,9 +17,9 @@ from allstop.adapters.processes.live_registry import TreeKind
 from allstop.adapters.processes.orphaned_boxes import tag
 from allstop.adapters.processes.pipes import InputPipe, OutputPipes
 from allstop.adapters.processes.program import ProcessEnd, Program
+from allstop.adapters.processes.sandbox.box_ownership import hand_over_box
 from allstop.adapters.processes.sandbox.box_sockets import make_sockets
 from allstop.adapters.processes.sandbox.bubblewrap import command, make_template
-from allstop.adapters.processes.sandbox.file_owner import hand_over_box
 from allstop.adapters.processes.sandbox.host_tools import Host
 from allstop.adapters.processes.sandbox.landlock import run_restricted
 from allstop.adapters.processes.sandbox.launch_plan import plan_launch

@@ -1,4 +1,4 @@
-"""The site behind the guard: the API's routes, the event stream, metrics and the page."""
+"""Routes each admitted request: to the API, the event stream, the metrics or the page."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Journal search: finds the position of a moment in the journal of all runs."""
+"""Finds the position of the journal at which a given time begins."""
 
 from datetime import datetime, timedelta
 

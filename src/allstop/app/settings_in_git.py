@@ -1,4 +1,4 @@
-"""Settings on branches: reads the allstop.toml of a branch with git."""
+"""Reads the allstop.toml of a branch with git."""
 
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Prompts of a plan's agent. Records hash them: a change of the words is a new edition."""
+"""Prompts for the steps of a plan. Runs store their digests: changed words need a new edition."""
 
 from allstop.core import conversation
 from allstop.core.work_prompts import from_person
