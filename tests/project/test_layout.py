@@ -23,7 +23,7 @@ LAYERED = {
     "accounts", "actions", "agents", "alerts", "anthropic_messages", "approvals", "auto", "board",
     "chat_completions", "checks", "cleanup", "daily_budget", "demo", "diff", "doctor", "draft", "drafts",
     "guidance", "hooks", "init", "limit_check", "live_text", "log", "mcp", "notify", "openai_responses", "plan",
-    "programs", 
+    "programs",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
     "sprint", "sprints", "start", "statistics", "forecast", "evidence",
 }  # fmt: skip

@@ -1002,8 +1002,14 @@ export interface components {
             completedAt: number;
             iterations: number;
             verificationPassed: boolean;
-            reviewDecision?: string;
+            reviewDecision?: components["schemas"]["ReviewDecision"];
         };
+        /**
+         * ReviewDecision
+         * @description What a person decided about verified work.
+         * @enum {unknown}
+         */
+        ReviewDecision: "approved" | "redo" | "rejected";
         /** SprintSettings */
         SprintSettings: {
             maxIterations: number;
@@ -2432,12 +2438,6 @@ export interface components {
             said: string;
             cost: components["schemas"]["Cost"];
         };
-        /**
-         * ReviewDecision
-         * @description What a person decided about verified work.
-         * @enum {unknown}
-         */
-        ReviewDecision: "approved" | "redo" | "rejected";
         /** Criterion */
         Criterion: {
             text: string;

@@ -14,6 +14,7 @@ from allstop.core.board_specs import BoardSpec, ReviewMode, SprintSpec, TargetKi
 from allstop.core.events import ChildClosed
 from allstop.core.ids import RunId
 from allstop.core.moves import CheckpointMade, Outcome
+from allstop.core.review_comments import ReviewDecision
 from allstop.core.tasks import Attempt, Status, Task
 
 NOT_COUNTED = frozenset({Outcome.ABORTED, Outcome.CRASHED})
@@ -34,7 +35,7 @@ class SprintTask(Struct, frozen=True, gc=False, kw_only=True):
     iterations: int
     passed: bool
     waits: bool = False  # it was to be reviewed by a person
-    decision: str = ""  # of a person's review: approved, redo or rejected
+    decision: ReviewDecision | None = None  # of a person
 
 
 class Checkpoint(Struct, frozen=True, gc=False, kw_only=True):
@@ -181,7 +182,7 @@ def paused_by(sprint: Sprint, note: str) -> Sprint:
     return moved(sprint, Trigger.PAUSE_SPRINT, note)
 
 
-def decided(sprint: Sprint, task: Task, decision: str) -> Sprint:
+def decided(sprint: Sprint, task: Task, decision: ReviewDecision) -> Sprint:
     """A person has decided about the work that the sprint finished; other work is not its own."""
     known = sprint.finished.get(task.id)
     if known is None or not task.attempts or task.attempts[-1].run != known.attempt:

@@ -32,6 +32,7 @@ from allstop.core.moves import (
     MakeCheckpoint,
     Move,
 )
+from allstop.core.review_comments import ReviewDecision
 from allstop.core.run import PilotContext
 from allstop.core.tasks import Task
 
@@ -169,8 +170,12 @@ def commanded(state: BoardState, command: SprintCommand, at: datetime) -> BoardS
             return state
 
 
-DECISIONS = {Approve: "approved", Redo: "redo", Reject: "rejected"}
-"""The commands that decide about finished work, as the record of a sprint names them."""
+DECISIONS = {
+    Approve: ReviewDecision.APPROVED,
+    Redo: ReviewDecision.REDO,
+    Reject: ReviewDecision.REJECTED,
+}
+"""The commands that decide about finished work."""
 
 
 def with_decision(state: BoardState, command: TaskCommand) -> BoardState:

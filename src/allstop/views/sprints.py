@@ -13,6 +13,7 @@ from allstop.board.state import BoardState
 from allstop.core.board_specs import ReviewMode, TargetKind, target_in_words
 from allstop.core.brakes import Limits, Tally
 from allstop.core.ids import RunId
+from allstop.core.review_comments import ReviewDecision
 from allstop.core.text import counted
 
 MOST_READY = 1000
@@ -34,7 +35,7 @@ class TaskStat(Struct, frozen=True, kw_only=True, rename="camel"):
     completed_at: int
     iterations: int
     verification_passed: bool
-    review_decision: str | UnsetType = UNSET  # approved, redo or rejected
+    review_decision: ReviewDecision | UnsetType = UNSET
 
 
 class SprintSettings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -103,7 +104,9 @@ class CheckpointView(Struct, frozen=True, kw_only=True, rename="camel"):
 def stats_of(sprint: Sprint) -> SprintStats:
     """The record of a sprint; tasks that are at work again are not finished."""
     done = [task for name, task in sprint.finished.items() if name not in sprint.open]
-    completed = [task for task in done if task.passed and task.decision != "rejected"]
+    completed = [
+        task for task in done if task.passed and task.decision is not ReviewDecision.REJECTED
+    ]
     spec = sprint.spec
     return SprintStats(
         id=sprint.id,
