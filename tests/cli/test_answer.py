@@ -129,7 +129,8 @@ def test_f5_a_task_that_asks_says_so_wherever_it_is_looked_at_and_how_to_answer(
 
     asked = "asks: Which colour? (1 Red, 2 Dark blue)"
     do = 'allstop answer T1 "…"'
-    assert f"? T1       active: {asked}   → {do}" in status
+    assert "? T1       active since " in status
+    assert f": {asked}   → {do}" in status
     assert f"Next: `{do}`." in status
     assert asked in log
     assert f"{asked}   → {do}" in running.communicate(timeout=60)[0]

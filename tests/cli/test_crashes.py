@@ -31,7 +31,8 @@ def test_b8_a_crashed_task_is_among_what_needs_a_person(crashed):
     said = crashed.allstop("status")
     (task,) = crashed.json("status")["board"]["needs_you"]
 
-    assert "? T1       pending: crashed: signal 9   → allstop run T1" in said
+    assert "? T1       pending since " in said
+    assert ": crashed: signal 9   → allstop run T1" in said
     assert "`allstop diff T1` shows it, `allstop take T1` hands it to you" in said
     assert (task["status"], task["do"]) == ("pending", "allstop run T1")
     assert "`allstop diff T1`" in task["hint"]

@@ -41,9 +41,10 @@ def forecast(
     until_: str | None,
     as_json: bool,
 ) -> int:
-    """Forecast when tasks end and what they cost, from this board's history.
+    """Forecast when tasks end and what they cost.
 
-    Without tasks and options: the running sprint, or all that the board would work on. The range goes from P10 to P90: 8 of 10 results
+    It is computed from this board's history. Without tasks and options, it covers the running
+    sprint, or all that the board would work on. The range goes from P10 to P90: 8 of 10 results
     lie in it. Waiting for you and for providers' limits is not included. Exits with 3 if there is
     no forecast.
 

@@ -34,7 +34,9 @@ UNKNOWN = "-"
 @json_option
 @click.pass_obj
 def stats(context: Context, by: str, since: str, sprint: str, as_csv: bool, as_json: bool) -> None:
-    """Show what the board has done: tasks, iterations, merges, tokens, cost, and where time went.
+    """Show what the board has done, by agent, tag, day or sprint.
+
+    The figures are tasks, iterations, merges, tokens, cost, and where the time went.
 
     A task counts when its latest attempt ended; its cost includes all attempts. A dash means that
     a figure is unknown, or that there is nothing to take it from.

@@ -55,6 +55,7 @@ def test_k10_words_are_shown_and_then_kept():
         text="hello zebra",
         thread="thread",
         usage=Usage(input=100, output=20, cost_microusd=800, model="claude-opus-5-5"),
+        context=120,
     )
 
 
