@@ -14,6 +14,7 @@ from allstop.adapters.gateway.model_connection import Target
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.box import box
 from allstop.app.agents.gateway_agent import not_held
 from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
 from allstop.app.gateway.agent import GatewayAgent
@@ -218,6 +219,21 @@ async def test_g3_variables_that_hold_the_key_are_refused(trusted, person):
     project = project_with(trusted, person, SETTINGS + passed)
 
     assert await refusal(project, "coder") == "gateway_key_passed"
+
+
+@pytest.mark.parametrize(
+    ("network", "given"), [("full", True), ("model-only", False), ("none", False)]
+)
+async def test_g3_without_a_network_a_box_has_no_proxy_and_no_password_of_one(
+    trusted, person, network, given
+):
+    """G3: a proxy can't be reached from there, and would hide the gateway from the agent."""
+    proxy = "http://ann:password-of-ann@proxy.example:3128"
+    person.variables |= {"HTTPS_PROXY": proxy, "http_proxy": proxy}
+
+    made = box(project_with(trusted, person, SETTINGS.replace("model-only", network)))
+
+    assert (proxy in made.env.values()) is given
 
 
 async def test_g1_without_a_sandbox_nothing_closes_the_network(trusted, person):

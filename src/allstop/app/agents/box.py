@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.processes.tools.named_programs import named_programs
-from allstop.adapters.processes.tools.network_variables import network_variables
+from allstop.adapters.processes.tools.network_variables import NetworkVariables, network_variables
 from allstop.adapters.processes.tools.person_tools import PersonTools, find_tools
 from allstop.adapters.processes.tools.version_files import Asker
 from allstop.ports import Box, Caps, Network
@@ -23,7 +23,9 @@ def box(project: Project) -> Box:
     """A box without a home and a workspace."""
     settings = project.settings
     limits = settings.limits
-    tools, connection = person_tools(project), network_variables(asker(project))
+    tools = person_tools(project)
+    is_open = settings.sandbox.network is NetworkSetting.FULL
+    connection = network_variables(asker(project)) if is_open else NetworkVariables()
     read = (os.path.expanduser(path) for path in settings.sandbox.read)  # noqa: PTH111
     return Box(
         home="",
@@ -31,7 +33,7 @@ def box(project: Project) -> Box:
         path=tools.path,
         tools=tools.programs,
         env={**connection.env, **tools.env},
-        network=Network.FULL if settings.sandbox.network is NetworkSetting.FULL else Network.NONE,
+        network=Network.FULL if is_open else Network.NONE,
         caps=Caps(
             processes=limits.processes or Caps().processes,
             memory_mb=limits.memory_mb,
