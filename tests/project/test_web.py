@@ -37,6 +37,18 @@ def test_a_source_of_the_page_says_first_what_it_is_for_and_is_not_long():
         assert lines[0].startswith(first) or lines[0].startswith("//"), project_files.name(file)
 
 
+def test_nc22_commands_in_reasons_of_the_server_are_shown_as_code():
+    """Reasons name commands between backticks, which only TextWithCode takes away."""
+    reason = re.compile(r"(?<!text=)\{reasonText\(")
+    found = [
+        project_files.name(file)
+        for file in sources()
+        if file.suffix == ".svelte" and reason.search(project_files.text(file))
+    ]
+
+    assert found == []
+
+
 def test_no_style_is_written_into_the_markup():
     """The page's policy forbids it, and a browser would leave it out without a word."""
     found = [
