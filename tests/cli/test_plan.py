@@ -1,6 +1,8 @@
 """P1, P2, P4, P14, P18: plans from the command line, with a scripted agent and a real repository."""
 
 import json
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -195,6 +197,25 @@ def test_p7_an_interrupted_plan_is_offered_and_goes_on_where_it_was(coder):
     assert code == 0, said
     assert (person.repository / "one.txt").read_text() == "1\n", "the first step was done once"
     assert shown(person)["completedSteps"] == 2
+
+
+@pytest.mark.slow
+def test_nc22_p5_the_end_of_a_wait_is_shown_as_local_time(coder):
+    person = coder(script="[[turn]]\nsteps = [{ rate_limit = 7200 }]\n", plan="# A\n- Write\n")
+    person.variables["TZ"] = "Asia/Kolkata"
+    process = person.start("plan", "run", "PLAN.md")
+
+    def until():
+        done = person.run_process("plan", "show", "plan1", "--json")
+        return done.returncode == 0 and json.loads(done.stdout)["resumesAt"]
+
+    wait_for(until, "the plan waits for the limit")
+    at = datetime.fromisoformat(until()).astimezone(ZoneInfo("Asia/Kolkata"))
+    told = person.run_process("plan", "show", "plan1").stdout
+    process.kill()
+    process.communicate()
+
+    assert f"resumes:  {at:%Y-%m-%d %H:%M:%S}\n" in told
 
 
 FAILS = """

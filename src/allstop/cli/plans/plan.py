@@ -223,7 +223,7 @@ def _view_lines(view: PlanView) -> Iterator[str]:
     if view.failure is not None:
         yield f"you can:  {view.failure.person} `{view.failure.command}`"
     if view.resumes_at:
-        yield f"resumes:  {view.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
+        yield f"resumes:  {view.resumes_at.astimezone():%Y-%m-%d %H:%M:%S}"
     failed = f", {view.failed_steps} failed" if view.failed_steps else ""
     yield f"steps:    {_progress(view)}{failed}"
     if view.current_step is not None:
