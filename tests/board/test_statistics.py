@@ -110,6 +110,17 @@ def test_b5_b17_the_average_the_fastest_and_the_slowest_are_of_what_was_complete
     assert found.pending_merges == 2, "also what was verified before"
 
 
+def test_na13_one_number_stands_for_equal_ones():
+    one, other = (task(n, Status.DONE, attempt(f"a{n}", turns=1)) for n in (1, 2))
+    slow = task(3, Status.DONE, attempt("a3", turns=4))
+
+    assert "2 iterations (per completed task: 1) · " in summary_lines(numbers(one, other))[-1]
+    assert (
+        "(per completed task: 2 on average, fastest 1, slowest 4)"
+        in (summary_lines(numbers(one, other, slow))[-1])
+    )
+
+
 def test_b5_the_summary_names_what_ended_otherwise_only_where_it_did():
     good = task(1, Status.DONE, attempt("a", turns=2))
     late = task(2, Status.TIMEOUT, attempt("b", turns=3, outcome=Outcome.TIMED_OUT))

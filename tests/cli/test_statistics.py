@@ -71,7 +71,7 @@ def test_s5_k7_stats_shows_tasks_iterations_merges_tokens_and_cost(person):
     told = person.allstop("stats")
     for line in (
         "2 finished (1 completed, 1 failed), 2 remaining",
-        "2 (a completed task: 2 on average, fastest 2, slowest 2)",
+        "2 (per completed task: 2)",
         "1 merged, 0 conflicts resolved, 0 pending",
         "3,525 tokens, $0.10; $0.08 a merged task",
         "agents ",

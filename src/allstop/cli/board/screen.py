@@ -226,6 +226,13 @@ def width_of(ids: Iterable[str]) -> int:
     return max((len(each) for each in ids if len(each) <= WIDEST), default=0)
 
 
+def iterations_each(stats: Statistics) -> str:
+    """How many iterations a completed task took."""
+    if stats.fastest == stats.slowest:
+        return str(stats.fastest)
+    return f"{stats.average:g} on average, fastest {stats.fastest}, slowest {stats.slowest}"
+
+
 def summary_lines(stats: Statistics) -> list[str]:
     other = {"timed out": stats.timed_out, "blocked": stats.blocked, "crashed": stats.crashed}
     ended = [f"{stats.failed} failed", *(f"{n} {how}" for how, n in other.items() if n)]
@@ -241,10 +248,7 @@ def summary_lines(stats: Statistics) -> list[str]:
     if stats.failed_turns:
         turns += f", {counted(stats.failed_turns, 'failed turn')}"
     if stats.completed > 1:
-        turns += (
-            f" (per verified task: average {stats.average:g},"
-            f" fastest {stats.fastest}, slowest {stats.slowest})"
-        )
+        turns += f" (per completed task: {iterations_each(stats)})"
     shown = money(stats.cost_usd or 0, partial=stats.partial)
     cost = (
         f" · {'cost ' if stats.partial else ''}{shown}" if stats.cost_usd or stats.partial else ""

@@ -85,6 +85,8 @@ def lines(found: StatisticsReport) -> Iterator[str]:
 
 
 def _total(found: StatisticsReport) -> Iterator[str]:
+    from allstop.cli.board.screen import iterations_each
+
     parts = {
         "completed": found.completed,
         "failed": found.failed,
@@ -99,7 +101,7 @@ def _total(found: StatisticsReport) -> Iterator[str]:
         yield f"runtime     {duration(found.runtime_s)} at work{pace}"
     each = ""
     if found.average is not None:
-        each = f" (a completed task: {found.average:g} on average, fastest {found.fastest}, slowest {found.slowest})"  # fmt: skip
+        each = f" (per completed task: {iterations_each(found)})"
     yield f"iterations  {found.iterations}{each}"
     conflicts = counted(found.conflicts_resolved, "conflict")
     pending = "" if found.pending_merges is None else f", {found.pending_merges} pending"
