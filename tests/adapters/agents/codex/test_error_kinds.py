@@ -24,6 +24,8 @@ NOW = datetime(2026, 11, 16, 16, 50, 30, tzinfo=UTC)
         ({"httpConnectionFailed": {"httpStatusCode": 503}}, "x", FailureKind.OVERLOADED),
         ({"httpConnectionFailed": {"httpStatusCode": 401}}, "x", FailureKind.AUTH),
         ({"httpConnectionFailed": {"httpStatusCode": None}}, "x", FailureKind.NETWORK),
+        ({"httpConnectionFailed": {"httpStatusCode": 404}}, "x", FailureKind.BAD_REQUEST),
+        ("other", "unexpected status 404 Not Found: no model 'x'", FailureKind.BAD_REQUEST),
         ({"responseStreamDisconnected": {}}, "x", FailureKind.NETWORK),
         ("other", "stream disconnected before completion", FailureKind.NETWORK),
         ("other", "unexpected status 403 Forbidden: no", FailureKind.AUTH),
