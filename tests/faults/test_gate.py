@@ -194,7 +194,11 @@ def test_b16_a_protected_test_that_was_changed_is_shown_or_fails_or_is_undone(
         code=code,
     )
 
-    assert "protected tests/check.sh: changed" in said
+    is_failure = protection == "fail"
+    told = (
+        "protected tests/check.sh: changed" if is_failure else "protected (changed): tests/check.sh"
+    )
+    assert told in said
     assert person.merged() == merged
 
 
@@ -321,7 +325,7 @@ def test_k19_settings_that_cannot_be_read_are_never_merged(person, text, protect
 def test_k19_changed_settings_that_can_be_read_are_only_pointed_out(person):
     said = checked(person, "", "echo >>allstop.toml")
 
-    assert "! protected allstop.toml: changed" in said
+    assert "! protected (changed): allstop.toml" in said
     assert person.merged() != []
 
 
