@@ -57,14 +57,14 @@ class Caller:
         pass
 
 
-def through(caller, server, held_now=not_held):
+def through(caller, server, held_now=not_held, price=PRICE):
     return GatewayAgent(
         caller,
         Target(provider=Provider.OPENAI, base_url=server.openai_url, key="sk-real"),
         ssl.create_default_context(),
         clock=SystemClock(),
         fallback_box=Box(home="/fallback"),
-        price_of=lambda model: TokenPrice(model, own=PRICE),
+        price_of=lambda model: TokenPrice(model, own=price),
         held_now=held_now,
     )
 
@@ -122,6 +122,35 @@ async def test_g5_a_reply_cut_by_the_budget_is_told_even_if_the_agent_reports_su
 
     assert isinstance(result, TurnDone)
     assert any("cut by the budget" in item.text for item in watch.items)
+
+
+async def test_g5_a_limit_on_money_refuses_a_model_without_a_price_before_its_first_call():
+    caller = Caller("/v1/responses", ends=FAILED)
+    async with model_server(["Hi"]) as server:
+        asked = replace(turn(None), max_microusd=5_000_000)
+        result = await through(caller, server, price=None).take_turn(asked, RecordingWatch())
+
+    assert (caller.statuses, server.requests) == ([402], [])
+    assert result.kind is FailureKind.OUT_OF_BUDGET
+    assert '[prices."m"]' in result.message
+
+
+async def test_g5_without_a_limit_on_money_a_model_without_a_price_is_counted_in_tokens():
+    async with model_server([Say(text="Hi", input=400, output=300)]) as server:
+        agent = through(Caller("/v1/responses"), server, price=None)
+        result = await agent.take_turn(turn(None), RecordingWatch())
+
+    assert (result.usage.tokens, result.usage.cost_microusd, result.usage.partial) == (700, 0, True)
+
+
+async def test_g5_a_limit_on_money_allows_no_call_once_it_is_used_up():
+    caller = Caller("/v1/responses", "/v1/responses", "/v1/responses", ends=FAILED)
+    async with model_server([Say(text="Hi", input=1_000, output=1_000)]) as server:
+        asked = replace(turn(None), max_microusd=12_000)
+        result = await through(caller, server).take_turn(asked, RecordingWatch())
+
+    assert caller.statuses == [200, 200, 402]
+    assert (result.kind, result.usage.cost_microusd) == (FailureKind.CAPPED, 22_000)
 
 
 async def test_g6_a_long_limit_ends_the_turn_with_the_time_of_its_end():

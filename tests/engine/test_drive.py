@@ -8,7 +8,7 @@ from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Abort, Allstop, Freeze, Pause, Permit, Raise, Resume, Say, Thaw
 from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import HELM
-from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone
+from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone, Usage
 from allstop.engine.steps import Waiting
 from allstop.ports import Abilities, Entry, TokenCap
 from allstop.testing.virtual_clock import EPOCH
@@ -179,6 +179,18 @@ async def test_k5_a_budget_caps_the_turn_of_an_agent_that_reports_each_call(worl
         assert await engine.rested("t") is Outcome.BRAKED
 
     assert [turn.max_tokens for turn in agent.heard] == [100, 30]
+
+
+async def test_g5_a_turn_gets_the_money_that_the_limits_leave_and_none_without_such_a_limit(world):
+    spent = TurnDone(text="more", usage=Usage(output=1, cost_microusd=30))
+    world.agent("cli", spent, spent, DONE)
+    async with world.running() as engine:
+        await engine.open("t", "task", task(), limits=Limits(cost_microusd=100, turns=2))
+        assert await engine.rested("t") is Outcome.BRAKED
+        await engine.open("u", "task", task(task="u"), limits=Limits(turns=1))
+        await engine.rested("u")
+
+    assert [turn.max_microusd for turn in world.agents["cli"].heard] == [100, 70, None]
 
 
 async def test_k1_pause_lets_the_turn_end_and_resume_goes_on(world):

@@ -54,11 +54,19 @@ class Budgets:
 
     def tokens_left(self, run: RunId) -> int | None:
         """The tokens that the run's accounts have left; None: no limit."""
-        accounts = [self._accounts[name] for name in self._paths.get(run) or self._find_path(run)]
         left = [
             account.cap.tokens - account.committed.tokens
-            for account in accounts
+            for account in self._above_run(run)
             if account.cap.tokens is not None
+        ]
+        return min(left, default=None)
+
+    def microusd_left(self, run: RunId) -> int | None:
+        """The money that the run's accounts have left; None: no limit."""
+        left = [
+            account.cap.cost_microusd - account.committed.cost_microusd
+            for account in self._above_run(run)
+            if account.cap.cost_microusd is not None
         ]
         return min(left, default=None)
 
@@ -66,6 +74,9 @@ class Budgets:
         accounts = self._accounts
         for name in self._paths.get(run) or self._find_path(run):
             accounts[name] = budget.settle(accounts[name], reserved, spent)
+
+    def _above_run(self, run: RunId) -> list[budget.Account]:
+        return [self._accounts[name] for name in self._paths.get(run) or self._find_path(run)]
 
     def _find_path(self, run: RunId) -> tuple[str, ...]:
         """The accounts of a run: its own, its parents' and the shared ones."""

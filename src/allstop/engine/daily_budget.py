@@ -142,6 +142,11 @@ class DailyBudget:
         most, used = self.limits_at(now, helm).tokens, self.used()
         return None if most is None else most - used.spent.plus(used.reserved).tokens
 
+    def microusd_left(self, now: datetime, helm: Helm) -> int | None:
+        """The money that is left today; None: no limit."""
+        most, used = self.limits_at(now, helm).cost_microusd, self.used()
+        return None if most is None else most - used.spent.plus(used.reserved).cost_microusd
+
     def withdraw(self, run: RunId) -> None:
         """Drop the reservation of a turn that wasn't written."""
         self._reserved.pop(run, None)

@@ -313,9 +313,13 @@ class Drive(Generic[S]):
         try:
             within_s = math.inf if left_s is None else left_s
             most = steps.max_usage(state.open_move) if steps.is_capped(move) else None
-            if isinstance(move, TakeTurn) and move.max_tokens is None:
-                left = self._reservations.tokens_left(state.open_move.started_at)
-                move = self._context.hands.capped(move, left)
+            if isinstance(move, TakeTurn):
+                began = state.open_move.started_at
+                if move.max_tokens is None:
+                    left = self._reservations.tokens_left(began)
+                    move = self._context.hands.capped(move, left)
+                left = self._reservations.microusd_left(began)
+                self._context.hands.limit_money(self.run, left)
             perform = self._context.hands.perform
             return await perform(self.run, move, watch, within_s, self._cancel_handle, most)
         except SupersededError:

@@ -99,6 +99,7 @@ class Hands:
         self._frozen: set[RunId] = set()
         self._held_s: dict[RunId, float] = {}  # how long each run's last move was held
         self._advice: dict[RunId, ToolAdviser] = {}  # of running and cut turns
+        self._microusd_left: dict[RunId, int | None] = {}  # for the turn that begins
 
     async def perform(
         self,
@@ -142,6 +143,10 @@ class Hands:
         if agent is None or agent.abilities.token_cap is not TokenCap.AFTER:
             return move
         return with_(move, max_tokens=max(1, tokens or 0))
+
+    def limit_money(self, run: RunId, left: int | None) -> None:
+        """Tell the run's next turn what its limits on money leave; None: there is none."""
+        self._microusd_left[run] = left
 
     def advice_usage(self, run: RunId) -> Usage:
         """The usage of the advice for a turn that was cut."""
@@ -309,6 +314,7 @@ class Hands:
             asks_first=move.asks_first,
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
+            max_microusd=self._microusd_left.pop(run, None),
             compacts=move.compacts > 0,
         )
         tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None

@@ -81,6 +81,13 @@ class Reservations(Generic[S]):
         left = [day, self._context.budgets.tokens_left(self._run)]
         return min((each for each in left if each is not None), default=None)
 
+    def microusd_left(self, now: datetime) -> int | None:
+        """The money that the turn under way may use, its reservation included; None: no limit."""
+        day = self._context.daily_budget.microusd_left(now, self._context.helm_reader.helm)
+        left = [day, self._context.budgets.microusd_left(self._run)]
+        least = min((each for each in left if each is not None), default=None)
+        return None if least is None else least + self._reserved.cost_microusd
+
     def release(self, used: Amount) -> None:
         """Settle the reservation after the turn ended or wasn't started."""
         if self._reserved is not NOTHING or used is not NOTHING:

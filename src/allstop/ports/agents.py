@@ -89,6 +89,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     asks_first: bool = False  # ask before every command, not only before those that leave the box
     idle_s: float = 600.0
     max_tokens: int | None = None
+    max_microusd: int | None = None  # what limits on money leave; None: there is none
     compacts: bool = False  # compact the conversation in place of the prompt, with that ability
 
 

@@ -51,6 +51,9 @@ Held = Callable[[], Awaitable[Limit | None]]
 Seen = Callable[[Mapping[str, str]], None]
 """Gets the headers of each answer of the provider, which may tell limits."""
 
+Unpaid = Callable[[str], str]
+"""Tells why the limits on money allow no call of a model; "" if they do."""
+
 Report = Callable[[CallRecord], Awaitable[None]]
 
 
@@ -67,6 +70,7 @@ class Metering:
         held: Held,
         seen: Seen,
         report: Report,
+        unpaid: Unpaid = lambda model: "",
     ) -> None:
         self.target = target
         self.upstream = upstream
@@ -75,6 +79,7 @@ class Metering:
         self.held = held
         self.seen = seen
         self.report = report
+        self.unpaid = unpaid
         self.records: list[CallRecord] = []
         self.over = ""  # why the budget refused a call, or cut one
         self.limit: Limit | None = None  # of the account; it ends the turn
@@ -144,6 +149,10 @@ async def pass_call(
         return
     if (limit := metering.limit or await metering.held()) is not None:
         await _refuse_limited(metering, connection, limit)
+        return
+    if unpaid := metering.unpaid(call.model):
+        metering.over = unpaid
+        await refuse(connection, metering.target, Refusal.OVER_BUDGET, unpaid)
         return
     reservation = await metering.reserve(call)
     if reservation is None:

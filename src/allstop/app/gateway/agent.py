@@ -18,6 +18,7 @@ from allstop.adapters.gateway.model_call import CallRecord, Metering
 from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.app.gateway.account_limit import AccountLimit
+from allstop.app.gateway.money_limit import MoneyLimit
 from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
 from allstop.core.text import one_line
 from allstop.metering.turn_budget import TurnBudget
@@ -72,6 +73,11 @@ class GatewayAgent:
             if windows := windows_in_headers(headers, self._clock.now()):
                 watch.live(Live("limit", "", windows))
 
+        money = MoneyLimit(
+            turn.max_microusd,
+            is_priced=lambda model: self._price_of(model).is_known(self._clock.now()),
+            spent=lambda: self._usage(metering.records).cost_microusd,
+        )
         metering = Metering(
             self._target,
             self._upstream,
@@ -80,6 +86,7 @@ class GatewayAgent:
             held=limit.held,
             seen=see,
             report=report,
+            unpaid=money.unpaid,
         )
         gateway = TurnGateway(metering)
         box = replace(turn.place or self._fallback_box, network=Network.NONE, gateway=gateway)
@@ -88,7 +95,7 @@ class GatewayAgent:
             if id(record) not in told:  # its program ended with the reply
                 await report(record)
         await self._tell_refused(gateway, watch)
-        return self._settled(result, metering, limit.failed)
+        return self._settled(result, metering, limit.failed, lacks_price=money.lacks_price)
 
     async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
         try:
@@ -112,7 +119,12 @@ class GatewayAgent:
                 await watch.saw(Item(kind=REFUSED_ITEM, text=text))
 
     def _settled(
-        self, result: TurnDone | Failed, metering: Metering, limited: Failed | None
+        self,
+        result: TurnDone | Failed,
+        metering: Metering,
+        limited: Failed | None,
+        *,
+        lacks_price: bool,
     ) -> TurnDone | Failed:
         """The result with the usage that the gateway has measured, and its own reason to end."""
         usage = self._usage(metering.records)
@@ -121,8 +133,9 @@ class GatewayAgent:
         if limited is not None:
             result = limited
         elif metering.over:
-            # without a call, another turn would end in the same way
-            kind = FailureKind.CAPPED if metering.records else FailureKind.OUT_OF_BUDGET
+            # without a call or a price, another turn would end in the same way
+            is_capped = metering.records and not lacks_price
+            kind = FailureKind.CAPPED if is_capped else FailureKind.OUT_OF_BUDGET
             result = Failed(kind=kind, message=metering.over)
         return replace(result, usage=usage)
 
