@@ -84,6 +84,18 @@ async def test_g7_the_usage_of_a_turn_is_what_the_gateway_measured():
     assert "HTTP 200, req_0" in texts[0]
 
 
+async def test_g7_a_call_is_recorded_with_its_numbers():
+    watch = RecordingWatch()
+    async with model_server([Say(text="Hi", input=1000, cached=400, output=50)]) as server:
+        await through(Caller("/v1/responses"), server).take_turn(turn(None), watch)
+
+    (call,) = [item.call for item in watch.items if item.call is not None]
+    assert (call.model, call.status, call.request_id) == ("m", 200, "req_0")
+    assert (call.input, call.cached, call.output, call.cut) == (1000, 400, 50, False)
+    assert call.cost_microusd > 0
+    assert 0 <= call.first_ms <= call.total_ms
+
+
 async def test_g2_the_box_has_no_network_but_the_gateway():
     caller = Caller("/v1/responses")
     async with model_server(["Hi"]) as server:

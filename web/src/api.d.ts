@@ -73,6 +73,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Model calls that went through the gateway, the newest first. */
+        get: operations["get_calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notes": {
         parameters: {
             query?: never;
@@ -1668,6 +1685,36 @@ export interface components {
             cost_usd: number;
             /** @default false */
             partial: boolean;
+        };
+        /**
+         * CallReport
+         * @description The latest calls since then, the newest first.
+         */
+        CallReport: {
+            since: string;
+            calls: components["schemas"]["CallLine"][];
+            more: boolean;
+        };
+        /**
+         * CallLine
+         * @description A model call that went through the gateway.
+         */
+        CallLine: {
+            at: string;
+            run: string;
+            agent: string;
+            model: string;
+            input: number;
+            cached: number;
+            output: number;
+            reasoning: number;
+            cost_usd: number | null;
+            first_ms: number;
+            total_ms: number;
+            status: number;
+            request_id: string;
+            cut: boolean;
+            estimated: boolean;
         };
         /** NoteList */
         NoteList: {
@@ -4070,6 +4117,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_calls: {
+        parameters: {
+            query?: {
+                /** @description Calls of this many past days. */
+                days?: number;
+                /** @description Only calls of this agent. */
+                agent?: string;
+                /** @description The maximum number of results. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallReport"];
                 };
             };
             400: components["responses"]["400"];

@@ -1,6 +1,7 @@
 """The commands `today` and `usage`: tokens, cost and turns of all runs."""
 
 import click
+from click.core import ParameterSource
 
 from allstop.cli.argument_types import A_DAYS_MINUTES, DOLLARS
 from allstop.cli.output import Context, echo, json_option, print_json, run
@@ -62,18 +63,27 @@ def today(
 @click.option("--by", type=click.Choice([by.value for by in By]), default="agent", show_default=True, help="How to group the turns.")  # fmt: skip
 @click.option("--since", default="30d", show_default=True, metavar="TIME", help="A duration (7d, 12h) or a date.")  # fmt: skip
 @click.option("--agent", default="", metavar="NAME", help="Only turns of this agent.")
+@click.option("--calls", is_flag=True, help="List the latest model calls behind the gateway.")
 @json_option
 @click.pass_obj
-def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> None:
+def usage(context: Context, by: str, since: str, agent: str, calls: bool, as_json: bool) -> None:
     """Show tokens and cost by agent, model, task, run, day or sprint.
 
     A task includes all its attempts. A failed turn adds its tokens and cost, but not a turn, as in
-    budgets. `allstop log RUN` shows every turn.
+    budgets. `allstop log RUN` shows every turn. `--calls` lists each model call that went through
+    the gateway instead, the newest first.
 
     \b
     Examples:
       allstop usage --by task --since 7d
+      allstop usage --calls --since 1h
     """
+    if calls:
+        source = click.get_current_context().get_parameter_source("by")
+        if source is not ParameterSource.DEFAULT:
+            raise click.UsageError("--calls lists single calls: leave out --by")
+        _print_calls(context, since, agent, as_json=as_json)
+        return
     from allstop.app.usage import NAME_CHARS, usage_lines, usage_since
     from allstop.glance import columns
 
@@ -86,4 +96,19 @@ def usage(context: Context, by: str, since: str, agent: str, as_json: bool) -> N
         echo("There was no turn in this time.")
     else:
         for line in usage_lines(found, max(NAME_CHARS, (columns() or 0) - COUNTS_COLUMNS)):
+            echo(line)
+
+
+def _print_calls(context: Context, since: str, agent: str, *, as_json: bool) -> None:
+    from allstop.app.call_list import call_lines, calls_since
+
+    with context.project() as project:
+        begins_at = since_(project.clock.now(), since)
+        found = run(lambda: calls_since(project, begins_at, agent))
+    if as_json:
+        print_json(found)
+    elif not found.calls:
+        echo('No call went through the gateway in this time. It needs network = "model-only".')
+    else:
+        for line in call_lines(found):
             echo(line)

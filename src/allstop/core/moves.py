@@ -260,11 +260,29 @@ CUT_TEXT = "cut"
 """The kind of an item with the text of a turn in a room that a stop has cut off."""
 
 
+class ModelCall(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The numbers of one model call, as the gateway measured them."""
+
+    model: str
+    status: int  # of HTTP
+    input: int = 0  # including cached tokens
+    cached: int = 0
+    output: int = 0  # including reasoning
+    reasoning: int = 0
+    cost_microusd: int | None = None  # None: the price is not known
+    first_ms: int = 0  # until the first piece of the reply
+    total_ms: int = 0
+    request_id: str = ""
+    cut: bool = False  # by the turn's budget
+    estimated: bool = False  # the provider reported no usable numbers
+
+
 class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A finished message or action of an agent within a turn."""
 
     kind: str
     text: str
+    call: ModelCall | None = None
 
 
 class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

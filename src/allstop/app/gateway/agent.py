@@ -19,16 +19,20 @@ from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.money_limit import MoneyLimit
-from allstop.core.moves import Failed, FailureKind, Item, TurnDone, Usage
+from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TurnDone, Usage
 from allstop.core.text import one_line
 from allstop.metering.turn_budget import TurnBudget
 from allstop.ports import Abilities, Agent, Box, Clock, Live, Network, Turn, Watch
+from allstop.views.model_calls import describe_call
 
 if TYPE_CHECKING:
     from allstop.adapters.agents.api.token_prices import TokenPrice
 
 CALL_ITEM = "model call"
 REFUSED_ITEM = "gateway"
+
+MAX_NAME_CHARS = 200
+"""Of a model or a request's id, which the box and the provider choose."""
 
 
 class GatewayAgent:
@@ -65,7 +69,8 @@ class GatewayAgent:
 
         async def report(record: CallRecord) -> None:
             told.add(id(record))
-            item = Item(kind=CALL_ITEM, text=self._describe(record))
+            call = self._measured(record)
+            item = Item(kind=CALL_ITEM, text=describe_call(call), call=call)
             watch.live(Live(item.kind, item.text))
             await watch.saw(item)
 
@@ -154,19 +159,22 @@ class GatewayAgent:
             partial=not all(price.is_known(now) for price in prices.values()),
         )
 
-    def _describe(self, record: CallRecord) -> str:
+    def _measured(self, record: CallRecord) -> ModelCall:
         now, price, usage = self._clock.now(), self._price_of(record.model), record.usage
-        parts = [
-            f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out",
-            *([f"{usage.reasoning:,} of them reasoning"] if usage.reasoning else []),
-            f"${_cost(record, price, now) / 1_000_000:.4f}" if price.is_known(now) else "no price",
-            f"first after {record.first_ms:,} ms, all after {record.total_ms:,} ms",
-            f"HTTP {record.status}",
-            *([record.request_id] if record.request_id else []),
-            *(["cut by the budget"] if record.is_cut else []),
-            *(["estimated"] if record.is_estimated else []),
-        ]
-        return one_line(f"{record.model}: {', '.join(parts)}", 500)
+        return ModelCall(
+            model=one_line(record.model, MAX_NAME_CHARS),
+            status=record.status,
+            input=usage.input,
+            cached=usage.cached,
+            output=usage.output,
+            reasoning=usage.reasoning,
+            cost_microusd=_cost(record, price, now) if price.is_known(now) else None,
+            first_ms=record.first_ms,
+            total_ms=record.total_ms,
+            request_id=one_line(record.request_id, MAX_NAME_CHARS),
+            cut=record.is_cut,
+            estimated=record.is_estimated,
+        )
 
 
 def _cost(record: CallRecord, price: TokenPrice, at: datetime) -> int:

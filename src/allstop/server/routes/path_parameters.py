@@ -39,6 +39,12 @@ class Usage(NoParameters, frozen=True):
     agent: Annotated[str, Meta(max_length=64, description="Only turns of this agent.")] = ""
 
 
+class Calls(NoParameters, frozen=True):
+    days: Annotated[int, Meta(ge=1, le=3660, description="Calls of this many past days.")] = 30
+    agent: Annotated[str, Meta(max_length=64, description="Only calls of this agent.")] = ""
+    limit: Limit = DEFAULT_LIMIT
+
+
 class Stats(NoParameters, frozen=True):
     by: Annotated[statistics_groups.GroupBy, Meta(description="How to group the tasks.")] = (
         statistics_groups.GroupBy.AGENT

@@ -13,6 +13,7 @@ import msgspec
 from allstop import __version__
 from allstop.app.agents.account_status import known_accounts
 from allstop.app.board import board_spec
+from allstop.app.call_list import CallReport, calls_since
 from allstop.app.rooms.threads import run_of
 from allstop.app.runs.daily_budget import Today, today
 from allstop.app.setup import init
@@ -58,6 +59,11 @@ async def day(app: AppState, _: path_parameters.NoParameters) -> Today:
 async def usage(app: AppState, params: path_parameters.Usage) -> UsageReport:
     since = app.project.clock.now() - timedelta(days=params.days)
     return await usage_since(app.project, since, params.by, params.agent, app.turns)
+
+
+async def calls(app: AppState, params: path_parameters.Calls) -> CallReport:
+    since = app.project.clock.now() - timedelta(days=params.days)
+    return await calls_since(app.project, since, params.agent, params.limit)
 
 
 async def notes(app: AppState, _: path_parameters.NoParameters) -> wire_types.NoteList:

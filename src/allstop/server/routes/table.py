@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Union
 from allstop.app.actions import Body, Done
 from allstop.app.board.overview import TaskView
 from allstop.app.board.statistics import StatisticsReport
+from allstop.app.call_list import CallReport
 from allstop.app.runs.daily_budget import More, Today
 from allstop.app.start_requests import SprintRequest, StartRequest
 from allstop.app.stop.receipts import Stopped
@@ -58,6 +59,7 @@ READ_ROUTES = (
     Route("/hold", "Whether all runs are paused, frozen or stopped.", path_parameters.NoParameters, wire_types.HoldView, runs.hold),
     Route("/day", "The budget of all runs together: used and allowed today.", path_parameters.NoParameters, Today, runs.day),
     Route("/usage", "Turns, tokens and cost, by agent, model, task, run, day or sprint.", path_parameters.Usage, UsageReport, runs.usage),
+    Route("/calls", "Model calls that went through the gateway, the newest first.", path_parameters.Calls, CallReport, runs.calls),
     Route("/notes", "Warnings about the settings and the repository.", path_parameters.NoParameters, wire_types.NoteList, runs.notes),
     Route("/runs", "Runs, the newest first.", path_parameters.Runs, wire_types.RunList, runs.runs),
     Route("/runs/{run}/events", "The events of a run.", path_parameters.RunEvents, wire_types.RecordList, runs.run_events),

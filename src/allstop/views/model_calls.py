@@ -1,0 +1,58 @@
+"""Model calls that the gateway measured, as the runs recorded them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from allstop.core.events import Event, MoveStarted, Noted
+from allstop.core.ids import AgentName, RunId
+from allstop.core.moves import ModelCall, TakeTurn
+from allstop.core.text import one_line
+
+
+class RecordedCall(Struct, frozen=True, kw_only=True):
+    """One call, and the turn that made it."""
+
+    at: datetime  # when it was recorded, which is shortly after its end
+    run: RunId
+    agent: AgentName
+    call: ModelCall
+
+
+class CallLedger:
+    """Finds calls in the events of all runs; each run's events come in order."""
+
+    def __init__(self) -> None:
+        self._agents: dict[RunId, AgentName] = {}
+
+    def take(self, run: RunId, event: Event) -> list[RecordedCall]:
+        match event:
+            case MoveStarted(move=TakeTurn(agent=agent)):
+                self._agents[run] = agent
+            case Noted(items=items, at=at):
+                agent = self._agents.get(run, AgentName(""))
+                return [
+                    RecordedCall(at=at, run=run, agent=agent, call=item.call)
+                    for item in items
+                    if item.call is not None
+                ]
+            case _:
+                pass
+        return []
+
+
+def describe_call(call: ModelCall) -> str:
+    cost = "no price" if call.cost_microusd is None else f"${call.cost_microusd / 1_000_000:.4f}"
+    parts = [
+        f"{call.input:,} tokens in ({call.cached:,} cached), {call.output:,} out",
+        *([f"{call.reasoning:,} of them reasoning"] if call.reasoning else []),
+        cost,
+        f"first after {call.first_ms:,} ms, all after {call.total_ms:,} ms",
+        f"HTTP {call.status}",
+        *([call.request_id] if call.request_id else []),
+        *(["cut by the budget"] if call.cut else []),
+        *(["estimated"] if call.estimated else []),
+    ]
+    return one_line(f"{call.model}: {', '.join(parts)}", 500)
