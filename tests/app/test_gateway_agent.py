@@ -4,6 +4,7 @@ import socket
 import ssl
 from datetime import timedelta
 
+import anyio
 import httpx2
 import pytest
 from msgspec.structs import replace
@@ -18,9 +19,10 @@ from allstop.app.agents.box import box
 from allstop.app.agents.gateway_agent import not_held
 from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
 from allstop.app.gateway.agent import GatewayAgent
+from allstop.app.setup import doctor
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.metering.wire_formats import Provider
-from allstop.ports import Abilities, Box, BoxSockets, Network
+from allstop.ports import Abilities, Box, BoxSockets, Isolation, Network
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ErrorReply, Fault, Say, model_server
 from support.open_gateway import loopback
@@ -299,3 +301,39 @@ async def test_k5_people_are_told_that_budgets_hold_to_the_call(trusted, person)
     assert "sk-the-real-key" not in repr(vars(made))
     project.settings.agents.pop("other", None)
     assert describe_budgets(project) == HOLD_TO_THE_CALL
+
+
+def gateway_row(project):
+    launcher = Isolation(boxed=True, allowed=True, how="here")
+    return [row for row in anyio.run(doctor.examine, project, launcher) if row.name == "gateway"]
+
+
+def test_g8_doctor_names_the_agents_that_reach_only_their_model(trusted, person):
+    (row,) = gateway_row(project_with(trusted, person, SETTINGS))
+
+    assert (row.ok, row.found.startswith("coder: ")) == (True, True)
+
+
+def test_g1_doctor_names_the_agents_that_could_do_without_network_and_key(trusted, person):
+    (row,) = gateway_row(project_with(trusted, person, SETTINGS.replace("model-only", "full")))
+
+    assert (row.ok, row.needed) == (False, False)
+    assert "coder" in row.found
+    assert "model-only" in row.hint
+
+
+async def test_g8_a_trial_without_a_call_through_the_gateway_proves_nothing(trusted, person):
+    project = project_with(trusted, person, SETTINGS)
+
+    trial = await doctor.try_agent(project, "coder", "hello")
+
+    assert (trial.ok, trial.gateway.calls) == (False, 0)
+
+
+def test_g8_a_trial_that_was_answered_without_a_call_through_the_gateway_is_not_ok():
+    silent = doctor.GatewayTrial(calls=0, tokens=0, refused=())
+    called = replace(silent, calls=1, refused=("refused names: example.org",))
+
+    assert not doctor.AgentTrial(result=DONE, seconds=1, gateway=silent).ok
+    assert doctor.AgentTrial(result=DONE, seconds=1, gateway=called).ok
+    assert not doctor.AgentTrial(result=FAILED, seconds=1, gateway=called).ok

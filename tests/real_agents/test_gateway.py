@@ -1,5 +1,6 @@
 """Real Codex and real Claude Code reach a model server only through the gateway."""
 
+import json
 import re
 
 import anyio
@@ -45,6 +46,24 @@ async def test_g3_no_key_is_found_in_a_box_that_works_through_the_gateway(person
     sent = {asked.headers.get(name, "") for asked in server.requests for name in names}
     assert sent - {""} <= {*KEYS.values(), *(f"Bearer {key}" for key in KEYS.values())}
     assert re.search(r"model call: \S+: [\d,]+ tokens in", log)
+
+
+@pytest.mark.parametrize("agent", AGENT_NAMES)
+async def test_g8_a_trial_proves_that_the_agent_works_through_the_gateway(person, agent):
+    """G8, G7: its call is counted; what it wanted besides is listed, and fails nothing."""
+    async with model_server(["ready"]) as server:
+        sets_up(person, server, GATEWAY)
+        trial = json.loads(await allstop(person, "agents", "test", agent, "--json"))
+        said = await allstop(person, "agents", "test", agent)
+        rows = json.loads(await allstop(person, "doctor", "--quick", "--json", code=None))
+
+    assert trial["gateway"]["calls"] >= 1
+    assert all(refused.startswith("refused ") for refused in trial["gateway"]["refused"])
+    assert "✓ its model was reached through the gateway: " in said
+    assert "✓ nothing else left the box" in said
+    (row,) = [each for each in rows["findings"] if each["name"] == "gateway"]
+    assert row["ok"]
+    assert agent in row["found"]
 
 
 BUDGET = """

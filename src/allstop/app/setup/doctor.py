@@ -31,7 +31,7 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box, programs_in_settings
-from allstop.app.agents.model_access import uses_gateway
+from allstop.app.agents.model_access import BOX_ADDRESS, uses_gateway
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
@@ -40,7 +40,7 @@ from allstop.app.target_gate import checks
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check
 from allstop.core.ids import RunId
-from allstop.core.moves import CheckResult, Failed, FailureKind, TurnDone
+from allstop.core.moves import CheckResult, Failed, FailureKind, Item, TurnDone
 from allstop.core.prompt import prompt
 from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
@@ -86,9 +86,33 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
     can_edit: bool = True  # it can do tasks; others can only chat in rooms
 
 
+class GatewayTrial(Struct, frozen=True, kw_only=True):
+    """What a turn did in a box whose only way out is the gateway."""
+
+    calls: int  # that went through the gateway
+    tokens: int
+    refused: tuple[str, ...]  # names and requests; nothing of them left the box
+
+
 class AgentTrial(Struct, frozen=True, kw_only=True):
     result: TurnDone | Failed
     seconds: float
+    gateway: GatewayTrial | None = None  # None: the agent doesn't use it
+
+    @property
+    def ok(self) -> bool:
+        """Whether it answered, through the gateway if it has to."""
+        return isinstance(self.result, TurnDone) and (
+            self.gateway is None or self.gateway.calls > 0
+        )
+
+
+class _TrialWatch(NullWatch):
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    async def saw(self, item: Item) -> None:
+        self.items.append(item)
 
 
 def look_at_agents(project: Project) -> list[AgentFinding]:
@@ -150,7 +174,7 @@ async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
     agent = registry.make_agent(project, launcher, chosen)
-    began = anyio.current_time()
+    began, watch = anyio.current_time(), _TrialWatch()
     result: TurnDone | Failed = Failed(
         kind=FailureKind.TIMED_OUT, message=f"no answer for {TRY_S:g} s"
     )
@@ -158,10 +182,27 @@ async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
         with anyio.move_on_after(TRY_S):
             place = _empty_box(project, Path(folder))
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
-            result = await agent.take_turn(turn, NullWatch())
+            result = await agent.take_turn(turn, watch)
         await agent.close()
-    result = project.secrets.redact_all_in(result)
-    return AgentTrial(result=result, seconds=round(anyio.current_time() - began, 2))
+    trial = AgentTrial(
+        result=result,
+        seconds=round(anyio.current_time() - began, 2),
+        gateway=_gateway_trial(project, registry.settings_of(project, chosen), watch.items),
+    )
+    return project.secrets.redact_all_in(trial)
+
+
+def _gateway_trial(project: Project, agent: Agent, items: list[Item]) -> GatewayTrial | None:
+    from allstop.app.gateway.agent import REFUSED_ITEM
+
+    if not uses_gateway(project, agent):
+        return None
+    calls = [item.call for item in items if item.call is not None]
+    return GatewayTrial(
+        calls=len(calls),
+        tokens=sum(call.input + call.output for call in calls),
+        refused=tuple(item.text for item in items if item.kind == REFUSED_ITEM),
+    )
 
 
 def _refuse_if_of_repository(name: str, agent: Agent) -> None:
@@ -198,6 +239,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         _sandbox(project, isolation),
         *_reads(project),
         *_network(project),
+        *_gateway(project),
         _memory(project),
         disk,
         _port(project),
@@ -296,6 +338,21 @@ def _network(project: Project) -> list[Finding]:
     found = f'[sandbox] network is "none": {", ".join(boxed)} can\'t reach a model'
     hint = 'network = "full" opens it for agents and checks'
     return [Finding(name="network", ok=False, found=found, hint=hint, needed=False)]
+
+
+def _gateway(project: Project) -> list[Finding]:
+    """Which agents reach only their model, and which could."""
+    settings = project.settings
+    able = [name for name, agent in settings.agents.items() if agent.driver in BOX_ADDRESS]
+    if not able or settings.sandbox.network is NetworkSetting.NONE:
+        return []
+    names = ", ".join(able)
+    if settings.sandbox.network is NetworkSetting.MODEL_ONLY:
+        found = f"{names}: no network and no key in the box; `allstop agents test NAME` proves it"
+        return [Finding(name="gateway", ok=True, found=found)]
+    found = f"not used: {names} can send anything anywhere, the key included"
+    hint = '[sandbox] network = "model-only" lets them reach only their model'
+    return [Finding(name="gateway", ok=False, found=found, hint=hint, needed=False)]
 
 
 def refused_reads(project: Project, paths: Iterable[str]) -> Iterator[LaunchError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
+    from allstop.app.setup.doctor import GatewayTrial
 
 
 @click.group(invoke_without_command=True)
@@ -119,9 +121,24 @@ async def _test(project: Project, name: str, prompt: str, *, as_json: bool) -> i
     tried = await try_agent(project, name, prompt)
     if as_json:
         print_json(tried)
-        return 0 if isinstance(tried.result, TurnDone) else 1
-    if isinstance(tried.result, TurnDone):
+    elif isinstance(tried.result, TurnDone):
         echo(f"✓ {name} answered in {tried.seconds:.1f} s: {one_line(tried.result.text)}")
-        return 0
-    echo(f"✗ {name} failed after {tried.seconds:.1f} s: {describe_result(tried.result)}")
-    return 1
+    else:
+        echo(f"✗ {name} failed after {tried.seconds:.1f} s: {describe_result(tried.result)}")
+    if tried.gateway is not None and not as_json:
+        for line in _gateway_lines(tried.gateway):
+            echo(line)
+    return 0 if tried.ok else 1
+
+
+def _gateway_lines(trial: GatewayTrial) -> Iterator[str]:
+    from allstop.core.text import counted
+
+    if trial.calls:
+        calls = counted(trial.calls, "call")
+        yield f"✓ its model was reached through the gateway: {calls}, {trial.tokens:,} tokens"
+    else:
+        yield "✗ no call of its model went through the gateway"
+    yield "✓ nothing else left the box: it has no network of its own"
+    for refused in trial.refused:
+        yield f"  {refused}"
