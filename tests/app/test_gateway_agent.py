@@ -22,7 +22,7 @@ from allstop.app.gateway.agent import GatewayAgent
 from allstop.app.setup import doctor
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.metering.wire_formats import Provider
-from allstop.ports import Abilities, Box, BoxSockets, Isolation, Network
+from allstop.ports import LATE_CALLS, Abilities, Box, BoxSockets, Isolation, Network
 from allstop.testing.agent_contract import RecordingWatch, turn
 from allstop.testing.model_server import ErrorReply, Fault, Say, model_server
 from support.open_gateway import loopback
@@ -226,6 +226,47 @@ async def test_g8_what_the_agent_wanted_besides_its_model_is_listed_and_fails_no
     assert isinstance(result, TurnDone)
     refused = [item.text for item in watch.items if item.kind == "gateway"]
     assert refused == ["refused requests: POST /v1/files"]
+
+
+class LateCaller(Caller):
+    """An agent whose program still calls its model after its turn was cancelled."""
+
+    def __init__(self, *paths):
+        super().__init__(*paths)
+        self.began = anyio.Event()
+
+    async def take_turn(self, turn, watch):
+        self.began.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await super().take_turn(turn, watch)
+
+
+async def test_g4_calls_after_a_stop_are_refused_and_told():
+    caller, told = LateCaller("/v1/responses", "/v1/responses"), []
+
+    class Lives(RecordingWatch):
+        def live(self, live):
+            told.append((live.kind, live.text))
+
+    async with model_server(["Hi"]) as server, anyio.create_task_group() as group:
+        group.start_soon(through(caller, server).take_turn, turn(None), Lives())
+        await caller.began.wait()
+        group.cancel_scope.cancel()
+
+    assert (caller.statuses, server.requests) == ([410, 410], [])
+    assert told == [(LATE_CALLS, "2 model calls refused after the end")]
+
+
+async def test_g4_a_stop_before_the_gateway_has_begun_ends_the_turn():
+    async with model_server(["Hi"]) as server:
+        with anyio.fail_after(30), anyio.CancelScope() as stop:
+            stop.cancel()
+            await through(Caller("/v1/responses"), server).take_turn(turn(None), RecordingWatch())
+
+    assert (stop.cancelled_caught, server.requests) == (True, [])
 
 
 SETTINGS = """

@@ -10,7 +10,7 @@ from allstop.core.events import Halted, Killed, MoveEnded, MoveStarted, Noted, O
 from allstop.core.ids import HELM
 from allstop.core.moves import Failed, FailureKind, Item, Outcome, TurnDone, Usage
 from allstop.engine.steps import Waiting
-from allstop.ports import Abilities, Entry, TokenCap
+from allstop.ports import LATE_CALLS, Abilities, Entry, Live, TokenCap
 from allstop.testing.virtual_clock import EPOCH
 from support.in_memory_world import DONE, InMemoryWorld, moves, task, turns
 
@@ -242,6 +242,33 @@ async def test_k2_allstop_cuts_every_turn_and_nothing_starts_after_it(world):
         assert ends(await world.events(run)) == [FailureKind.CANCELLED]
     assert turns(await world.events("late")) == []
     assert [type(e) for e in await world.events(HELM)][-1] is Halted
+
+
+class CallsTooLate:
+    """An agent whose gateway tells, after a stop, which calls came too late."""
+
+    abilities = Abilities()
+
+    async def take_turn(self, turn, watch):
+        try:
+            await anyio.sleep(3600)
+        finally:
+            watch.live(Live(LATE_CALLS, "2 model calls refused after the end"))
+
+    async def close(self):
+        pass
+
+
+async def test_g4_model_calls_after_an_allstop_are_in_its_receipt(world):
+    world.agents["cli"] = CallsTooLate()
+    async with world.running() as engine:
+        await engine.open("t", "task", task())
+        await anyio.sleep(60)
+        halted = await engine.allstop(by="test")
+
+    (lost,) = halted.discarded
+    assert lost == "t: cli takes a turn (2 model calls refused after the end)"
+    assert [live for _, live in world.shown if live.kind == LATE_CALLS] == []
 
 
 async def test_k2_a_reply_that_comes_with_the_stop_is_discarded(world):

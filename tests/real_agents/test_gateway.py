@@ -127,12 +127,13 @@ async def test_g4_allstop_cuts_a_call_under_way(person, agent):
         sets_up(person, server, GATEWAY)
         process = start(person, "run", "Talk", "--agent", agent)
         await until(lambda: server.requests)
-        await allstop(person, "stop")
+        stopped = await allstop(person, "stop")
         with anyio.fail_after(30):
             await server.left.wait()
         await anyio.to_thread.run_sync(process.communicate)
 
     assert process.returncode == 130
+    assert f"{agent} takes a turn (1 model call cut off" in stopped
     assert server.disconnects >= 1
 
 

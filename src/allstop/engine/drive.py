@@ -71,6 +71,7 @@ class Drive(Generic[S]):
             context.budgets.settle(run, NOTHING, steps.spent(lost))
         self._notes: list[Item] = []
         self._said = ""  # by the agent in the last move
+        self._late_calls = ""  # of that move
         self._noted_at = -math.inf
         self._answered: dict[str, anyio.Event] = {}
         self._news = anyio.Event()  # set when others have written
@@ -226,7 +227,8 @@ class Drive(Generic[S]):
             and isinstance(result, Failed)
             and result.kind in CUT_BY_STOP
         ):
-            self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}"
+            late = f" ({self._late_calls})" if self._late_calls else ""
+            self._lost[open_move.id] = f"{self.run}: {describe(open_move.move)}{late}"
         items = [*self._notes, *self._cut_text(result)]
         if items:
             pending = pending.with_event(Noted(at=now, id=open_move.id, items=tuple(items)))
@@ -330,7 +332,7 @@ class Drive(Generic[S]):
                 steps.unfinished_result(state.open_move, FailureKind.CRASHED), message=message
             )
         finally:
-            self._said = watch.said
+            self._said, self._late_calls = watch.said, watch.late_calls
             if watch.has_spoken and not self._is_cut:
                 watch.end()
 

@@ -10,7 +10,7 @@ from allstop.core.asks import Answer, Ask
 from allstop.core.events import Event, Reached, ThreadOpened
 from allstop.core.ids import MoveId
 from allstop.core.moves import Item
-from allstop.ports import Live
+from allstop.ports import LATE_CALLS, Live
 
 
 class MoveRecorder(Protocol):
@@ -41,6 +41,7 @@ class MoveWatch(Struct):
     _words: dict[str, TextStream] = {}  # by kind
     _said: list[str] = []
     _room: int = MAX_SAID_CHARS
+    late_calls: str = ""
 
     @property
     def said(self) -> str:
@@ -54,6 +55,9 @@ class MoveWatch(Struct):
         self._drive.show(live)
 
     def live(self, live: Live) -> None:
+        if live.kind == LATE_CALLS:
+            self.late_calls = live.text
+            return
         if self._new_stream is None:
             self._show(live)
             return

@@ -1,5 +1,6 @@
 """Protocols of the outside world: journal, agents, programs, workspaces, notifications."""
 
+from allstop.ports.agents import LATE_CALLS as LATE_CALLS
 from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent
 from allstop.ports.agents import Agents as Agents

@@ -13,6 +13,11 @@ from allstop.core.moves import Failed, Item, TurnDone
 from allstop.core.prompt import Prompt
 from allstop.ports.programs import Box
 
+LATE_CALLS = "late calls"
+"""The kind of a message about model calls that the end of a turn cut off, or that came after it.
+
+If a stop ended the turn, they are in its receipt."""
+
 
 class Live(NamedTuple):
     """A piece of output to show at once; it isn't stored."""

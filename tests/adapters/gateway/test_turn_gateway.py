@@ -170,7 +170,7 @@ async def test_g4_the_end_of_the_turn_cuts_calls_and_later_ones_get_410():
         late = await there.client.post("/v1/responses", json=RESPONSES)
 
     assert late.status_code == 410
-    assert (there.gateway.late, len(server.requests)) == (2, 1)
+    assert (there.gateway.cut, there.gateway.late, len(server.requests)) == (1, 1, 1)
 
 
 async def test_g4_cancelling_the_turn_cuts_its_calls_at_once():

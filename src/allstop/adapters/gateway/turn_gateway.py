@@ -30,7 +30,8 @@ class TurnGateway:
         self.metering = metering
         self.names: list[str] = []  # names that the box looked up
         self.paths: list[str] = []  # requests that aren't allowed
-        self.late = 0  # calls after the end of the turn
+        self.cut = 0  # calls that the end of the turn cut off
+        self.late = 0  # calls after it
         self._is_over = False
         self._calls: set[anyio.CancelScope] = set()
         self._servers: TaskGroup | None = None
@@ -87,7 +88,8 @@ class TurnGateway:
         target = self.metering.target
         route = find_route(target.provider, request.method, request.target)
         if self._is_over:
-            await self._refuse_late(connection)
+            self.late += 1
+            await self._refuse_over(connection)
         elif request.is_upgrade:
             message = "this gateway speaks plain HTTP only"
             await refuse(connection, target, Refusal.NO_UPGRADE, message)
@@ -119,10 +121,10 @@ class TurnGateway:
         if is_gone:
             raise ConnectionEndError
         if scope.cancelled_caught:
-            await self._refuse_late(connection)
+            self.cut += 1
+            await self._refuse_over(connection)
 
-    async def _refuse_late(self, connection: HttpConnection) -> None:
-        self.late += 1
+    async def _refuse_over(self, connection: HttpConnection) -> None:
         if connection.is_answered:
             raise ConnectionEndError
         await refuse(connection, self.metering.target, Refusal.TURN_OVER, "this turn is over")

@@ -20,9 +20,9 @@ from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.money_limit import MoneyLimit
 from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TurnDone, Usage
-from allstop.core.text import one_line
+from allstop.core.text import counted, one_line
 from allstop.metering.turn_budget import TurnBudget
-from allstop.ports import Abilities, Agent, Box, Clock, Live, Network, Turn, Watch
+from allstop.ports import LATE_CALLS, Abilities, Agent, Box, Clock, Live, Network, Turn, Watch
 from allstop.views.model_calls import describe_call
 
 if TYPE_CHECKING:
@@ -95,7 +95,10 @@ class GatewayAgent:
         )
         gateway = TurnGateway(metering)
         box = replace(turn.place or self._fallback_box, network=Network.NONE, gateway=gateway)
-        result = await self._take_turn(replace(turn, place=box), watch, gateway)
+        try:
+            result = await self._take_turn(replace(turn, place=box), watch, gateway)
+        finally:
+            _tell_late(gateway, watch)
         for record in metering.records:
             if id(record) not in told:  # its program ended with the reply
                 await report(record)
@@ -105,7 +108,8 @@ class GatewayAgent:
     async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
         try:
             async with anyio.create_task_group() as group:
-                await group.start(gateway.run)
+                with anyio.CancelScope(shield=True):  # cancelled before it has begun, it never ends
+                    await group.start(gateway.run)
                 try:
                     result = await self._agent.take_turn(turn, watch)
                 finally:
@@ -175,6 +179,16 @@ class GatewayAgent:
             cut=record.is_cut,
             estimated=record.is_estimated,
         )
+
+
+def _tell_late(gateway: TurnGateway, watch: Watch) -> None:
+    """If a stop ended the turn, its receipt has these calls."""
+    counts = (
+        (gateway.cut, f"{counted(gateway.cut, 'model call')} cut off"),
+        (gateway.late, f"{counted(gateway.late, 'model call')} refused after the end"),
+    )
+    if told := [text for number, text in counts if number]:
+        watch.live(Live(LATE_CALLS, ", ".join(told)))
 
 
 def _cost(record: CallRecord, price: TokenPrice, at: datetime) -> int:
