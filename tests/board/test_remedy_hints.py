@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from allstop.board import attempt, remedies
+from allstop.board import attempt, remedy_hints
 from allstop.core.brakes import Tally
 from allstop.core.events import ChildClosed
 from allstop.core.moves import Failed, FailureKind, Outcome
@@ -41,43 +41,43 @@ def ended(kind, **known):
 def test_b19_each_kind_of_failure_has_its_next_step(kind, first, command, hint):
     task = ended(kind, agent="claude")
 
-    assert remedies.remedies(task)[0] == first
-    assert remedies.command(task) == command
-    assert hint in remedies.hint(task)
+    assert remedy_hints.remedies(task)[0] == first
+    assert remedy_hints.command(task) == command
+    assert hint in remedy_hints.hint(task)
 
 
 @for_each("kind", FailureKind)
 def test_b19_raising_a_limit_is_offered_only_to_what_ran_out_of_it(kind):
-    assert "limit" not in remedies.remedies(ended(kind))
-    assert "limit" in remedies.remedies(ended(kind, status=Status.TIMEOUT))
-    assert "limit" not in remedies.remedies(ended(kind, status=Status.BLOCKED))
+    assert "limit" not in remedy_hints.remedies(ended(kind))
+    assert "limit" in remedy_hints.remedies(ended(kind, status=Status.TIMEOUT))
+    assert "limit" not in remedy_hints.remedies(ended(kind, status=Status.BLOCKED))
 
 
 def test_k22_a_blocked_agent_can_not_choose_what_people_are_told_to_do():
     task = ended(FailureKind.AUTH, status=Status.BLOCKED)
 
-    assert (remedies.hint(task), remedies.command(task)) == ("", "allstop retry T1")
+    assert (remedy_hints.hint(task), remedy_hints.command(task)) == ("", "allstop retry T1")
 
 
 def test_b19_an_agent_without_a_name_is_looked_up_first():
-    assert remedies.command(ended(FailureKind.AUTH)) == "allstop agents"
-    assert remedies.command(ended(FailureKind.UNAVAILABLE)) == "allstop doctor"
+    assert remedy_hints.command(ended(FailureKind.AUTH)) == "allstop agents"
+    assert remedy_hints.command(ended(FailureKind.UNAVAILABLE)) == "allstop doctor"
 
 
 def test_b19_a_failure_tells_what_helps_whatever_its_note_says():
     note = "auth: is what it says of itself"
 
-    assert remedies.failure_in(closed(FailureKind.EXITED, note)) is FailureKind.EXITED
+    assert remedy_hints.failure_in(closed(FailureKind.EXITED, note)) is FailureKind.EXITED
 
 
 @for_each("kind", FailureKind)
 def test_q20_what_an_old_record_has_in_its_note_only_is_understood(kind):
-    note = remedies.note_of(Failed(kind=kind, message="no: key"))
+    note = remedy_hints.note_of(Failed(kind=kind, message="no: key"))
 
-    assert remedies.failure_in(closed(None, note)) is kind
-    assert remedies.failure_in(closed(None, note, Outcome.BLOCKED)) is None
+    assert remedy_hints.failure_in(closed(None, note)) is kind
+    assert remedy_hints.failure_in(closed(None, note, Outcome.BLOCKED)) is None
 
 
 @pytest.mark.parametrize("note", ["", "auth", "asks: which?", "authority: mine", "AUTH: x"])
 def test_b19_other_notes_tell_of_no_failure(note):
-    assert remedies.failure_in(closed(None, note)) is None
+    assert remedy_hints.failure_in(closed(None, note)) is None
