@@ -22,6 +22,7 @@ def test_u5_a_dialog_focuses_its_field_and_returns_the_focus(scene, board):
     board.keyboard.type("Written with keys alone")
     board.keyboard.press("Enter")
     wait_for(lambda: "Written with keys alone" in scene.titles("pending"), "the new task")
+    expect(board.get_by_role("dialog")).to_have_count(0)
 
     card(board, RUNNING).focus()
     board.keyboard.press("t")

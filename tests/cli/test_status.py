@@ -263,7 +263,7 @@ def test_what_an_agent_or_a_file_says_cannot_fool_a_real_terminal(person):
     """Where it is a terminal nothing is filtered on the way; it must be harmless before."""
     evil = "\x1b]0;evil\x07\x1b[2J"
     person.agent(r"printf 'x\033[2J\n<promise>PENDING: so\033]0;evil\007\033[2J?</promise>\n'")
-    shown = [person.at_terminal("run", "be evil")[0]]
+    shown = [person.at_terminal("run", "be evil", keys=[("ends the run", "\n")])[0]]
     person.allstop("add", f"title{evil}", "--operation", f"op{evil}", "--tag", f"tag{evil}")
 
     for command in (("status",), ("list",), ("show", "T1"), ("show", "T2"), ("next", "--explain"), ("log", "T1")):  # fmt: skip

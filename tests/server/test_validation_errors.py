@@ -91,7 +91,7 @@ def test_an_unknown_command_is_told_the_known_ones():
         ({"limit": "2000"}, path_parameters.Runs, "limit must be at most 1,000", ""),
         ({"open": "x"}, path_parameters.Runs, "open must be true or false", ""),
         ({"q": "1"}, path_parameters.Runs, "q is unknown", "known fields: kind, open, before, limit"),
-        ({"by": "x"}, path_parameters.Usage, "by can't be 'x'", "allowed: agent, model, task, run, day"),
+        ({"by": "x"}, path_parameters.Usage, "by can't be 'x'", "allowed: agent, model, task, run, day, sprint"),
         ({"run": "a"}, path_parameters.Moment, "seq is missing", ""),
     ],
 )  # fmt: skip

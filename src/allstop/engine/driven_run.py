@@ -55,11 +55,12 @@ class DrivenRun:
 
     async def sleep(self, waiting: Waiting, clock: Clock) -> None:
         """Sleep until the run is woken or its time comes, even if the machine sleeps meanwhile."""
+        began = clock.now()
+        wait_s = self.drive.seconds_left(began)
+        if waiting.until is not None:
+            wait_s = min(wait_s, (waiting.until - began).total_seconds())
         while not self.wake_event.is_set():
-            now = clock.now()
-            left_s = self.drive.seconds_left(now)
-            if waiting.until is not None:
-                left_s = min(left_s, (waiting.until - now).total_seconds())
+            left_s = wait_s - (clock.now() - began).total_seconds()
             if left_s <= 0:
                 return
             # the event loop's time stands still while the machine sleeps

@@ -71,9 +71,7 @@ class Sandbox(Table, frozen=True, kw_only=True):
     network: Annotated[
         Network,
         doc(
-            "Network access of agents and checks in the sandbox. model-only: agents reach only "
-            "their model, through a gateway that adds the key (drivers codex and claude-code); "
-            "checks and setup have no network."
+            "Network access in the sandbox. model-only: only calls to the agent's model, by the gateway."
         ),
     ] = Network.FULL
 
