@@ -1,4 +1,4 @@
-"""G1 to G7: which agents use the gateway, and what becomes of their turns."""
+"""G1 to G7: which agents use the gateway, and how their turns end."""
 
 import socket
 import ssl

@@ -20,7 +20,7 @@ from allstop.core.moves import Finish, Outcome, Wait
 from allstop.kinds import KINDS
 from allstop.server.access.credentials import OneTimeKeys
 from allstop.server.process import _app_state
-from allstop.server.request_routing import Site
+from allstop.server.router import Site
 from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from allstop.settings.sources.environment import this_environment
 from allstop.views.kind import Kind

@@ -30,7 +30,7 @@ from allstop.server.access.listen_address import allowed_by, check_tls, listenin
 from allstop.server.app_state import AppState
 from allstop.server.guard import AccessControl, Guard
 from allstop.server.log_file import logging_to
-from allstop.server.request_routing import Site
+from allstop.server.router import Site
 from allstop.server.settings_reload import SettingsReloader
 from allstop.server.stream.broadcast import Broadcast
 from allstop.server.stream.frames import Position

@@ -52,7 +52,7 @@ def draft_view(run: RunId, state: RunState[DraftState]) -> DraftView:
 
 
 class DraftLog:
-    """The log of a draft: its events, and what becomes of each plan."""
+    """The log of a draft: its events, and why a plan goes back to the agent."""
 
     def __init__(self, pilot: DraftPilot) -> None:
         self.pilot = pilot

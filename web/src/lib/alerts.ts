@@ -7,7 +7,7 @@ import { href } from './routes'
 
 export type AlertKind = 'needs_you' | 'failed' | 'finished' | 'all_done' | 'limited' | SoundOnly
 
-/** These make a sound, but don't disturb somebody who looks elsewhere; some are told otherwise, too. */
+/** Alerts that only make a sound: the browser shows no notification for them. */
 const SOUND_ONLY = ['paused', 'resumed', 'step_done', 'step_failed', 'plan_done'] as const
 type SoundOnly = (typeof SOUND_ONLY)[number]
 
