@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from allstop.adapters.shell import check, parse
 from allstop.adapters.shell.file_matches import file_matches
-from allstop.adapters.shell.links import links_out
+from allstop.adapters.shell.outward_links import links_out
 from allstop.core.asks import Decision, Rule
 from allstop.policy.policy import Policy
 from support.cases import for_each

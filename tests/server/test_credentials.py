@@ -9,7 +9,7 @@ from allstop.core.errors import AllstopError
 from allstop.server.access.admission import Request, allowed_names, cookies
 from allstop.server.access.credentials import KEY_MINUTES, OneTimeKeys, Token, load_or_create_token
 from allstop.server.access.listen_address import check_tls
-from allstop.settings.model.host import Server
+from allstop.settings.model.machine import Server
 from support.control_room import ControlRoom
 
 PAGE = {"Accept": "text/html,*/*", "Authorization": None}

@@ -154,10 +154,10 @@ def appraiser(
     def appraised(ask: Ask, asking: OpenMove | None) -> Ask:
         from allstop.adapters.shell import appraise
         from allstop.adapters.shell.file_matches import file_matches
-        from allstop.adapters.shell.links import links_out
+        from allstop.adapters.shell.outward_links import links_out
         from allstop.policy.policy import Policy
         from allstop.settings.approval_rules import rules_of
-        from allstop.settings.model.host import BoxedApprovals
+        from allstop.settings.model.machine import BoxedApprovals
 
         root, rules = home(asking), rules_of(project.settings.approvals.rules)
         is_boxed = launcher.isolation.boxed

@@ -12,8 +12,8 @@ from allstop.core.run import RunState
 from allstop.core.text import one_line
 from allstop.plans.pilot import PlanPilot
 from allstop.plans.state import PlanState
-from allstop.views.autopilot_events import AutopilotEvent, LivePlan, Output, plan_id
 from allstop.views.kind import Kind, Log
+from allstop.views.plan_events import AutopilotEvent, LivePlan, Output, plan_id
 from allstop.views.plans import PlanLog, PlanView, plan_view
 
 

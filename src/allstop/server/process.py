@@ -39,7 +39,7 @@ from allstop.server.stream.view_changes import ViewChanges
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
-    from allstop.settings.model.host import Server as ServerSettings
+    from allstop.settings.model.machine import Server as ServerSettings
 
 MAX_CONNECTIONS = 4096
 

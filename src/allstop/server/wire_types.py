@@ -18,10 +18,10 @@ from allstop.settings.detection.ecosystems import ProposedCheck
 from allstop.settings.form_fields import Form
 from allstop.views.accounts import AccountView
 from allstop.views.auto import DecisionReceipt
-from allstop.views.autopilot_events import AutopilotEvent
 from allstop.views.evidence import QueuedReview
 from allstop.views.failure_reasons import FailureReason
 from allstop.views.inbox import Waiting
+from allstop.views.plan_events import AutopilotEvent
 from allstop.views.plans import PlanView
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import RoomEvent

@@ -11,7 +11,7 @@ from contextlib import suppress
 import anyio
 from anyio.lowlevel import checkpoint
 
-from allstop.adapters.processes.readiness import watch_readiness
+from allstop.adapters.processes.readable_descriptors import watch_readiness
 from allstop.ports import Chunk, Stream
 
 CHUNK = 64 * 1024

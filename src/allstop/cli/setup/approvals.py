@@ -55,7 +55,7 @@ def check(
 
 def _policy(context: Context, rules_file: Path | None) -> Policy:
     from allstop.adapters.shell.file_matches import file_matches
-    from allstop.adapters.shell.links import links_out
+    from allstop.adapters.shell.outward_links import links_out
     from allstop.policy.policy import Policy
     from allstop.settings.approval_rules import read_rules_file, rules_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from allstop.adapters.sockets import bound
 from allstop.core.errors import AllstopError
 from allstop.server.access import admission
-from allstop.settings.model.host import Server as ServerSettings
+from allstop.settings.model.machine import Server as ServerSettings
 
 
 def allowed_by(settings: ServerSettings, port: int) -> admission.AllowedNames:

@@ -29,10 +29,10 @@ from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
 from allstop.server.run_messages import detail_of, hold_view
 from allstop.settings.loader import FILE_NAME
-from allstop.views.autopilot_events import LivePlan
 from allstop.views.failure_reasons import FAILURE_REASONS
 from allstop.views.kind import Kind
 from allstop.views.log import lines
+from allstop.views.plan_events import LivePlan
 from allstop.views.plans import PlanView
 from allstop.views.room_summary import RoomSummary
 from allstop.views.rooms import LiveRoom

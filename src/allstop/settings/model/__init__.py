@@ -20,7 +20,15 @@ from allstop.settings.model.agents import (
 )
 from allstop.settings.model.bases import Entry, Name, Table, Text, doc
 from allstop.settings.model.conversations import Approvals, Auto, GuardedFiles, Guidance, Room
-from allstop.settings.model.host import (
+from allstop.settings.model.limits import (
+    Allowance,
+    Budget,
+    ErrorStrategy,
+    Limits,
+    ModelPrice,
+    Retry,
+)
+from allstop.settings.model.machine import (
     ApprovalRule,
     ApprovalRules,
     Hooks,
@@ -31,14 +39,6 @@ from allstop.settings.model.host import (
     Server,
     Store,
     Traces,
-)
-from allstop.settings.model.limits import (
-    Allowance,
-    Budget,
-    ErrorStrategy,
-    Limits,
-    ModelPrice,
-    Retry,
 )
 from allstop.settings.model.tasks import (
     Check,

@@ -8,7 +8,7 @@ from allstop.core.commands import Abort, Approve, Pause, Resume, Skip
 from allstop.core.events import Closed
 from allstop.core.moves import Failed, FailureKind, Finish, Outcome
 from allstop.kinds import KINDS
-from allstop.views.autopilot_events import AutopilotEvent
+from allstop.views.plan_events import AutopilotEvent
 from plans.test_pilot import BROKEN, DONE, PASSED, WRONG, PlanSteps, long, summed_up
 
 PLAN = "# A\n- one\n- two\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from allstop.adapters.shell import check
-from allstop.adapters.shell.links import links_out
+from allstop.adapters.shell.outward_links import links_out
 from allstop.core.asks import Decision
 from allstop.policy.policy import Policy, evaluate_edit
 

@@ -5,7 +5,11 @@ import os
 import anyio
 import pytest
 
-from allstop.adapters.processes.readiness import EpollWatch, SelectorWatch, watch_readiness
+from allstop.adapters.processes.readable_descriptors import (
+    EpollWatch,
+    SelectorWatch,
+    watch_readiness,
+)
 
 
 @pytest.fixture
