@@ -38,6 +38,8 @@ def main() -> None:
     for path in sorted(random.Random(arguments.seed).sample(paths, count)):
         name = path.relative_to(ROOT / "src" / "allstop").as_posix()
         print(f"{name}: {first_line(path)}" if arguments.answers else name)
+    if not arguments.answers:
+        print("figure skipped: a reader has to guess; --answers prints what the modules hold")
 
 
 if __name__ == "__main__":
