@@ -20,8 +20,14 @@ SLOW = (
 )
 """Folders whose tests start programs and wait for them."""
 
+SLOW_FILES = (
+    *("project/test_bench.py", "adapters/notify/test_channels.py"),
+    *("adapters/agents/api/test_cancel.py", "board/test_forecast.py"),
+)
+"""Files of other folders that do."""
+
 QUICK = (
-    *("cli/test_tasks.py", "cli/test_today.py", "cli/test_stop.py", "server/test_admission.py"),
+    *("cli/test_tasks.py", "cli/test_today.py", "server/test_admission.py"),
     *("adapters/git/test_merge.py", "adapters/processes/test_environment.py"),
 )
 """Files of those folders that run in `make quick` all the same: a few of each kind."""
@@ -48,7 +54,8 @@ def pytest_collection_modifyitems(items):
         name = os.path.relpath(item.path, TESTS)
         if name.startswith("browser/") or name.endswith("_page.py"):
             item.add_marker("browser")
-        if name.startswith(tuple(f"{folder}/" for folder in SLOW)) and name not in QUICK:
+        is_slow = name in SLOW_FILES or name.startswith(tuple(f"{folder}/" for folder in SLOW))
+        if is_slow and name not in QUICK:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
