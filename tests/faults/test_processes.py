@@ -41,7 +41,7 @@ async def test_q16_four_processes_that_write_at_once_lose_nothing(program, folde
         assert mine == [f"{name} {n}" for n in range(200)]
 
 
-def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
+async def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
     """P7: `status` and the control room look while others begin."""
     journal, looking = (SqliteJournal(folder, SystemClock()) for _ in range(2))
     is_over = threading.Event()
@@ -55,7 +55,7 @@ def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
         looker.start()
     try:
         for _ in range(500):
-            with journal.claim("a"):
+            async with journal.claim("a"):
                 pass
     finally:
         is_over.set()
@@ -65,21 +65,21 @@ def test_p7_nobody_who_only_looks_keeps_a_run_from_being_driven(folder):
         looking.close()
 
 
-def test_p7_a_claim_names_its_holder_and_dies_with_it(program, folder):
+async def test_p7_a_claim_names_its_holder_and_dies_with_it(program, folder):
     """P7: the second is told who has it; a lock whose holder was killed never blocks."""
     holder = program("writer_program.py", "hold", folder, "a/b c")
     assert holder.stdout.readline() == "held\n"
     journal = SqliteJournal(folder, SystemClock())
 
     with pytest.raises(HeldError, match=rf"process {holder.pid} on .*allstop hold"):
-        journal.claim("a/b c").__enter__()
+        await journal.claim("a/b c").__aenter__()
     assert [h.pid for h in journal.holders().values()] == [holder.pid]
-    with journal.claim("other"):
+    async with journal.claim("other"):
         assert sorted(journal.holders()) == ["a/b c", "other"]
     holder.kill()
     holder.wait()
     assert dict(journal.holders()) == {}
-    with journal.claim("a/b c"):
+    async with journal.claim("a/b c"):
         assert [h.pid for h in journal.holders().values()] == [os.getpid()]
     journal.close()
 

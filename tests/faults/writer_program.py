@@ -88,9 +88,9 @@ async def read_pairs(folder):
     return [record.event.command.text for record in records]
 
 
-def hold(folder, run):
+async def hold(folder, run):
     journal = SqliteJournal(Path(folder), SystemClock())
-    with journal.claim(run):
+    async with journal.claim(run):
         print("held", flush=True)
         time.sleep(600)
 
@@ -117,7 +117,7 @@ if __name__ == "__main__":
         case ["kills", folder, times]:
             kills(folder, times)
         case ["hold", folder, run]:
-            hold(folder, run)
+            anyio.run(hold, folder, run)
         case ["lock", folder]:
             lock(folder)
         case ["open", folder]:

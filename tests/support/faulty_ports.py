@@ -130,8 +130,8 @@ class SlowJournal(GuardedJournal):
         await anyio.sleep(self.read_s)
         return found
 
-    async def heads(self):
-        found = await super().heads()
+    async def heads(self, **which):
+        found = await super().heads(**which)
         await anyio.sleep(self.heads_s)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
@@ -280,21 +280,18 @@ class Supervisor:
 
     async def _remove_workspace(self, name: str, workspaces: GitWorkspaces) -> None:
         """The locks and the claim keep others from starting the task meanwhile."""
-        async with self.lock, workspaces.lock(name):
-            with ExitStack() as claim:
-                if not self.drives(BOARD):
-                    try:
-                        claim.enter_context(self.project.journal.claim(BOARD))
-                    except HeldError:
-                        return  # another process drives it
-                state = self.engine.state(BOARD)
-                board = (
-                    state.pilot.board if state else (await commands.read(self.project)).state.board
+        async with self.lock, workspaces.lock(name), AsyncExitStack() as claim:
+            if not self.drives(BOARD):
+                try:
+                    await claim.enter_async_context(self.project.journal.claim(BOARD))
+                except HeldError:
+                    return  # another process drives it
+            state = self.engine.state(BOARD)
+            board = state.pilot.board if state else (await commands.read(self.project)).state.board
+            if cleanup.is_due(self.project, board[name]):
+                await cleanup.remove_workspace(
+                    self.project, workspaces, self.runtime.launcher, name
                 )
-                if cleanup.is_due(self.project, board[name]):
-                    await cleanup.remove_workspace(
-                        self.project, workspaces, self.runtime.launcher, name
-                    )
 
     async def ensure_board_driven(self, *named: str) -> None:
         """Drive the board if no process does, so that commands on these tasks take effect.

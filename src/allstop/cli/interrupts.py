@@ -51,4 +51,4 @@ async def pause_and_leave(pause: Pause, leave: Callable[[], None], note: Note) -
 
 
 async def _pause_until_written(pause: Pause, by: str, note: Note) -> None:
-    await retry_write(lambda: pause(by), lambda run, trouble: note(f"! {trouble.text}"))
+    await retry_write(lambda _: pause(by), lambda run, trouble: note(f"! {trouble.text}"))

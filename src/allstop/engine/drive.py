@@ -253,17 +253,22 @@ class Drive(Generic[S]):
 
     async def _append(self, entries: tuple[ports.Entry, ...], place: int | None = None) -> None:
         expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
+        write = None  # the id of a try that may have arrived
         self._writing = True
         try:
             while True:
                 try:
-                    return await self._context.journal.append(*entries, expect=expect)
-                except (ports.StoreFullError, ports.StoreBusyError) as trouble:
+                    return await self._context.journal.append(*entries, expect=expect, write=write)
+                except ports.ClaimLostError as lost:
+                    raise SupersededError(self.run) from lost
+                except ports.StoreTroubleError as trouble:
                     self._context.show(
                         self.run, ports.Live("trouble", f"{trouble.message}: {trouble.hint}")
                     )
                     await anyio.sleep(STORE_RETRY_S)
-                    if self._has_news:  # the write would be refused anyway; react to a stop now
+                    write = trouble.write or write
+                    if self._has_news and write is None:
+                        # the write would be refused anyway; react to a stop now
                         raise ports.StaleError(self.run) from trouble
         finally:
             self._writing = False

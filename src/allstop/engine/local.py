@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -106,8 +106,8 @@ class LocalEngine:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[LocalEngine]:
         """Drive opened and taken runs until the block is left."""
-        with ExitStack() as stack:
-            stack.callback(self._claims.release_all)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._claims.release_all)
             await self._helm_reader.catch_up()
             self._last_helm = self._helm_reader.helm
             self._stops_before = self._helm_reader.helm.stops
@@ -165,13 +165,13 @@ class LocalEngine:
         at, limits = self._clock.now(), limits or Limits()
         opened = Opened(at=at, kind=kind, spec=spec, title=title, limits=limits, rules=rules)
         runs.begin(self._pilots[kind], opened)  # raises if the spec is invalid
-        self._claims.take(run)
+        await self._claims.take(run)
         try:
             is_new = await self._write_opened(run, opened)
             if is_new:
                 await self._prepare_and_start(run)
         finally:
-            self._claims.release_unless_driven(run)
+            await self._claims.release_unless_driven(run)
         return is_new
 
     async def _write_opened(self, run: RunId, opened: Opened) -> bool:
@@ -189,7 +189,7 @@ class LocalEngine:
         """Whether only this process may drive the run."""
         return root in self._claims
 
-    def adopt(self, root: RunId, claim: AbstractContextManager[object]) -> None:
+    def adopt(self, root: RunId, claim: AbstractAsyncContextManager[object]) -> None:
         self._claims.adopt(root, claim)
 
     async def take(
@@ -202,17 +202,17 @@ class LocalEngine:
         Raises HeldError if another process drives it.
         """
         root = root_of(run)
-        self._claims.take(root)
+        await self._claims.take(root)
         try:
-            open_runs = [head.run for head in await self._journal.heads() if not head.closed]
-            mine = [each for each in open_runs if root_of(each) == root]
+            heads = await self._journal.heads(open_only=True)
+            mine = [head.run for head in heads if root_of(head.run) == root]
             for driven_run in [
                 await self._prepare(each, known if each == run else None) for each in mine
             ]:
                 # after the past usage of all is counted
                 await self._start(driven_run, parked=parked)
         finally:
-            self._claims.release_unless_driven(root)
+            await self._claims.release_unless_driven(root)
 
     async def command(self, run: RunId, command: Command, by: str = "user") -> None:
         """Write a command for a run and all runs below it."""
@@ -332,7 +332,10 @@ class LocalEngine:
                 for run, driven_run in self._driven_runs.items()
             },
         )
-        await retry_write(lambda: self._journal.append(Entry(HELM, halted)), self._viewers.show)
+        await retry_write(
+            lambda write: self._journal.append(Entry(HELM, halted), write=write),
+            self._viewers.show,
+        )
         self._receipts.add(stops, halted)
 
     # --- driving ---
@@ -376,7 +379,7 @@ class LocalEngine:
 
     async def _abort_orphan(self, run: RunId, parent: RunId) -> None:
         by = f"the end of {parent}"
-        await retry_write(lambda: self.command(run, Abort(), by=by), self._viewers.show)
+        await retry_write(lambda _: self.command(run, Abort(), by=by), self._viewers.show)
 
     async def _drive_when_told(self, driven_run: DrivenRun) -> None:
         driven_run.rest(Waiting("not asked for", for_person=True))
@@ -416,14 +419,14 @@ class LocalEngine:
             for other in list(self._driven_runs.values()):
                 if other.drive.state.opened.parent == drive.run:
                     await self._abort_orphan(other.drive.run, drive.run)
-        self._remove(drive.run, ended)
+        await self._remove(drive.run, ended)
         driven_run.rest(ended)
         self._changed.set()
 
-    def _remove(self, run: RunId, outcome: Outcome) -> None:
+    async def _remove(self, run: RunId, outcome: Outcome) -> None:
         self._budgets.close(run)
         self._launcher.killed(run)  # drop its killed programs
         del self._driven_runs[run]
         if root_of(run) == run:
             self._outcomes[run] = outcome
-        self._claims.leave(run)
+        await self._claims.leave(run)

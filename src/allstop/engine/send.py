@@ -19,7 +19,7 @@ async def send_command(
         if isinstance(
             command, _FOR_ALL_BELOW
         ):  # a child may open before its parent reads the command
-            open_heads = [head for head in await journal.heads() if not head.closed]
+            open_heads = await journal.heads(open_only=True)
             new += [head.run for head in open_heads if head.run.startswith(f"{run}/")]
         new = [to for to in new if to not in told]
         if not new:

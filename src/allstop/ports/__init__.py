@@ -9,6 +9,7 @@ from allstop.ports.agents import TokenCap as TokenCap
 from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch
 from allstop.ports.journal import Alarm as Alarm
+from allstop.ports.journal import ClaimLostError as ClaimLostError
 from allstop.ports.journal import Cursor as Cursor
 from allstop.ports.journal import Entry as Entry
 from allstop.ports.journal import Head as Head
@@ -22,6 +23,8 @@ from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
+from allstop.ports.journal import StoreTroubleError as StoreTroubleError
+from allstop.ports.journal import StoreUnreachableError as StoreUnreachableError
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
 from allstop.ports.programs import GATEWAY_PORT as GATEWAY_PORT

@@ -1,7 +1,7 @@
 """The journal's protocol: an append-only record of each run's events."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -57,6 +57,8 @@ class Holder(Struct, frozen=True, kw_only=True):
     host: str
     command: str
     since: datetime
+    world: str = ""  # the boot and the pid namespace in which the pid is valid; "": those of here
+    worker: str = ""  # the worker's name, in a fleet
 
 
 class StaleError(Exception):
@@ -69,26 +71,46 @@ class HeldError(AllstopError):
     default_code = "held"
 
     def __init__(self, run: RunId, holder: Holder | None) -> None:
-        who = (
-            f"process {holder.pid} on {holder.host} ({holder.command})"
-            if holder
-            else "another process"
-        )
+        who = f"{_describe(holder)} ({holder.command})" if holder else "another process"
         super().__init__(f"{run} is driven by {who}", "stop that process first, or let it finish")
         self.run = run
         self.holder = holder
 
 
-class StoreFullError(AllstopError):
+def _describe(holder: Holder) -> str:
+    worker = f"worker {holder.worker}, " if holder.worker else ""
+    return f"{worker}process {holder.pid} on {holder.host}"
+
+
+class ClaimLostError(HeldError):
+    """Another process has taken over a run that this one had claimed; it must stop driving it."""
+
+    default_code = "claim_lost"
+
+
+class StoreTroubleError(AllstopError):
+    """Nothing can be written now; the same write may succeed later."""
+
+    write: WriteId | None = None
+    """Set if the write may have arrived: it must be repeated with this id."""
+
+
+class StoreFullError(StoreTroubleError):
     """The journal's disk is full: nothing can be written until there is space."""
 
     default_code = "store_full"
 
 
-class StoreBusyError(AllstopError):
+class StoreBusyError(StoreTroubleError):
     """Another process keeps the journal locked: nothing can be written until it unlocks it."""
 
     default_code = "store_busy"
+
+
+class StoreUnreachableError(StoreTroubleError):
+    """The journal's database doesn't answer: nothing can be read or written until it does."""
+
+    default_code = "store_unreachable"
 
 
 class StoreBrokenError(AllstopError):
@@ -119,8 +141,8 @@ class Journal(Protocol):
         A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
         writes nothing. A `write` id that is already in the journal is not written again.
 
-        Raises StaleError if more has been written since `expect`, StoreFullError if the disk is
-        full, and StoreBusyError if another process keeps the journal locked.
+        Raises StaleError if more has been written since `expect`, ClaimLostError if another process
+        has taken over the claim on `expect.run`, and StoreTroubleError if nothing can be written now.
         """
         ...
 
@@ -139,15 +161,24 @@ class Journal(Protocol):
         """Return the position of the newest record; 0 if there is none."""
         ...
 
-    async def heads(self) -> Sequence[Head]:
-        """Return every run, the oldest first; the helm and the accounts are none."""
+    async def heads(self, *, open_only: bool = False, since: int = 0) -> Sequence[Head]:
+        """Return the runs, the oldest first; the helm and the accounts are none.
+
+        With `open_only`, closed runs are left out; with `since`, those without a record after that
+        position.
+        """
         ...
 
-    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> AbstractContextManager[None]:
+    def listen(
+        self, listener: Listener, alarm: Alarm = no_alarm, cut_off: Alarm = no_alarm
+    ) -> AbstractContextManager[None]:
         """Call `listener` for every write of any process, while `watch_writes` runs.
 
         `alarm` is called when a stop is about to be written that can't be taken back. Later writes
         come after the stop, and writing it may take long.
+
+        `cut_off` is called when the store has not answered for so long that other processes may
+        soon take over the claims of this one. All agents must be ended at once.
         """
         ...
 
@@ -155,13 +186,19 @@ class Journal(Protocol):
         """Run until cancelled; notices writes of other processes."""
         ...
 
-    def claim(self, run: RunId) -> AbstractContextManager[None]:
+    def claim(self, run: RunId) -> AbstractAsyncContextManager[None]:
         """Claim the right to drive this run and all below it, until the block or process ends.
+
+        In a fleet, another process can claim a run below it. A claim of a process that has not
+        reached the store for some time may be taken over.
 
         Raises HeldError if another process has it.
         """
         ...
 
     def holders(self) -> Mapping[RunId, Holder | None]:
-        """Return the claimed runs and the processes that hold them."""
+        """Return the claimed runs and the processes that hold them.
+
+        While `watch_writes` runs, this may be a copy that is up to two seconds old.
+        """
         ...

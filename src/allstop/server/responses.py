@@ -8,7 +8,7 @@ from starlette.responses import Response
 from allstop.app.setup.edit_setting import BadSettingError
 from allstop.app.validation_errors import InvalidRequestError
 from allstop.core.errors import AllstopError, NotFoundError
-from allstop.ports import StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.ports import StoreBrokenError, StoreFullError, StoreTroubleError
 from allstop.server import static_files
 from allstop.server.access.admission import Refusal
 from allstop.server.wire_types import Problem, Refused
@@ -43,8 +43,8 @@ COMMON_HEADERS = (
 
 _STATUS: tuple[tuple[type[AllstopError], int], ...] = (
     (NotFoundError, 404),
-    (StoreBusyError, 503),
     (StoreFullError, 507),
+    (StoreTroubleError, 503),
     (StoreBrokenError, 500),
     (BadSettingError, 422),
     (InvalidRequestError, 422),

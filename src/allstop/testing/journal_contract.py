@@ -80,6 +80,18 @@ class JournalContract:
 
         assert [(h.seq, h.closed) for h in await journal.heads()] == [(3, True)]
 
+    async def test_heads_can_be_limited_to_open_runs_and_to_new_records(
+        self, journal: Journal
+    ) -> None:
+        await journal.append(Entry(A, OPENED), Entry(B, OPENED))
+        await journal.append(Entry(A, Closed(at=NOW, outcome=Outcome.DONE)))
+        before = await journal.last_place()
+        await journal.append(Entry(B, PAUSED), Entry(HELM, STOPPED))
+
+        assert [h.run for h in await journal.heads(open_only=True)] == [B]
+        assert [(h.run, h.seq) for h in await journal.heads(since=before)] == [(B, 2)]
+        assert list(await journal.heads(since=await journal.last_place())) == []
+
     async def test_numbers_have_no_gaps_when_many_write_at_once(self, journal: Journal) -> None:
         async with anyio.create_task_group() as group:
             for number in range(60):
@@ -191,14 +203,15 @@ class JournalContract:
 
     async def test_p7_a_claim_is_exclusive_and_ends_with_its_block(self, journal: Journal) -> None:
         """P7: a second claim fails; a claim that has ended never blocks."""
-        with journal.claim(A):
+        async with journal.claim(A):
             assert list(journal.holders()) == [A]
-            with pytest.raises(HeldError, match="a is driven by"), journal.claim(A):
-                pass
-            with journal.claim(B):
+            with pytest.raises(HeldError, match="a is driven by"):
+                async with journal.claim(A):
+                    pass
+            async with journal.claim(B):
                 pass
         assert list(journal.holders()) == []
-        with journal.claim(A):
+        async with journal.claim(A):
             pass
 
     async def test_two_processes_on_one_store_hear_each_other(
@@ -235,8 +248,11 @@ class JournalContract:
 
         with pytest.raises(StaleError):
             await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 0))
-        with journal.claim(A), pytest.raises(HeldError), second.claim(A):
-            pass
+        async with journal.claim(A):
+            assert list(second.holders()) == [A]
+            with pytest.raises(HeldError):
+                async with second.claim(A):
+                    pass
         await second.append(Entry(HELM, Commanded(at=NOW, command=Resume())))
         await journal.append(Entry(A, PAUSED), expect=Cursor(A, 1, 2))
         assert [r.seq for r in await second.read(A)] == [1, 2]

@@ -1,7 +1,7 @@
 """A journal in memory, which is lost when the process ends."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import anyio.lowlevel
@@ -60,12 +60,21 @@ class MemoryJournal:
     async def last_place(self) -> int:
         return len(self._all)
 
-    async def heads(self) -> Sequence[ports.Head]:
-        return [_head(records) for run, records in self._records.items() if run not in STREAMS]
+    async def heads(self, *, open_only: bool = False, since: int = 0) -> Sequence[ports.Head]:
+        newer = {record.run for record in self._all[since:]} if since else self._records.keys()
+        heads = (
+            _head(records)
+            for run, records in self._records.items()
+            if run not in STREAMS and run in newer
+        )
+        return [head for head in heads if not (open_only and head.closed)]
 
     @contextmanager
     def listen(
-        self, listener: ports.Listener, alarm: ports.Alarm = ports.no_alarm
+        self,
+        listener: ports.Listener,
+        alarm: ports.Alarm = ports.no_alarm,
+        cut_off: ports.Alarm = ports.no_alarm,
     ) -> Iterator[None]:
         self._listeners.append(listener)
         try:
@@ -76,8 +85,8 @@ class MemoryJournal:
     async def watch_writes(self) -> None:
         await anyio.sleep_forever()
 
-    @contextmanager
-    def claim(self, run: RunId) -> Iterator[None]:
+    @asynccontextmanager
+    async def claim(self, run: RunId) -> AsyncIterator[None]:
         if run in self._claimed:
             raise ports.HeldError(run, None)
         self._claimed.add(run)

@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,7 +172,9 @@ class SqliteJournal(SqliteRecords):
             await wait()
 
     @contextmanager
-    def listen(self, listener: Listener, alarm: Alarm = no_alarm) -> Iterator[None]:
+    def listen(
+        self, listener: Listener, alarm: Alarm = no_alarm, cut_off: Alarm = no_alarm
+    ) -> Iterator[None]:
         self._listeners.append(listener)
         self._alarms.append(alarm)
         try:
@@ -188,8 +190,10 @@ class SqliteJournal(SqliteRecords):
                 self._announce_others()
                 await self._watch_wake_socket(own_socket)
 
-    def claim(self, run: RunId) -> AbstractContextManager[None]:
-        return self._claims.claim(run)
+    @asynccontextmanager
+    async def claim(self, run: RunId) -> AsyncIterator[None]:
+        with self._claims.claim(run):
+            yield
 
     # --- writing ---
 

@@ -54,11 +54,12 @@ class SqliteRecords:
     async def last_place(self) -> int:
         return self._last_pos()
 
-    async def heads(self) -> Sequence[Head]:
+    async def heads(self, *, open_only: bool = False, since: int = 0) -> Sequence[Head]:
         rows = self._query(
             "select run, kind, parent, (select max(seq) from events e where e.run = r.id),"
-            " opened_at, closed from runs r where run not in (?, ?) order by id",
-            STREAMS,
+            " opened_at, closed from runs r where run not in (?, ?) and closed <= ?"
+            " and (? or id in (select run from events where pos > ?)) order by id",
+            (*STREAMS, not open_only, not since, since),
         )
         return [
             Head(RunId(run), kind, parent, seq, _instant(run, at), bool(closed))

@@ -27,8 +27,7 @@ from allstop.ports import (
     Entry,
     Journal,
     Live,
-    StoreBusyError,
-    StoreFullError,
+    StoreTroubleError,
     Turn,
     Watch,
 )
@@ -125,7 +124,7 @@ class Accounts:
         entries = tuple(Entry(ACCOUNTS, event) for event in self._unwritten)
         try:
             await self._journal.append(*entries)
-        except (StoreFullError, StoreBusyError):
+        except StoreTroubleError:
             return
         del self._unwritten[: len(entries)]
 

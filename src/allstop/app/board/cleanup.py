@@ -35,7 +35,7 @@ LABEL = "clean"
 @asynccontextmanager
 async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[WorkspaceCleanup]:
     """With `alone`, no other process can drive the board meanwhile."""
-    with project.journal.claim(BOARD) if alone else nullcontext():
+    async with project.journal.claim(BOARD) if alone else nullcontext():
         project.make_folder()
         launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
         workspaces = await runtime.open_workspaces(project, launcher)

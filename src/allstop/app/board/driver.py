@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -248,7 +248,7 @@ async def drive_board(
     project: Project,
     spec: BoardSpec,
     known: commands.BoardSnapshot,
-    claim: ExitStack,
+    claim: AsyncExitStack,
     show: Callable[[str], None],
     since: datetime | None = None,
 ) -> AsyncIterator[BoardSession]:

@@ -23,7 +23,7 @@ class StartRunKind(RunKind):
         """Start or drop it. The claim keeps two processes from approving the same start."""
         assert isinstance(command, Approve | Reject), "it takes no other command"
         project, run = supervisor.project, recorded.run
-        with project.journal.claim(run):
+        async with project.journal.claim(run):
             types = supervisor.kinds.requests()
             request = await queued_starts.request_of(project, run, types)
             if isinstance(command, Approve):

@@ -28,7 +28,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, root_of
-from allstop.ports import Entry, Holder, StoreBrokenError, StoreBusyError, StoreFullError
+from allstop.ports import Entry, Holder, StoreBrokenError, StoreTroubleError
 from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.app.project import Project
 
-STORE_FAILS = (StoreBrokenError, StoreBusyError, StoreFullError)
+STORE_FAILS = (StoreBrokenError, StoreTroubleError)
 GONE_S = 2.0
 
 
@@ -60,7 +60,7 @@ async def stop(
         driving = other_drivers(project)
         with anyio.move_on_after(receipts.ANSWER_S):
             await _tell_and_wait(project, command, set(driving), answers)
-    except* StoreBrokenError:
+    except* STORE_FAILS:
         pass  # the STOP file holds; this process ends the agents
     silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
     left = kill_recorded(project.live) if project.live.exists() else ()
@@ -109,7 +109,7 @@ async def _tell_and_wait(
         return all(engine_name(pid) in answers or receipts.is_suspended(pid) for pid in driving)
 
     async with receipts.waiting(project, HELM) as wait:
-        with suppress(StoreBusyError, StoreFullError):  # the driving process may answer anyway
+        with suppress(StoreTroubleError):  # the driving process may answer anyway
             await _write(journal, command)
         await wait(have_answered)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +71,8 @@ async def run_board(
     known = known or await commands.read(project)
     require_usable(project, driver.needed_agents(spec, known.state))
     await remove_due(project, known.state.board)
-    with ExitStack() as claim:
-        claim.enter_context(project.journal.claim(BOARD))
+    async with AsyncExitStack() as claim:
+        await claim.enter_async_context(project.journal.claim(BOARD))
         limits = driver.limits_at_start(known)
         was_held = known.run.hold is not Hold.NONE
         known = await driver.equip(project, spec, decide, known, limits, allowance=allowance)
@@ -95,8 +95,8 @@ async def take_over(
     """
     await refuse_if_stopped(project)
     raise_limit()
-    with ExitStack() as claim:
-        claim.enter_context(project.journal.claim(BOARD))
+    async with AsyncExitStack() as claim:
+        await claim.enter_async_context(project.journal.claim(BOARD))
         known = await driver.apply_settings(project, await commands.read(project))
         spec = known.state.spec
         require_usable(project, driver.needed_agents(spec, known.state))
@@ -115,7 +115,7 @@ async def _drive(
     project: Project,
     spec: BoardSpec,
     known: commands.BoardSnapshot,
-    claim: ExitStack,
+    claim: AsyncExitStack,
     only: Collection[str],
     *,
     as_json: bool,
