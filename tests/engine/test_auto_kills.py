@@ -1,19 +1,18 @@
 """Q16, K2: Full Auto threads that are killed or stopped at every write."""
 
-import itertools
-
 import anyio
 import pytest
 
-from allstop.core.commands import Resume
 from allstop.core.events import MoveEnded
 from allstop.core.moves import Item, TurnDone, Usage
 from allstop.ports import Abilities
 from support.fault_scenarios import (
     assert_each_child_started_once,
     assert_each_run_done_once,
-    assert_nothing_began_and_no_word_counted,
-    run_until_death,
+    kill_again_and_again,
+    kill_at_every_write,
+    open_or_resume,
+    stop_at_every_write,
 )
 from support.faulty_ports import (
     CrashingJournal,
@@ -86,10 +85,7 @@ def at_work(journal):
 async def go(world):
     """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
-        if await world.journal.heads():
-            await world.resume_all(engine)
-        else:
-            await engine.open(THREAD, "auto", SPEC)
+        await open_or_resume(world, engine, THREAD, "auto", SPEC)
         await anyio.sleep(LONG_S)
 
 
@@ -105,11 +101,6 @@ async def turns_on_record(world):
     return sum(isinstance(e, MoveEnded) and isinstance(e.result, TurnDone) for e in events)
 
 
-async def moves_under_way(world):
-    states = [await world.state(head.run) for head in await world.journal.heads()]
-    return sum(state.open_move is not None for state in states)
-
-
 async def test_the_thread_of_the_other_tests_arrives():
     world = at_work(GuardedJournal())
     await go(world)
@@ -121,31 +112,21 @@ async def test_the_thread_of_the_other_tests_arrives():
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_q16_killed_at_any_write_of_a_thread_nothing_is_lost_or_done_twice(when):
-    for nth in every(2):
-        world = at_work(CrashingJournal(nth, when))
-        await run_until_death(world, go)
-        if not world.journal.dead.is_set():
-            break
-        world.journal = world.journal.disk()
-        under_way = await moves_under_way(world)
-        await go(world)
-
+    async def assert_whole(world):
         await assert_merged_once(world)
         taken = sum(agent.taken for agent in world.agents.values())
-        assert taken - await turns_on_record(world) <= under_way, "a turn was taken again"
+        repeated = taken - await turns_on_record(world)
+        assert repeated <= world.under_way, "a turn was taken again"
 
-    assert nth > 15
+    kills = await kill_at_every_write(
+        every(2), lambda nth: at_work(CrashingJournal(nth, when)), go, assert_whole
+    )
+
+    assert kills > 7
 
 
 async def test_q16_a_thread_killed_again_and_again_still_arrives():
-    world = at_work(CrashingJournal(3, "after"))
-    for deaths in itertools.count(1):
-        await run_until_death(world, go)
-        if not world.journal.dead.is_set():
-            break
-        journal = CrashingJournal(5 + deaths % 3, ("before", "after")[deaths % 2])
-        journal._records = world.journal.disk()._records
-        world.journal = journal
+    deaths, world = await kill_again_and_again(at_work, go, 3, 5)
 
     assert deaths >= 3
     await assert_merged_once(world)
@@ -153,17 +134,12 @@ async def test_q16_a_thread_killed_again_and_again_still_arrives():
 
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
 async def test_k2_allstop_wins_every_race_with_every_write_of_a_thread(where):
-    for nth in every(2):
-        world = at_work(RacingJournal(nth, where))
-        async with world.running() as engine:
-            await engine.open(THREAD, "auto", SPEC)
-            await anyio.sleep(LONG_S)
-            stopped = world.journal.stopped
-            if stopped is None:
-                break
-            assert_nothing_began_and_no_word_counted(world.journal)
-            await engine.command(stopped, Resume())
-            await anyio.sleep(LONG_S)
-        await assert_merged_once(world)
+    stops = await stop_at_every_write(
+        every(2),
+        lambda nth: at_work(RacingJournal(nth, where)),
+        lambda engine: engine.open(THREAD, "auto", SPEC),
+        lambda world, engine: anyio.sleep(LONG_S),
+        assert_merged_once,
+    )
 
-    assert nth > 15
+    assert stops > 7

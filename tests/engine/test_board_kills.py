@@ -5,9 +5,13 @@ import itertools
 import anyio
 import pytest
 
-from allstop.core.commands import Resume
 from support.board_runs import assert_all_done, board_spec, board_world, person
-from support.fault_scenarios import assert_nothing_began_and_no_word_counted
+from support.fault_scenarios import (
+    kill_again_and_again,
+    kill_at_every_write,
+    open_or_resume,
+    stop_at_every_write,
+)
 from support.faulty_ports import CrashingJournal, GuardedJournal, RacingJournal
 from support.sweeps import short
 
@@ -19,19 +23,8 @@ ARRIVED_S = 200.0
 async def run_to_end(world):
     """Open or resume the board until it ends or the process dies."""
     async with world.running() as engine:
-        if await world.journal.heads():
-            await world.resume_all(engine)
-        else:
-            await engine.open("board", "board", board_spec(slots=2))
+        await open_or_resume(world, engine, "board", "board", board_spec(slots=2))
         await person(world, engine)
-
-
-async def sail_until_death(world):
-    async with anyio.create_task_group() as group:
-        group.start_soon(run_to_end, world)
-        with anyio.move_on_after(LONG_S):
-            await world.journal.dead.wait()
-        group.cancel_scope.cancel()
 
 
 async def test_the_run_of_the_other_tests_ends():
@@ -51,30 +44,18 @@ async def test_the_run_of_the_other_tests_ends():
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("part", range(short(4, 1)))
 async def test_q16_a_board_killed_at_any_write_loses_nothing_and_merges_nothing_twice(when, part):
-    kills = 0
-    for nth in itertools.count(1 + part, 4):
-        world = board_world(CrashingJournal(nth, when))
-        await sail_until_death(world)
-        if not world.journal.dead.is_set():
-            break
-        kills += 1
-        world.journal = world.journal.disk()
-        with anyio.fail_after(LONG_S):
-            await run_to_end(world)
-        await assert_all_done(world)
+    kills = await kill_at_every_write(
+        itertools.count(1 + part, 4),
+        lambda nth: board_world(CrashingJournal(nth, when)),
+        run_to_end,
+        assert_all_done,
+    )
 
     assert kills > 15
 
 
 async def test_q16_a_board_killed_again_and_again_still_arrives():
-    world = board_world(CrashingJournal(5, "after"))
-    for deaths in itertools.count(1):
-        await sail_until_death(world)
-        if not world.journal.dead.is_set():
-            break
-        journal = CrashingJournal(11 + deaths % 3, ("before", "after")[deaths % 2])
-        journal._records = world.journal.disk()._records
-        world.journal = journal
+    deaths, world = await kill_again_and_again(board_world, run_to_end, 5, 11)
 
     assert deaths >= 5
     await assert_all_done(world)
@@ -83,21 +64,16 @@ async def test_q16_a_board_killed_again_and_again_still_arrives():
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
 @pytest.mark.parametrize("part", range(short(3, 1)))
 async def test_k2_allstop_wins_every_race_with_every_write_of_a_board(where, part):
-    raced = 0
-    for nth in itertools.count(1 + part, 3):
-        world = board_world(RacingJournal(nth, where))
-        async with world.running() as engine:
-            await engine.open("board", "board", board_spec(slots=2))
-            with anyio.move_on_after(ARRIVED_S):
-                await person(world, engine)
-            stopped = world.journal.stopped
-            if stopped is None:
-                break
-            raced += 1
-            assert_nothing_began_and_no_word_counted(world.journal)
-            await engine.command(stopped, Resume())
-            with anyio.fail_after(LONG_S):
-                await person(world, engine)
-        await assert_all_done(world)
+    async def go_on(world, engine):
+        with anyio.move_on_after(ARRIVED_S if world.journal.stopped is None else LONG_S):
+            await person(world, engine)
 
-    assert raced > 12
+    stops = await stop_at_every_write(
+        itertools.count(1 + part, 3),
+        lambda nth: board_world(RacingJournal(nth, where)),
+        lambda engine: engine.open("board", "board", board_spec(slots=2)),
+        go_on,
+        assert_all_done,
+    )
+
+    assert stops > 12

@@ -3,11 +3,11 @@
 import anyio
 import pytest
 
-from allstop.core.commands import Answer, Resume
+from allstop.core.commands import Answer
 from allstop.core.events import MoveEnded
 from allstop.core.moves import Outcome, TurnDone, Usage
 from allstop.ports import Abilities
-from support.fault_scenarios import assert_nothing_began_and_no_word_counted, run_until_death
+from support.fault_scenarios import kill_at_every_write, open_or_resume, stop_at_every_write
 from support.faulty_ports import CrashingJournal, GuardedJournal, RacingJournal
 from support.in_memory_world import InMemoryWorld
 from support.sweeps import every
@@ -44,10 +44,7 @@ def at_work(journal):
 async def go(world):
     """Open or resume the run until it ends or the process dies; a person answers."""
     async with world.running() as engine:
-        if await world.journal.heads():
-            await world.resume_all(engine)
-        else:
-            await engine.open(RUN, "draft", SPEC)
+        await open_or_resume(world, engine, RUN, "draft", SPEC)
         await answered(world, engine)
 
 
@@ -78,32 +75,21 @@ async def test_p13_the_draft_of_the_other_tests_arrives():
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_p13_killed_at_any_write_a_draft_is_written_once(when):
-    for nth in every(1):
-        world = at_work(CrashingJournal(nth, when))
-        await run_until_death(world, go)
-        if not world.journal.dead.is_set():
-            break
-        world.journal = world.journal.disk()
-        await go(world)
+    kills = await kill_at_every_write(
+        every(1), lambda nth: at_work(CrashingJournal(nth, when)), go, assert_written_once
+    )
 
-        await assert_written_once(world)
-
-    assert nth > 5
+    assert kills > 4
 
 
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
 async def test_k2_allstop_wins_every_race_with_every_write_of_a_draft(where):
-    for nth in every(1):
-        world = at_work(RacingJournal(nth, where))
-        async with world.running() as engine:
-            await engine.open(RUN, "draft", SPEC)
-            await answered(world, engine)
-            stopped = world.journal.stopped
-            if stopped is None:
-                break
-            assert_nothing_began_and_no_word_counted(world.journal)
-            await engine.command(stopped, Resume())
-            await answered(world, engine)
-        await assert_written_once(world)
+    stops = await stop_at_every_write(
+        every(1),
+        lambda nth: at_work(RacingJournal(nth, where)),
+        lambda engine: engine.open(RUN, "draft", SPEC),
+        answered,
+        assert_written_once,
+    )
 
-    assert nth > 5
+    assert stops > 4

@@ -16,8 +16,10 @@ from allstop.ports import Abilities
 from support.fault_scenarios import (
     assert_each_child_started_once,
     assert_each_run_done_once,
-    assert_nothing_began_and_no_word_counted,
+    kill_at_every_write,
+    open_or_resume,
     run_until_death,
+    stop_at_every_write,
 )
 from support.faulty_ports import CrashingJournal, GuardedJournal, MergingWorkspaces, RacingJournal
 from support.in_memory_world import InMemoryWorld
@@ -115,10 +117,7 @@ def at_work(journal):
 async def go(world, spec=SPEC):
     """Open or resume the run until it ends or the process dies."""
     async with world.running() as engine:
-        if await world.journal.heads():
-            await world.resume_all(engine)
-        else:
-            await engine.open(RUN, "plan", spec)
+        await open_or_resume(world, engine, RUN, "plan", spec)
         await anyio.sleep(LONG_S)
 
 
@@ -165,18 +164,15 @@ async def test_p3_a_paused_plan_does_nothing_and_resumes_at_once():
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_p7_killed_at_any_write_of_a_plan_no_step_is_lost_or_counted_twice(when):
-    for nth in every(2):
-        world = at_work(CrashingJournal(nth, when))
-        await run_until_death(world, go)
-        if not world.journal.dead.is_set():
-            break
-        world.journal = world.journal.disk()
-        await go(world)
-
+    async def assert_whole(world):
         await assert_each_step_counted_once(world)
         assert len(world.agents["coder"].asked) <= len(STEPS) + 1, "finished steps were repeated"
 
-    assert nth > 10
+    kills = await kill_at_every_write(
+        every(2), lambda nth: at_work(CrashingJournal(nth, when)), go, assert_whole
+    )
+
+    assert kills > 5
 
 
 EACH_STEP = [
@@ -191,38 +187,31 @@ AT_THE_END = [("plan1: plan", ["s1", "s2", "s3"])]
 @pytest.mark.parametrize(("auto_commit", "log"), [(True, EACH_STEP), (False, AT_THE_END)])
 async def test_p8_killed_at_any_write_each_step_is_committed_once(when, auto_commit, log):
     spec = {**SPEC, "edition": 2, "auto_commit": auto_commit}
-    for nth in every(1):
+
+    def make_world(nth):
         world = at_work(CrashingJournal(nth, when))
         world.workspaces = CommittingWorkspaces()
         world.agents = {"coder": Writer(world.workspaces)}
-        await run_until_death(world, partial(go, spec=spec))
-        if not world.journal.dead.is_set():
-            break
-        world.journal = world.journal.disk()
-        await go(world, spec)
+        return world
 
+    async def assert_whole(world):
         assert world.workspaces.log == log
         await assert_each_step_counted_once(world)
 
-    assert nth > 10
+    assert await kill_at_every_write(every(1), make_world, partial(go, spec=spec), assert_whole) > 9
 
 
 @pytest.mark.parametrize("where", ["helm", "root", "writer"])
 async def test_k2_allstop_wins_every_race_with_every_write_of_a_plan(where):
-    for nth in every(2):
-        world = at_work(RacingJournal(nth, where))
-        async with world.running() as engine:
-            await engine.open(RUN, "plan", SPEC)
-            await anyio.sleep(LONG_S)
-            stopped = world.journal.stopped
-            if stopped is None:
-                break
-            assert_nothing_began_and_no_word_counted(world.journal)
-            await engine.command(stopped, Resume())
-            await anyio.sleep(LONG_S)
-        await assert_each_step_counted_once(world)
+    stops = await stop_at_every_write(
+        every(2),
+        lambda nth: at_work(RacingJournal(nth, where)),
+        lambda engine: engine.open(RUN, "plan", SPEC),
+        lambda world, engine: anyio.sleep(LONG_S),
+        assert_each_step_counted_once,
+    )
 
-    assert nth > 10
+    assert stops > 5
 
 
 class Talker(Coder):

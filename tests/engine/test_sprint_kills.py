@@ -13,6 +13,7 @@ from allstop.core.moves import EndSprint, Failed, FailureKind, MakeCheckpoint
 from allstop.core.replay import differences
 from allstop.core.tasks import NewTask, Status
 from support.board_runs import board_spec, board_world
+from support.fault_scenarios import kill_at_every_write, open_or_resume
 from support.faulty_ports import CrashingJournal, GuardedJournal, RacingJournal
 from support.sweeps import short
 
@@ -26,10 +27,7 @@ SPRINT = SprintSpec(
 async def run_to_end(world):
     """Open or resume the board, start its sprint once, and wait until the sprint has ended."""
     async with world.running() as engine:
-        if await world.journal.heads():
-            await world.resume_all(engine)
-        else:
-            await engine.open("board", "board", board_spec(slots=2, mode="semi"))
+        await open_or_resume(world, engine, "board", "board", board_spec(slots=2, mode="semi"))
         while True:
             state = (await world.state("board")).pilot
             if not state.board.nodes:
@@ -40,14 +38,6 @@ async def run_to_end(world):
                 await engine.idle()
                 return
             await anyio.sleep(7)
-
-
-async def until_death(world):
-    async with anyio.create_task_group() as group:
-        group.start_soon(run_to_end, world)
-        with anyio.move_on_after(LONG_S):
-            await world.journal.dead.wait()
-        group.cancel_scope.cancel()
 
 
 async def assert_one_sprint_of_two_tasks(world):
@@ -77,17 +67,12 @@ async def test_s2_the_sprint_of_the_other_tests_ends():
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("part", range(short(3, 1)))
 async def test_q16_a_sprint_killed_at_any_write_ends_once_with_its_two_tasks(when, part):
-    kills = 0
-    for nth in itertools.count(1 + part, 3):
-        world = board_world(CrashingJournal(nth, when))
-        await until_death(world)
-        if not world.journal.dead.is_set():
-            break
-        kills += 1
-        world.journal = world.journal.disk()
-        with anyio.fail_after(LONG_S):
-            await run_to_end(world)
-        await assert_one_sprint_of_two_tasks(world)
+    kills = await kill_at_every_write(
+        itertools.count(1 + part, 3),
+        lambda nth: board_world(CrashingJournal(nth, when)),
+        run_to_end,
+        assert_one_sprint_of_two_tasks,
+    )
 
     assert kills > 5
 

@@ -1,11 +1,13 @@
 """Runs for fault tests (stops, kills, races): their specs and final checks."""
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import anyio
 
 from allstop.core.brakes import Tally
+from allstop.core.commands import Resume
 from allstop.core.events import (
     Asked,
     ChildClosed,
@@ -22,7 +24,7 @@ from allstop.core.replay import differences
 from allstop.kinds import PILOTS
 from allstop.ports import Abilities
 from support.fan_out_pilot import FanOutPilot
-from support.faulty_ports import IdempotentWorkspaces, SecondTimeChecks
+from support.faulty_ports import CrashingJournal, IdempotentWorkspaces, SecondTimeChecks
 from support.in_memory_world import DONE, InMemoryWorld, task
 
 ALL_PILOTS = {**PILOTS, "fleet": FanOutPilot()}
@@ -108,6 +110,75 @@ async def assert_each_child_started_once(world, root):
 
 def spawned(events):
     return [e.move.ref for e in events if isinstance(e, MoveStarted) and isinstance(e.move, Spawn)]
+
+
+async def kill_at_every_write(numbers, make_world, run, assert_whole):
+    """Kill `run(world)` at each of these writes, let it go on, and check what came of it.
+
+    `make_world` gets the number of the write. Returns how often the run was killed: the numbers
+    end when a run has fewer writes.
+    """
+    kills = 0
+    for nth in numbers:
+        world = make_world(nth)
+        await run_until_death(world, run)
+        if not world.journal.dead.is_set():
+            break
+        kills += 1
+        world.journal = world.journal.disk()
+        world.under_way = await moves_under_way(world)
+        await run(world)
+        await assert_whole(world)
+    return kills
+
+
+async def kill_again_and_again(make_world, run, first, later):
+    """Kill the run after its write `first`, then after a few of its writes each time it goes on."""
+    world = make_world(CrashingJournal(first, "after"))
+    for deaths in itertools.count(1):
+        await run_until_death(world, run)
+        if not world.journal.dead.is_set():
+            return deaths, world
+        journal = CrashingJournal(later + deaths % 3, ("before", "after")[deaths % 2])
+        journal._records = world.journal.disk()._records
+        world.journal = journal
+    raise AssertionError
+
+
+async def stop_at_every_write(numbers, make_world, start, go_on, assert_whole):
+    """Let a stop race with each of these writes of a run, resume it, and check what came of it.
+
+    `start` opens the run in an engine, `go_on` lets it run. Returns how many stops there were.
+    """
+    stops = 0
+    for nth in numbers:
+        world = make_world(nth)
+        async with world.running() as engine:
+            await start(engine)
+            await go_on(world, engine)
+            stopped = world.journal.stopped
+            if stopped is None:
+                break
+            stops += 1
+            assert_nothing_began_and_no_word_counted(world.journal)
+            await engine.command(stopped, Resume())
+            await go_on(world, engine)
+        await assert_whole(world)
+    return stops
+
+
+async def moves_under_way(world):
+    """How many moves were begun and not ended when the process died."""
+    states = [await world.state(head.run) for head in await world.journal.heads()]
+    return sum(state.open_move is not None for state in states)
+
+
+async def open_or_resume(world, engine, run, kind, spec):
+    """Open the run, or resume all runs if it was opened before the process died."""
+    if await world.journal.heads():
+        await world.resume_all(engine)
+    else:
+        await engine.open(run, kind, spec)
 
 
 async def run_until_death(world, run):

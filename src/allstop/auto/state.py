@@ -14,7 +14,7 @@ from allstop.auto.guidance import Guide, GuideSpec
 from allstop.auto.structured_output import read
 from allstop.core.accounts import Roster
 from allstop.core.asks import Ask
-from allstop.core.board_specs import AgentTerms
+from allstop.core.board_specs import AgentTerms, agents_sharing_account
 from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.decisions import Action as Action
 from allstop.core.decisions import Decision as Decision
@@ -70,10 +70,7 @@ class AutoSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.terms.get(agent, own)
 
     def agents_sharing_account(self, agent: AgentName) -> tuple[AgentName, ...]:
-        """The agents that a limit on this agent's account affects, itself included."""
-        account = self.terms_of(agent).account
-        others = [name for name in self.terms if account == self.terms_of(name).account != ""]
-        return tuple(others) or (agent,)
+        return agents_sharing_account(agent, self.terms, self.terms)
 
 
 class TurnSummary(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -1,6 +1,6 @@
 """The specs that a board, its tasks, its merges and its sprints are started with."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -43,6 +43,15 @@ class AgentTerms(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
     max_tokens: int | None = None
     account: str = ""  # agents of one account share its limits
     attempt_s: float | None = None  # of an attempt by this agent; None: the limit of the spec
+
+
+def agents_sharing_account(
+    agent: AgentName, agents: Iterable[AgentName], terms: Mapping[AgentName, AgentTerms]
+) -> tuple[AgentName, ...]:
+    """The agents that a limit on this agent's account affects, itself included."""
+    account = terms[agent].account if agent in terms else ""
+    others = [name for name in agents if name in terms and account == terms[name].account != ""]
+    return tuple(others) or (agent,)
 
 
 class EarlierAttempts(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -122,10 +131,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.attempt_s if own_s is None else own_s
 
     def agents_sharing_account(self, agent: AgentName) -> tuple[AgentName, ...]:
-        """The agents that a limit on this agent's account affects, itself included."""
-        account = self.terms_of(agent).account
-        others = [name for name in self.agents if account == self.terms_of(name).account != ""]
-        return tuple(others) or (agent,)
+        return agents_sharing_account(agent, self.agents, self.terms)
 
 
 class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

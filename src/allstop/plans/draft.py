@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from allstop.core.accounts import Roster
-from allstop.core.board_specs import AgentTerms
+from allstop.core.board_specs import AgentTerms, agents_sharing_account
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import FailureKind, Outcome
@@ -38,10 +38,7 @@ class DraftSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
         return self.terms.get(agent, AgentTerms())
 
     def agents_sharing_account(self, agent: AgentName) -> tuple[AgentName, ...]:
-        """The agents that a limit on this agent's account affects, itself included."""
-        account = self.terms_of(agent).account
-        others = [name for name in self.agents if account == self.terms_of(name).account != ""]
-        return tuple(others) or (agent,)
+        return agents_sharing_account(agent, self.agents, self.terms)
 
 
 class OpenQuestion(Struct, frozen=True, gc=False, kw_only=True):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from allstop.core.accounts import Roster
-from allstop.core.board_specs import AgentTerms
+from allstop.core.board_specs import AgentTerms, agents_sharing_account
 from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
@@ -65,10 +65,7 @@ class PlanSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return self.terms.get(agent, AgentTerms())
 
     def agents_sharing_account(self, agent: AgentName) -> tuple[AgentName, ...]:
-        """The agents that a limit on this agent's account affects, itself included."""
-        account = self.terms_of(agent).account
-        others = [name for name in self.agents if account == self.terms_of(name).account != ""]
-        return tuple(others) or (agent,)
+        return agents_sharing_account(agent, self.agents, self.terms)
 
 
 class Skipped(Struct, frozen=True, gc=False, kw_only=True):
