@@ -59,7 +59,7 @@ class Caller:
         pass
 
 
-def through(caller, server, held_now=not_held, price=PRICE):
+def through(caller, server, held_now=not_held, price=PRICE, **more):
     return GatewayAgent(
         caller,
         Target(provider=Provider.OPENAI, base_url=server.openai_url, key="sk-real"),
@@ -68,6 +68,7 @@ def through(caller, server, held_now=not_held, price=PRICE):
         fallback_box=Box(home="/fallback"),
         price_of=lambda model: TokenPrice(model, own=price),
         held_now=held_now,
+        **more,
     )
 
 
@@ -185,7 +186,8 @@ async def test_g6_a_short_limit_is_left_to_the_agent():
     async with model_server([Say(error=limited)]) as server:
         result = await through(caller, server).take_turn(turn(None), RecordingWatch())
 
-    assert (caller.statuses, result.message) == ([429], "it gave up")
+    assert caller.statuses == [429]
+    assert (result.kind, result.message) == (FailureKind.RATE_LIMITED, "Slow down. (HTTP 429)")
 
 
 async def test_g6_the_windows_that_a_provider_reports_reach_the_account():
@@ -226,6 +228,52 @@ async def test_g8_what_the_agent_wanted_besides_its_model_is_listed_and_fails_no
     assert isinstance(result, TurnDone)
     refused = [item.text for item in watch.items if item.kind == "gateway"]
     assert refused == ["refused requests: POST /v1/files"]
+
+
+class Insistent(Caller):
+    """An agent that calls its model for ever."""
+
+    async def take_turn(self, turn, watch):
+        while True:
+            await super().take_turn(turn, watch)
+
+
+async def test_g5_an_agent_that_goes_on_after_a_refusal_is_ended():
+    """G5, G6: some try for ever, whatever the answer is."""
+    caller = Insistent("/v1/responses")
+    async with model_server([Say(text="Hi", input=400, output=300)]) as server:
+        asked = replace(turn(None), max_tokens=1_000)
+        result = await through(caller, server, grace_s=0.1).take_turn(asked, RecordingWatch())
+
+    assert (result.kind, len(server.requests)) == (FailureKind.CAPPED, 1)
+
+
+async def test_q18_an_agent_that_goes_on_after_failed_calls_is_ended_with_their_kind():
+    """Q18, NA4: the provider's own error counts, not the agent's silence."""
+    caller = Insistent("/v1/responses")
+    async with model_server([Fault.OVERLOADED]) as server:
+        result = await through(caller, server, grace_s=0.1).take_turn(turn(None), RecordingWatch())
+
+    assert result.kind is FailureKind.OVERLOADED
+
+
+async def test_q18_a_turn_whose_calls_all_failed_is_no_success():
+    async with model_server([Fault.UNAUTHORIZED]) as server:
+        result = await through(Caller("/v1/responses"), server).take_turn(
+            turn(None), RecordingWatch()
+        )
+
+    assert (result.kind, result.usage.tokens) == (FailureKind.AUTH, 0)
+
+
+async def test_q18_a_turn_with_one_failed_call_at_its_end_is_still_a_success():
+    """Such as the request for a title."""
+    answers = iter(["Hi", Fault.SERVER_ERROR])
+    async with model_server(lambda asked: next(answers)) as server:
+        agent = through(Caller("/v1/responses", "/v1/responses"), server)
+        result = await agent.take_turn(turn(None), RecordingWatch())
+
+    assert isinstance(result, TurnDone)
 
 
 class LateCaller(Caller):

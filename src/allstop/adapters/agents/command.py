@@ -10,6 +10,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from msgspec.structs import replace
 
 from allstop import ports
+from allstop.adapters.agents.box_files import writing
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.agents.launch_failure import failed_launch
 from allstop.adapters.agents.limit_patterns import find_limit_line
@@ -92,6 +93,7 @@ class CommandAgent:
         clock: ports.Clock,
         prompt: PromptBy = "stdin",
         env: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
         limit_patterns: Sequence[str] = (),
         sockets: TurnSockets | None = None,
     ) -> None:
@@ -101,6 +103,7 @@ class CommandAgent:
         self._clock = clock
         self._prompt = prompt
         self._env = dict(env or {})
+        self._files = dict(files or {})  # written in the box before it starts
         self._limit_patterns = limit_patterns
         self._sockets = sockets
 
@@ -146,7 +149,7 @@ class CommandAgent:
         elif self._prompt == "file":
             argv = ("sh", "-c", _FILE, "sh", *argv)
         launch = ports.Launch(
-            argv=argv,
+            argv=writing(self._files, argv),
             box=box,
             label=turn.run,
             env={**box.env, **self._env},

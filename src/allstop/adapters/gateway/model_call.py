@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ from allstop.metering.usage import CallUsage, UsageReader
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
+
+MAX_FAILING = 4
+"""Calls that fail one after the other, before the turn is over: some agents try for ever."""
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
@@ -45,6 +49,9 @@ class Limit(NamedTuple):
 Judge = Callable[[int, Mapping[str, str], bytes], Limit | None]
 """Tells from an error's status, headers and body whether the account is limited."""
 
+Lost = Callable[[UpstreamError], None]
+"""Gets the error of a call that the provider didn't answer, or not to its end."""
+
 Held = Callable[[], Awaitable[Limit | None]]
 """The limit that the account has now, by another run."""
 
@@ -67,6 +74,7 @@ class Metering:
         budget: TurnBudget,
         *,
         judge: Judge,
+        lost: Lost = lambda error: None,
         held: Held,
         seen: Seen,
         report: Report,
@@ -76,6 +84,7 @@ class Metering:
         self.upstream = upstream
         self.budget = budget
         self.judge = judge
+        self.lost = lost
         self.held = held
         self.seen = seen
         self.report = report
@@ -83,6 +92,9 @@ class Metering:
         self.records: list[CallRecord] = []
         self.over = ""  # why the budget refused a call, or cut one
         self.limit: Limit | None = None  # of the account; it ends the turn
+        self.failing = 0  # calls that failed since the last one that went well
+        self.went_well = 0
+        self.hopeless = anyio.Event()  # set when no further call of the turn can go well
         self._settled = anyio.Event()
         self._reading = anyio.Lock()
 
@@ -94,6 +106,23 @@ class Metering:
         async with self._reading:
             await checkpoint()
             return read_call(route, body)
+
+    def end(self, why: str) -> None:
+        """Allow no further call: the budget is used up."""
+        self.over = why
+        self.hopeless.set()
+
+    def fail(self, error: UpstreamError | None = None) -> None:
+        """Count a failed call. `error`: if the provider didn't answer it to its end."""
+        if error is not None:
+            self.lost(error)
+        self.failing += 1
+        if self.failing >= MAX_FAILING:
+            self.hopeless.set()
+
+    def succeed(self) -> None:
+        self.failing = 0
+        self.went_well += 1
 
     def without_key(self, body: bytes) -> bytes:
         """An error's body without the key: some servers repeat it."""
@@ -151,13 +180,13 @@ async def pass_call(
         await _refuse_limited(metering, connection, limit)
         return
     if unpaid := metering.unpaid(call.model):
-        metering.over = unpaid
+        metering.end(unpaid)
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, unpaid)
         return
     reservation = await metering.reserve(call)
     if reservation is None:
         budget = metering.budget
-        metering.over = (
+        metering.end(
             f"the turn has used {budget.used:,} of its {budget.limit:,} tokens, and its next call "
             f"needs about {budget.input_of(call.size):,} for the input alone"
         )
@@ -203,14 +232,29 @@ class _Call:
                 else:
                     await self._pass_reply(reply)
         except UpstreamError as error:
+            metering.fail(error)
             await _fail(metering, self._connection, error)
 
     async def _pass_reply(self, reply: UpstreamReply) -> None:
+        if reply.is_page:
+            raise UpstreamError("the server sent a web page instead of an API response")
         self._charge(reply)  # even if it is cut at once, its input counts
         try:
             await _forward(self._connection, reply, self._meter(reply))
         finally:
             self._charge(reply)
+        self._judge_reply()
+
+    def _judge_reply(self) -> None:
+        """Count the reply as failed if it is an error, or has no end."""
+        metering, reader = self._metering, self._reader
+        if reader.error is not None:
+            metering.judge(0, {}, json.dumps({"error": reader.error}).encode())
+            metering.fail()
+        elif reader.is_complete or reader.finish:
+            metering.succeed()
+        else:
+            metering.fail(UpstreamError("the reply broke off, or is no reply of a model"))
 
     def _meter(self, reply: UpstreamReply) -> _ReplyMeter:
         return _ReplyMeter(self._reader, self._on_first, is_stream=reply.is_stream)
@@ -240,6 +284,7 @@ class _Call:
         """An error costs nothing. One by which the account is limited for long ends the turn."""
         body = await _beginning(reply)
         limit = self._metering.judge(reply.status, reply.headers, body)
+        self._metering.fail()
         if limit is not None and limit.wait_s is None:
             await _refuse_limited(self._metering, self._connection, limit)
             return
@@ -306,6 +351,7 @@ async def _pass_error(
 async def _refuse_limited(metering: Metering, connection: HttpConnection, limit: Limit) -> None:
     if limit.wait_s is None:
         metering.limit = limit
+        metering.hopeless.set()
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, limit.message)
     else:
         wait_s = max(1, round(limit.wait_s + 0.5))

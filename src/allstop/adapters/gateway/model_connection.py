@@ -42,6 +42,10 @@ class Target(Struct, frozen=True, kw_only=True):
 class UpstreamError(Exception):
     """The provider can't be reached, or answers with what can't be passed on."""
 
+    def __init__(self, message: str, *, is_permanent: bool = False) -> None:
+        super().__init__(message)
+        self.is_permanent = is_permanent  # another try would end in the same way
+
 
 class UpstreamReply:
     def __init__(
@@ -55,6 +59,11 @@ class UpstreamReply:
     def is_stream(self) -> bool:
         kind = self.headers.get("content-type", "").partition(";")[0]
         return kind.strip().lower() == "text/event-stream"
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a web page, as of a proxy that wants a login."""
+        return "html" in self.headers.get("content-type", "").lower()
 
     @property
     def request_id(self) -> str:
@@ -145,7 +154,8 @@ async def _reply(http: h11.Connection, stream: ByteStream) -> UpstreamReply:
         raise UpstreamError("the provider closed the connection without an answer")
     headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
     if 300 <= event.status_code < 400:
-        raise UpstreamError("the provider answered with a redirect, which is not followed")
+        message = "the provider answered with a redirect, which is not followed"
+        raise UpstreamError(message, is_permanent=True)
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise UpstreamError("the provider compressed its answer, although it was asked not to")
     return UpstreamReply(event.status_code, headers, _chunks(http, stream))

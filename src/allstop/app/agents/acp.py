@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
     command_line,
-    environment,
     find_program,
 )
 from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
+from allstop.app.agents.gateway_presets import find_gateway_preset
 from allstop.app.agents.logins import has_login, login_home
+from allstop.app.agents.model_access import configuration, real_key, uses_gateway
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings.detection.presets import preset_of
@@ -39,7 +40,11 @@ DEFAULT_ENV = {
 
 
 def make_acp_agent(project: Project, launcher: Launcher, name: str, settings: Agent) -> AgentPort:
-    program, key = find_acp(project, name, settings), key_for(project, name, settings)
+    program = find_acp(project, name, settings)
+    configured = configuration(project, name, settings)
+    is_metered = uses_gateway(project, name, settings)
+    key = "" if is_metered else key_for(project, name, settings)
+    preset = find_gateway_preset(settings) if is_metered else None
     login = has_login(project, name, settings)
     home = login_home(project, name, settings) if login else project.folder / "homes" / name
     from allstop.adapters.agents.acp import AcpAgent, SessionSettings, Setup
@@ -49,10 +54,13 @@ def make_acp_agent(project: Project, launcher: Launcher, name: str, settings: Ag
         argv=(program, *settings.command[1:]),
         fallback_box=own_box(project, home),
         login=login,
-        session=SessionSettings(model=settings.model, mode=settings.mode),
+        session=SessionSettings(
+            model=None if preset and preset.sets_model else settings.model, mode=settings.mode
+        ),
         key=key,
         key_name=key_name(settings) if key else "",
-        env={**DEFAULT_ENV.get(Path(program).name, {}), **environment(project, settings)},
+        env={**DEFAULT_ENV.get(Path(program).name, {}), **configured.env},
+        files=configured.files,
         flat_rate=settings.flat_rate,
     )
     sockets = TurnSockets(project.folder / "desks")
@@ -66,10 +74,10 @@ def find_acp(project: Project, name: str, settings: Agent) -> str:
     """
     example = 'for example command = ["claude-agent-acp"]'
     program = command_line(project, name, settings, example)[0]
-    if settings.base_url is not None:
+    if settings.base_url is not None and not uses_gateway(project, name, settings):
         raise AgentSetupError(
             f"agent {name!r}: ACP has no way to tell a program its base_url",
-            "set the program's own variable in env",
+            'set the program\'s own variable in env, or network = "model-only"',
             code="base_url_unsupported",
         )
     preset = preset_of(settings.command)
@@ -80,7 +88,10 @@ def find_acp(project: Project, name: str, settings: Agent) -> str:
 def describe_acp(project: Project, name: str, settings: Agent) -> str:
     """The command line and the key's variable, for people."""
     program = find_acp(project, name, settings)
-    key_for(project, name, settings)
+    if uses_gateway(project, name, settings):
+        real_key(project, name, settings)
+    else:
+        key_for(project, name, settings)
     line = " ".join((program, *settings.command[1:]))
     if has_login(project, name, settings):
         return f"{line}, logged in; the agent can read that token"

@@ -12,7 +12,7 @@ import anyio.to_thread
 from msgspec import Struct
 
 from allstop.app.agents.agent_programs import AgentSetupError
-from allstop.app.agents.prices import token_price
+from allstop.app.agents.prices import PRICED_AS, token_price
 from allstop.ports import Agent as AgentPort
 from allstop.settings.model import STANDARD_KEY, Agent, Driver
 
@@ -55,7 +55,8 @@ def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
         key_name=key_name(settings),
         is_vendors=settings.base_url is None,
     )
-    price = token_price(project, settings.driver, endpoint.model, free=settings.flat_rate)
+    listed = PRICED_AS[settings.driver]
+    price = token_price(project, listed, endpoint.model, free=settings.flat_rate)
     match settings.driver:
         case Driver.ANTHROPIC:
             from allstop.adapters.agents.api.anthropic_messages import anthropic_agent

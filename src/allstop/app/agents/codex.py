@@ -9,7 +9,7 @@ from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
 from allstop.app.agents.logins import has_login, login_home
 from allstop.app.agents.model_access import Access, access
-from allstop.app.agents.prices import token_price
+from allstop.app.agents.prices import PRICED_AS, token_price
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings.approval_rules import restricts_commands
@@ -45,7 +45,7 @@ def make_codex_agent(project: Project, launcher: Launcher, name: str, settings: 
         launcher=launcher,
         clock=project.clock,
         price_of=lambda model: token_price(
-            project, settings.driver, model, free=login or settings.flat_rate
+            project, PRICED_AS[settings.driver], model, free=login or settings.flat_rate
         ),
     )
 

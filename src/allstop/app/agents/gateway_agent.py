@@ -9,11 +9,19 @@ from allstop.app.agents.box import own_box
 from allstop.app.agents.model_access import target_of
 from allstop.app.agents.prices import token_price
 from allstop.core.moves import Failed
+from allstop.metering.wire_formats import Provider
 from allstop.ports import Agent as AgentPort
 from allstop.settings.model import Agent
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
+
+_PRICED_AS = {
+    Provider.OPENAI: "openai",
+    Provider.ANTHROPIC: "anthropic",
+    Provider.GEMINI: "google",
+}
+"""A provider's name in the price list."""
 
 HeldNow: TypeAlias = Callable[[str], Awaitable[Failed | None]]
 """The failure of a run's calls while another run holds the account."""
@@ -30,14 +38,15 @@ def through_gateway(
     from allstop.adapters.agents.api.http_client import trusted
     from allstop.app.gateway.agent import GatewayAgent
 
+    target = target_of(project, name, settings)
     return GatewayAgent(
         agent,
-        target_of(project, name, settings),
+        target,
         trusted(),
         clock=project.clock,
         fallback_box=own_box(project, project.folder / "homes" / name),
         price_of=lambda model: token_price(
-            project, settings.driver, model, free=settings.flat_rate
+            project, _PRICED_AS[target.provider], model, free=settings.flat_rate
         ),
         held_now=held_now,
     )

@@ -34,4 +34,6 @@ def _highest_price(project: Project, name: AgentName) -> float:
     standard = PROVIDERS.get(agent.driver)
     model = agent.model or (standard.model if standard else "")
     free = agent.flat_rate or (standard is None and has_login(project, name, agent))
-    return token_price(project, agent.driver, model, free=free).highest_price(project.clock.now())
+    return token_price(project, PRICED_AS[agent.driver], model, free=free).highest_price(
+        project.clock.now()
+    )

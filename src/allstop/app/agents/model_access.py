@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from allstop.app.agents.agent_programs import AgentSetupError, environment
 from allstop.app.agents.api_models import PROVIDERS, key_for
+from allstop.app.agents.gateway_presets import (
+    Configuration,
+    GatewayPreset,
+    find_gateway_preset,
+    needs_model,
+    program_of,
+)
 from allstop.app.agents.logins import has_login
+from allstop.metering.wire_formats import Provider
 from allstop.ports import GATEWAY_PORT, Isolation
 from allstop.settings.model import Agent, Driver, Network
 
@@ -18,39 +28,56 @@ if TYPE_CHECKING:
 PLACEHOLDER = "allstop-placeholder"
 """What stands for the key in a box."""
 
-BOX_ADDRESS: Mapping[Driver, str] = {
-    Driver.CODEX: f"http://127.0.0.1:{GATEWAY_PORT}/v1",
-    Driver.CLAUDE_CODE: f"http://127.0.0.1:{GATEWAY_PORT}",
-}
-"""The model's address in the box, for each driver with a preset."""
+BOX_ORIGIN = f"http://127.0.0.1:{GATEWAY_PORT}"
+"""The gateway's address in the box."""
 
 BOXLESS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA, Driver.SCRIPTED})
 """Drivers whose agents need no network in a box: they run outside, or call no model."""
 
-_VENDOR = {Driver.CODEX: Driver.OPENAI, Driver.CLAUDE_CODE: Driver.ANTHROPIC}
+_VENDOR_URL = {
+    Provider.OPENAI: PROVIDERS[Driver.OPENAI].base_url,
+    Provider.ANTHROPIC: PROVIDERS[Driver.ANTHROPIC].base_url,
+    Provider.GEMINI: "https://generativelanguage.googleapis.com",
+}
 
 
-def uses_gateway(project: Project, settings: Agent) -> bool:
-    is_wanted = project.settings.sandbox.network is Network.MODEL_ONLY
-    return is_wanted and settings.driver in BOX_ADDRESS
+class NoGateway(NamedTuple):
+    """Why an agent can't work through the gateway."""
+
+    why: str
+    hint: str
+    code: str = "gateway_unsupported"
+
+
+def why_no_gateway(project: Project, name: str, settings: Agent) -> NoGateway | None:
+    """None if the agent can work through the gateway."""
+    if has_login(project, name, settings):
+        hint = "name its key with api_key_env"
+        return NoGateway("it is logged in, and the gateway needs a key", hint, "gateway_needs_key")
+    if needs_model(settings):
+        hint = 'name its model with its provider, as in model = "openai/gpt-5.5"'
+        return NoGateway(f"{program_of(settings)} uses several providers", hint)
+    if find_gateway_preset(settings) is None:
+        hint = f"describe it with agents.{name}.gateway"
+        return NoGateway("how it uses the gateway is not known", hint)
+    return None
+
+
+def uses_gateway(project: Project, name: str, settings: Agent) -> bool:
+    if project.settings.sandbox.network is not Network.MODEL_ONLY or settings.driver in BOXLESS:
+        return False
+    return why_no_gateway(project, name, settings) is None
 
 
 def require_gateway(project: Project, name: str, settings: Agent) -> None:
     """Raises AgentSetupError if the network is "model-only" and the agent can't work with that."""
     if project.settings.sandbox.network is not Network.MODEL_ONLY or settings.driver in BOXLESS:
         return
-    if settings.driver not in BOX_ADDRESS:
-        drivers = ", ".join(sorted(driver.value for driver in BOX_ADDRESS))
+    if (no := why_no_gateway(project, name, settings)) is not None:
         raise AgentSetupError(
-            f'agent {name!r}: the driver {settings.driver} can\'t work with network = "model-only"',
-            f'only {drivers} can; set [sandbox] network to "full" or "none"',
-            code="gateway_unsupported",
-        )
-    if has_login(project, name, settings):
-        raise AgentSetupError(
-            f'agent {name!r} is logged in, and network = "model-only" needs a key',
-            'name the variable of its key with api_key_env, or set [sandbox] network = "full"',
-            code="gateway_needs_key",
+            f'agent {name!r} can\'t work with network = "model-only": {no.why}',
+            f'{no.hint}, or set [sandbox] network to "full" or "none"',
+            code=no.code,
         )
 
 
@@ -76,27 +103,69 @@ def access(project: Project, name: str, settings: Agent) -> Access:
 
     Raises AgentSetupError if the key is missing.
     """
-    key = key_for(project, name, settings)
-    if not uses_gateway(project, settings):
-        return Access(settings.base_url, key)
-    if key and any(key in value for value in environment(project, settings).values()):
+    if not uses_gateway(project, name, settings):
+        return Access(settings.base_url, key_for(project, name, settings))
+    preset = _preset(settings)
+    key = real_key(project, name, settings)
+    _refuse_key(name, key, environment(project, settings))
+    return Access(BOX_ORIGIN + preset.path, PLACEHOLDER if key else "")
+
+
+def configuration(project: Project, name: str, settings: Agent) -> Configuration:
+    """The variables and files of an ACP agent or another program, besides its key's own variable.
+
+    Raises AgentSetupError if the key is missing.
+    """
+    given = environment(project, settings)
+    if not uses_gateway(project, name, settings):
+        return Configuration(env=given)
+    preset = _preset(settings)
+    key = real_key(project, name, settings)
+    made = preset.configuration(BOX_ORIGIN, PLACEHOLDER)
+    env = {**given, **made.env}
+    _refuse_key(name, key, env)
+    return Configuration(env=env, files=made.files)
+
+
+def _preset(settings: Agent) -> GatewayPreset:
+    preset = find_gateway_preset(settings)
+    assert preset is not None, "only agents with a preset use the gateway"
+    return preset
+
+
+def _refuse_key(name: str, key: str, env: Mapping[str, str]) -> None:
+    if key and any(key in value for value in env.values()):
         raise AgentSetupError(
             f"agent {name!r}: its variables hold the key, which must stay outside the box",
             "remove it from env and pass_env; the gateway adds the key",
             code="gateway_key_passed",
         )
-    return Access(BOX_ADDRESS[settings.driver], PLACEHOLDER if key else "")
+
+
+def real_key(project: Project, name: str, settings: Agent) -> str:
+    """The key that the gateway adds; "" if the server needs none.
+
+    Raises AgentSetupError if it is missing.
+    """
+    preset, given = _preset(settings), environment(project, settings)
+    if settings.api_key_env is None and settings.driver in (Driver.ACP, Driver.COMMAND):
+        if key := given.get(preset.key_env, "").strip():
+            return key
+        settings = replace(settings, api_key_env=preset.key_env)
+    return key_for(project, name, settings)
 
 
 def target_of(project: Project, name: str, settings: Agent) -> Target:
     """Raises AgentSetupError if the key is missing."""
     from allstop.adapters.gateway.model_connection import Target
-    from allstop.metering.wire_formats import Provider
 
-    vendor = _VENDOR[settings.driver]
+    preset = _preset(settings)
+    url = settings.base_url
+    if url is None and preset.base_url_env:
+        url = environment(project, settings).get(preset.base_url_env)
     return Target(
-        provider=Provider(vendor.value),
-        base_url=settings.base_url or PROVIDERS[vendor].base_url,
-        key=key_for(project, name, settings),
-        is_vendors=settings.base_url is None,
+        provider=preset.provider,
+        base_url=url or _VENDOR_URL[preset.provider],
+        key=real_key(project, name, settings),
+        is_vendors=url is None,
     )

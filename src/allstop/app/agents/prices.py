@@ -20,8 +20,8 @@ PRICED_AS = {
 """A driver's provider in the price list; "" for models on the person's own machine."""
 
 
-def token_price(project: Project, driver: Driver, model: str, *, free: bool) -> TokenPrice:
-    """`free`: a subscription; tokens are counted but cost nothing."""
+def token_price(project: Project, provider: str, model: str, *, free: bool) -> TokenPrice:
+    """`provider`: in the price list. `free`: a subscription; tokens are counted but cost nothing."""
     from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 
     own = None
@@ -32,4 +32,4 @@ def token_price(project: Project, driver: Driver, model: str, *, free: bool) -> 
             cache_read_mtok=given.cache_read_mtok,
             cache_write_mtok=given.cache_write_mtok,
         )
-    return TokenPrice(model, provider=PRICED_AS[driver], own=own, free=free)
+    return TokenPrice(model, provider=provider, own=own, free=free)

@@ -15,7 +15,6 @@ from allstop.app.agents.acp import describe_acp, find_acp, make_acp_agent
 from allstop.app.agents.agent_programs import (
     AgentSetupError,
     command_line,
-    environment,
     find_program,
 )
 from allstop.app.agents.api_models import (
@@ -29,7 +28,12 @@ from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
 from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway
-from allstop.app.agents.model_access import require_box, require_gateway, uses_gateway
+from allstop.app.agents.model_access import (
+    configuration,
+    require_box,
+    require_gateway,
+    uses_gateway,
+)
 from allstop.app.agents.shared_holds import FILE_NAME as FILE_NAME_OF_HOLDS
 from allstop.app.agents.shared_holds import SharedHolds
 from allstop.core.ids import AgentName
@@ -279,6 +283,7 @@ def describe_launch(project: Project, name: str, settings: Agent) -> str:
                 )
             return script
         case Driver.COMMAND:
+            configuration(project, name, settings)
             return _command_line(project, name, settings)[0]
         case Driver.CODEX:
             return describe_codex(project, name, settings)
@@ -306,7 +311,7 @@ def make_agent(
     _require_trusted_address(project, name)
     require_gateway(project, name, settings)
     made = _make_agent(project, launcher, name, settings)
-    if not uses_gateway(project, settings):
+    if not uses_gateway(project, name, settings):
         return made
     require_box(name, launcher.isolation)
     return through_gateway(project, name, settings, made, held_now)
@@ -353,13 +358,15 @@ def _command(project: Project, launcher: Launcher, name: str, settings: Agent) -
     from allstop.adapters.agents.command import CommandAgent
     from allstop.adapters.agents.turn_socket import TurnSockets
 
+    configured = configuration(project, name, settings)
     return CommandAgent(
         _command_line(project, name, settings),
         launcher=launcher,
         fallback_box=own_box(project, project.folder / "homes" / name),
         clock=project.clock,
         prompt=settings.prompt.value,
-        env=environment(project, settings),
+        env=configured.env,
+        files=configured.files,
         limit_patterns=project.settings.retry.rate_limit_patterns,
         sockets=TurnSockets(project.folder / "desks"),
     )

@@ -51,14 +51,17 @@ def describe_agent_budgets(agent: Agent, *, by_gateway: bool = False) -> str:
 
 def describe_budgets(project: Project) -> str:
     """How exactly budgets hold for the configured agent with the least exact cap."""
-    agents = project.settings.agents
+    agents = {
+        name: agent
+        for name, agent in project.settings.agents.items()
+        if not uses_gateway(project, name, agent)
+    }
     if silent := [name for name, agent in agents.items() if agent.driver in UNMETERED]:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
     if partly := [name for name, agent in agents.items() if agent.driver in PARTLY_METERED]:
         return f"can't hold for {', '.join(partly)}: it reports only a part of what it uses"
-    others = [agent for agent in agents.values() if not uses_gateway(project, agent)]
-    caps = {_cap_of(agent) for agent in others}
-    if len(others) < len(agents) and caps <= {TokenCap.EXACT}:
+    caps = {_cap_of(agent) for agent in agents.values()}
+    if len(agents) < len(project.settings.agents) and caps <= {TokenCap.EXACT}:
         return HOLD_TO_THE_CALL
     return _describe(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
 

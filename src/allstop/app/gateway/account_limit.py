@@ -1,4 +1,4 @@
-"""Limits of the account that the gateway of a turn meets: the provider's, or another run's hold."""
+"""Failures of model calls in one turn, and limits of the account among them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -7,6 +7,7 @@ import msgspec
 from allstop.adapters.agents.provider_errors import failure_of, read_fault
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.gateway.model_call import Limit
+from allstop.adapters.gateway.model_connection import UpstreamError
 from allstop.core.moves import Failed, FailureKind
 from allstop.ports import Clock
 
@@ -17,21 +18,26 @@ _OF_ACCOUNT = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, Fa
 
 
 class AccountLimit:
-    """`failed` is the failure that ends the turn, once there is one."""
+    """Judges the provider's errors, and holds of the account by other runs."""
 
     def __init__(self, clock: Clock, held_now: Callable[[], Awaitable[Failed | None]]) -> None:
         self._clock = clock
         self._held_now = held_now
-        self.failed: Failed | None = None
+        self.failed: Failed | None = None  # the limit that ends the turn
+        self.last: Failed | None = None  # why the last failed call failed
 
     def judge(self, status: int, headers: Mapping[str, str], body: bytes) -> Limit | None:
         fault = read_fault(status, headers, _json_or_text(body))
-        failed = failure_of(fault, LocalTime(now=self._clock.now()))
+        self.last = failed = failure_of(fault, LocalTime(now=self._clock.now()))
         if failed.kind not in _OF_ACCOUNT:
             return None
         if failed.kind is FailureKind.RATE_LIMITED and failed.retry_at is None:
             return Limit(failed.message, 1.0)
         return self._limit(failed)
+
+    def lost(self, error: UpstreamError) -> None:
+        kind = FailureKind.BAD_REQUEST if error.is_permanent else FailureKind.NETWORK
+        self.last = Failed(kind=kind, message=str(error))
 
     async def held(self) -> Limit | None:
         failed = await self._held_now()

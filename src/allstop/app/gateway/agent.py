@@ -22,7 +22,18 @@ from allstop.app.gateway.money_limit import MoneyLimit
 from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TurnDone, Usage
 from allstop.core.text import counted, one_line
 from allstop.metering.turn_budget import TurnBudget
-from allstop.ports import LATE_CALLS, Abilities, Agent, Box, Clock, Live, Network, Turn, Watch
+from allstop.ports import (
+    LATE_CALLS,
+    Abilities,
+    Agent,
+    Box,
+    Clock,
+    Live,
+    Network,
+    TokenCap,
+    Turn,
+    Watch,
+)
 from allstop.views.model_calls import describe_call
 
 if TYPE_CHECKING:
@@ -33,6 +44,19 @@ REFUSED_ITEM = "gateway"
 
 MAX_NAME_CHARS = 200
 """Of a model or a request's id, which the box and the provider choose."""
+
+
+GRACE_S = 5.0
+"""What an agent has to end its turn by itself."""
+
+_OF_MODEL = frozenset(
+    {
+        *(FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING),
+        *(FailureKind.OVERLOADED, FailureKind.AUTH, FailureKind.CONTEXT, FailureKind.NETWORK),
+        *(FailureKind.BAD_REQUEST, FailureKind.EXITED, FailureKind.CRASHED),
+    }
+)
+"""Failures that a failed call of the model may have caused."""
 
 
 class GatewayAgent:
@@ -48,6 +72,7 @@ class GatewayAgent:
         fallback_box: Box,
         price_of: Callable[[str], TokenPrice],
         held_now: Callable[[str], Awaitable[Failed | None]],
+        grace_s: float = GRACE_S,
     ) -> None:
         """`fallback_box` is for turns without a workspace."""
         self._agent = agent
@@ -57,10 +82,14 @@ class GatewayAgent:
         self._fallback_box = fallback_box
         self._price_of = price_of
         self._held_now = held_now
+        self._grace_s = grace_s
 
     @property
     def abilities(self) -> Abilities:
-        return self._agent.abilities
+        """As of the agent, and every call is measured and capped."""
+        own = self._agent.abilities
+        cap = TokenCap.AFTER if own.token_cap is TokenCap.NONE else own.token_cap
+        return replace(own, usage=True, token_cap=cap)
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         limit = AccountLimit(self._clock, lambda: self._held_now(turn.run))
@@ -88,6 +117,7 @@ class GatewayAgent:
             self._upstream,
             TurnBudget(turn.max_tokens),
             judge=limit.judge,
+            lost=limit.lost,
             held=limit.held,
             seen=see,
             report=report,
@@ -103,7 +133,7 @@ class GatewayAgent:
             if id(record) not in told:  # its program ended with the reply
                 await report(record)
         await self._tell_refused(gateway, watch)
-        return self._settled(result, metering, limit.failed, lacks_price=money.lacks_price)
+        return self._settled(result, metering, limit, lacks_price=money.lacks_price)
 
     async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
         try:
@@ -111,11 +141,30 @@ class GatewayAgent:
                 with anyio.CancelScope(shield=True):  # cancelled before it has begun, it never ends
                     await group.start(gateway.run)
                 try:
-                    result = await self._agent.take_turn(turn, watch)
+                    result = await self._until_hopeless(turn, watch, gateway.metering)
                 finally:
                     gateway.close()
         except ExceptionGroup as failures:
             raise first_error(failures) from failures
+        return result
+
+    async def _until_hopeless(
+        self, turn: Turn, watch: Watch, metering: Metering
+    ) -> TurnDone | Failed:
+        """End the agent a while after no call can go well any more: some try for ever."""
+        result: TurnDone | Failed = Failed(
+            kind=FailureKind.EXITED, message="the agent went on calling its model without success"
+        )
+        async with anyio.create_task_group() as group:
+
+            async def end() -> None:
+                await metering.hopeless.wait()
+                await anyio.sleep(self._grace_s)
+                group.cancel_scope.cancel()
+
+            group.start_soon(end)
+            result = await self._agent.take_turn(turn, watch)
+            group.cancel_scope.cancel()
         return result
 
     async def close(self) -> None:
@@ -131,21 +180,26 @@ class GatewayAgent:
         self,
         result: TurnDone | Failed,
         metering: Metering,
-        limited: Failed | None,
+        limit: AccountLimit,
         *,
         lacks_price: bool,
     ) -> TurnDone | Failed:
         """The result with the usage that the gateway has measured, and its own reason to end."""
         usage = self._usage(metering.records)
         if isinstance(result, TurnDone):
-            return replace(result, usage=usage)
-        if limited is not None:
-            result = limited
+            has_worked = metering.went_well and metering.failing < 2
+            if has_worked or not metering.failing or limit.last is None:
+                return replace(result, usage=usage)
+            result = limit.last
+        if limit.failed is not None:
+            result = limit.failed
         elif metering.over:
             # without a call or a price, another turn would end in the same way
             is_capped = metering.records and not lacks_price
             kind = FailureKind.CAPPED if is_capped else FailureKind.OUT_OF_BUDGET
             result = Failed(kind=kind, message=metering.over)
+        elif metering.failing and limit.last is not None and result.kind in _OF_MODEL:
+            result = _clearer(result, limit.last)
         return replace(result, usage=usage)
 
     def _usage(self, records: Iterable[CallRecord]) -> Usage:
@@ -179,6 +233,13 @@ class GatewayAgent:
             cut=record.is_cut,
             estimated=record.is_estimated,
         )
+
+
+def _clearer(told: Failed, known: Failed) -> Failed:
+    """The agent's failure, corrected by what its provider said."""
+    if told.kind is not known.kind:
+        return known
+    return replace(told, retry_at=told.retry_at or known.retry_at)
 
 
 def _tell_late(gateway: TurnGateway, watch: Watch) -> None:

@@ -31,7 +31,7 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box, programs_in_settings
-from allstop.app.agents.model_access import BOX_ADDRESS, uses_gateway
+from allstop.app.agents.model_access import BOXLESS, uses_gateway, why_no_gateway
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
@@ -132,7 +132,7 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         finding=found,
         hint=hint,
         first=first,
-        token_budgets=describe_agent_budgets(agent, by_gateway=uses_gateway(project, agent)),
+        token_budgets=describe_agent_budgets(agent, by_gateway=uses_gateway(project, name, agent)),
         can_edit=agent.driver not in CHAT_DRIVERS,
     )
 
@@ -184,19 +184,18 @@ async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
             turn = Turn(run=RunId(f"try-{chosen}"), prompt=prompt(text), place=place)
             result = await agent.take_turn(turn, watch)
         await agent.close()
+    is_metered = uses_gateway(project, name, registry.settings_of(project, chosen))
     trial = AgentTrial(
         result=result,
         seconds=round(anyio.current_time() - began, 2),
-        gateway=_gateway_trial(project, registry.settings_of(project, chosen), watch.items),
+        gateway=_gateway_trial(watch.items) if is_metered else None,
     )
     return project.secrets.redact_all_in(trial)
 
 
-def _gateway_trial(project: Project, agent: Agent, items: list[Item]) -> GatewayTrial | None:
+def _gateway_trial(items: list[Item]) -> GatewayTrial:
     from allstop.app.gateway.agent import REFUSED_ITEM
 
-    if not uses_gateway(project, agent):
-        return None
     calls = [item.call for item in items if item.call is not None]
     return GatewayTrial(
         calls=len(calls),
@@ -343,7 +342,11 @@ def _network(project: Project) -> list[Finding]:
 def _gateway(project: Project) -> list[Finding]:
     """Which agents reach only their model, and which could."""
     settings = project.settings
-    able = [name for name, agent in settings.agents.items() if agent.driver in BOX_ADDRESS]
+    able = [
+        name
+        for name, agent in settings.agents.items()
+        if agent.driver not in BOXLESS and why_no_gateway(project, name, agent) is None
+    ]
     if not able or settings.sandbox.network is NetworkSetting.NONE:
         return []
     names = ", ".join(able)

@@ -56,6 +56,7 @@ def presets(context: Context, as_json: bool) -> None:
 
     `allstop init` proposes the installed ones.
     """
+    from allstop.app.agents.gateway_presets import uses_gateway_with
     from allstop.settings.detection.detect import found_presets
     from allstop.settings.detection.presets import PRESETS
 
@@ -71,7 +72,8 @@ def presets(context: Context, as_json: bool) -> None:
         key = preset.key_env or "none known"
         login = f"{preset.program} {' '.join(preset.login)}" if preset.login else "none known"
         echo(f"    key {key} · login {login}")
-        echo(f"    reports {preset.usage} · tried {preset.tried or 'not yet'}")
+        gateway = uses_gateway_with(preset.driver, preset.command)
+        echo(f"    reports {preset.usage} · tried {preset.tried or 'not yet'} · gateway {gateway}")
 
 
 @agents.command()

@@ -108,6 +108,7 @@ PRESETS = (
         arguments=("acp",),
         login=("configure",),
         usage=UNKNOWN,
+        tried="1.52.0",
     ),
     Preset(
         name="cursor",

@@ -16,7 +16,9 @@ from allstop.settings.model.agents import (
     Agent,
     DoneBy,
     Driver,
+    GatewayUse,
     PromptBy,
+    WireFormat,
 )
 from allstop.settings.model.bases import Entry, Name, Table, Text, doc
 from allstop.settings.model.conversations import Approvals, Auto, GuardedFiles, Guidance, Room
@@ -57,10 +59,10 @@ from allstop.settings.model.tasks import (
 __all__ = (
     "CHAT_DRIVERS", "STANDARD_KEY", "Agent", "Allowance", "ApprovalRule", "ApprovalRules",
     "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters",
-    "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
+    "GatewayUse", "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
     "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
     "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
-    "Workspace",
+    "WireFormat", "Workspace",
 )  # fmt: skip
 
 

@@ -36,6 +36,27 @@ class DoneBy(StrEnum):
     EXIT = "exit"
 
 
+class WireFormat(StrEnum):
+    """How a program talks to its model."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    GEMINI = "gemini"
+
+
+class GatewayUse(bases.Entry, frozen=True, kw_only=True):
+    speaks: Annotated[
+        WireFormat,
+        doc("Whose API the program calls. It decides which provider gets the key."),
+    ]
+    base_url_env: Annotated[
+        bases.VariableName, doc("The variable from which the program reads its model's address.")
+    ]
+    key_env: Annotated[
+        bases.VariableName, doc("The variable from which the program reads its key.")
+    ]
+
+
 CHAT_DRIVERS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA})
 """Drivers that only chat with a model: usable in rooms and for decisions, not for editing files."""
 
@@ -94,6 +115,13 @@ class Agent(bases.Table, frozen=True, kw_only=True):
     done: Annotated[
         DoneBy, doc('"exit": a clean exit with a change counts as COMPLETE without a signal.')
     ] = DoneBy.SIGNAL
+    gateway: Annotated[
+        GatewayUse | None,
+        doc(
+            "acp and command: how the program uses the gateway, if Allstop doesn't know it: "
+            "speaks, base_url_env, key_env."
+        ),
+    ] = None
     env: Annotated[
         Mapping[bases.VariableName, str],
         doc("Environment variables and values set for this agent only."),

@@ -168,6 +168,11 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
         _takes_another_key,
         "passes one of your environment variables to this agent's provider",
     ),
+    (
+        "agents.*.gateway",
+        _differs,
+        "chooses the provider that gets your key",
+    ),
     ("agents.*.mode", _always, "can let an agent act without asking you"),
     ("agents.*.account", _differs, "chooses which of your logins the agent uses"),
     ("agents.*.accounts", _differs, "chooses which of your logins the agent uses"),

@@ -15,7 +15,7 @@ def error_reply(request: ReceivedRequest, fault: Fault | None) -> ErrorReply | N
         return ErrorReply(307, {}, {"location": f"/elsewhere{request.path}"})
     if fault is Fault.NO_STRUCTURE:
         return _no_structure(request) if request.wants_structure else None
-    return (_ANTHROPIC if request.protocol is Protocol.MESSAGES else _OPENAI).get(fault)
+    return _ERRORS.get(request.protocol, _OPENAI).get(fault)
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:
@@ -39,6 +39,20 @@ def _anthropic(
 ) -> ErrorReply:
     body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}
     return ErrorReply(status, body, headers or {})
+
+
+def _gemini(
+    status: int, kind: str, message: str, reason: str = "", *, delay: str = ""
+) -> ErrorReply:
+    details = []
+    if reason:
+        info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}
+        details.append(info)
+    if delay:
+        retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+        details.append(retry)
+    error = {"code": status, "message": message, "status": kind, "details": details}
+    return ErrorReply(status, {"error": error}, {})
 
 
 _BAD = "invalid_request_error"
@@ -85,9 +99,35 @@ _ANTHROPIC: Mapping[Fault | None, ErrorReply] = {
     Fault.NO_MODEL: _anthropic(404, "not_found_error", f"model: {MODEL}"),
 }
 
+_GEMINI: Mapping[Fault | None, ErrorReply] = {
+    Fault.UNAUTHORIZED: _gemini(400, "INVALID_ARGUMENT", "API key not valid.", "API_KEY_INVALID"),
+    Fault.RATE_LIMITED: _gemini(429, "RESOURCE_EXHAUSTED", "Too many requests", delay="7s"),
+    Fault.QUOTA: _gemini(
+        429,
+        "RESOURCE_EXHAUSTED",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    Fault.SERVER_ERROR: _gemini(500, "INTERNAL", "An internal error has occurred."),
+    Fault.OVERLOADED: _gemini(503, "UNAVAILABLE", "The model is overloaded."),
+    Fault.BAD_REQUEST: _gemini(400, "INVALID_ARGUMENT", 'Unknown name "zebra": no such field.'),
+    Fault.TOO_LONG: _gemini(
+        400,
+        "INVALID_ARGUMENT",
+        "The input token count (1000001) exceeds the maximum number of tokens allowed (1000000).",
+    ),
+    Fault.NO_MODEL: _gemini(404, "NOT_FOUND", f"models/{MODEL} is not found for API version v1"),
+}
+
+_ERRORS: Mapping[Protocol, Mapping[Fault | None, ErrorReply]] = {
+    Protocol.MESSAGES: _ANTHROPIC,
+    Protocol.GEMINI: _GEMINI,
+}
+
 
 def _no_structure(request: ReceivedRequest) -> ErrorReply:
     match request.protocol:
+        case Protocol.GEMINI:
+            return _gemini(400, "INVALID_ARGUMENT", "responseSchema is not supported")
         case Protocol.RESPONSES:
             message = "Invalid parameter: 'text.format' is not supported with this model."
             return _openai(400, _BAD, message, param="text.format")

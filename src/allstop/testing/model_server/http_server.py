@@ -14,6 +14,7 @@ from allstop.testing.model_server.broken_replies import BROKEN
 from allstop.testing.model_server.chat_completions import Chat
 from allstop.testing.model_server.connections import GONE, Connection
 from allstop.testing.model_server.error_replies import as_json, error_reply
+from allstop.testing.model_server.gemini_content import Gemini
 from allstop.testing.model_server.openai_responses import Responses
 from allstop.testing.model_server.replies import (
     Answer,
@@ -24,15 +25,18 @@ from allstop.testing.model_server.replies import (
     as_say,
 )
 
-REPLIES: dict[Protocol, Callable[[ReceivedRequest, Say], Responses | Chat | Messages]] = {
+REPLIES: dict[Protocol, Callable[[ReceivedRequest, Say], Responses | Chat | Messages | Gemini]] = {
     Protocol.RESPONSES: Responses,
     Protocol.CHAT: Chat,
     Protocol.MESSAGES: Messages,
+    Protocol.GEMINI: Gemini,
 }
 PATHS = {
     "/responses": Protocol.RESPONSES,
     "/chat/completions": Protocol.CHAT,
     "/messages": Protocol.MESSAGES,
+    ":generateContent": Protocol.GEMINI,
+    ":streamGenerateContent": Protocol.GEMINI,
 }
 
 
@@ -74,6 +78,8 @@ class ModelServer:
             )
             self.requests.append(request)
             await self._answer_until_closed(connection, request, as_say(self._next(request)))
+        elif path.endswith(":countTokens"):
+            await connection.whole(200, as_json({"totalTokens": max(1, len(body) // 4)}))
         elif path.endswith("/count_tokens"):
             await connection.whole(200, as_json({"input_tokens": max(1, len(body) // 4)}))
         elif path.endswith("/models"):

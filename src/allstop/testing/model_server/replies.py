@@ -12,6 +12,7 @@ class Protocol(StrEnum):
     RESPONSES = "responses"  # OpenAI
     CHAT = "chat"  # OpenAI's older API, and compatible servers
     MESSAGES = "messages"  # Anthropic
+    GEMINI = "gemini"  # generateContent
 
 
 class Fault(StrEnum):
@@ -102,22 +103,27 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        return str(self.body.get("model", ""))
+        in_path = self.path.rpartition("/")[2].partition(":")[0]
+        return in_path if self.protocol is Protocol.GEMINI else str(self.body.get("model", ""))
 
     @property
     def is_streamed(self) -> bool:
-        return bool(self.body.get("stream"))
+        return bool(self.body.get("stream")) or self.path.endswith(":streamGenerateContent")
 
     @property
     def wants_structure(self) -> bool:
         forced = isinstance(choice := self.body.get("tool_choice"), dict) and "name" in choice
         in_text = "format" in (self.body.get("text") or {})
         in_config = "format" in (self.body.get("output_config") or {})
-        return forced or in_text or in_config or "response_format" in self.body
+        in_generation = "responseMimeType" in (self.body.get("generationConfig") or {})
+        is_asked = in_text or in_config or in_generation
+        return forced or is_asked or "response_format" in self.body
 
     @property
     def system(self) -> str:
-        texts = _texts(self.body.get("system") or self.body.get("instructions") or "")
+        body = self.body
+        given = body.get("system") or body.get("instructions") or body.get("systemInstruction")
+        texts = _texts(given or "")
         roles = ("system", "developer")
         return "\n\n".join([*texts, *(t for m in self._messages(roles) for t in _texts(m))])
 
@@ -131,15 +137,20 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True):
         return "\n\n".join(self.blocks)
 
     def _messages(self, roles: Sequence[str]) -> Iterator[object]:
-        messages = self.body.get("messages") or self.body.get("input") or ()
+        body = self.body
+        messages = body.get("messages") or body.get("input") or body.get("contents") or ()
         if isinstance(messages, str):
             messages = ({"role": "user", "content": messages},)
-        yield from (each.get("content") for each in messages if each.get("role") in roles)
+        for each in messages:
+            if each.get("role") in roles:
+                yield each.get("content") or each.get("parts")
 
 
 def _texts(content: object) -> tuple[str, ...]:
     if isinstance(content, str):
         return (content,) if content else ()
+    if isinstance(content, dict):
+        content = content.get("parts")
     blocks = content if isinstance(content, list) else []
     return tuple(block["text"] for block in blocks if "text" in block)
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.acp.acp_session import SessionSettings
 from allstop.adapters.agents.acp.tools import TIMEOUT_VARIABLES
+from allstop.adapters.agents.box_files import writing
 from allstop.ports import Box, Launch
 
 _PRINT_FOLDER = 'pwd; exec "$@"'
@@ -22,6 +23,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     key: str = ""
     key_name: str = ""  # the environment variable that holds the key
     env: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}  # written in the box before it starts
     answer_within_s: float = 60.0  # for a request; the drive limits the turn
     flat_rate: bool = False
     login: bool = False  # the home of the fallback box holds its login
@@ -36,7 +38,7 @@ def build_launch(setup: Setup, turn_box: Box | None, label: str) -> Launch:
         box = replace(box, home=setup.fallback_box.home)
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
     return Launch(
-        argv=("sh", "-c", _PRINT_FOLDER, "sh", *setup.argv),
+        argv=writing(setup.files, ("sh", "-c", _PRINT_FOLDER, "sh", *setup.argv)),
         box=box,
         label=label,
         env={**box.env, "TZ": "UTC", **TIMEOUT_VARIABLES, **setup.env, **key},
