@@ -5,14 +5,13 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.core.events import MoveEnded
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import Check, Gate, Integrity, Protection, Verdict
 from allstop.core.moves import (
     VERIFICATION_FAILED,
     CheckResult,
     ChecksDone,
     Failed,
     FailureKind,
-    Finding,
     Integrate,
     Item,
     OpenWorkspace,
@@ -441,13 +440,13 @@ async def test_b16_findings_come_with_the_result():
 
     done = await bench.gate(UNIT, protected=("tests/**",))
 
-    assert done.findings == (
-        Finding(kind="protected", path="tests/test_a.py", text="changed"),
-        Finding(kind="skipped_test", path="tests/test_a.py", text="@pytest.mark.skip"),
-    )
+    assert [(f.kind, f.path, f.text, f.verdict) for f in done.findings] == [
+        ("skipped_test", "tests/test_a.py", "@pytest.mark.skip", Verdict.ASK),
+        ("protected", "tests/test_a.py", "changed", Verdict.NOTE),
+    ]
     assert done.passed
     assert bench.texts("finding") == [
-        "! protected (changed): tests/test_a.py; skipped test: tests/test_a.py"
+        "! skipped test: tests/test_a.py; protected (changed): tests/test_a.py"
     ]
 
 
@@ -476,17 +475,14 @@ async def test_b15_b16_without_commands_it_is_looked_at_and_no_clone_is_made():
     assert bench.candidates == []
 
 
-async def test_b16_where_it_is_restored_the_candidate_has_the_bases_version():
+async def test_v10_where_nobody_reviews_the_work_an_ask_fails_the_gate():
     bench = Bench()
     bench.changes = (SKIPPED,)
 
-    done = await bench.gate(
-        UNIT, protected=("tests/**",), protection=Protection.RESTORE, commit="merge"
-    )
+    done = await bench.gate(integrity=Integrity.ASK, unreviewed=True)
 
-    assert done.passed
-    assert bench.candidates == [("merge", ("tests/**",))]
-    assert done.tree == "tree of merge"
+    assert [finding.kind for finding in done.findings if finding.fatal] == ["skipped_test"]
+    assert "- don't skip tests in tests/test_a.py" in failed_gate(done)
 
 
 async def test_a_candidate_that_can_not_be_made_is_the_result():

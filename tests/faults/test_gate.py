@@ -178,9 +178,7 @@ def test_b15_required_verification_that_is_missing_is_refused(person):
 CHEATS = "echo true >tests/check.sh; echo x >x"
 
 
-@pytest.mark.parametrize(
-    ("protection", "code", "merged"), [("report", 0, ["T1"]), ("fail", 4, []), ("restore", 4, [])]
-)
+@pytest.mark.parametrize(("protection", "code", "merged"), [("report", 0, ["T1"]), ("fail", 4, [])])
 def test_b16_a_protected_test_that_was_changed_is_shown_or_fails_or_is_undone(
     person, protection, code, merged
 ):

@@ -26,6 +26,10 @@ MISTAKES = {
         "[agents.a]\ndriver = 'command'\ncommand = ['x']\naccounts = ['x', 'y']",
         "allstop.toml:4: agents.a.accounts: the command driver has no accounts (remove it, or name another agent as the fallback)",
     ),
+    "integrity and its earlier name": (
+        "[verification]\nintegrity = 'ask'\nprotection = 'fail'",
+        "allstop.toml:3: verification.protection: integrity and protection are both set (keep integrity)",
+    ),
     "unknown key": (
         "[loop]\nmax_paralel = 3",
         "allstop.toml:2: loop.max_paralel: unknown key (did you mean max_parallel?)",

@@ -75,7 +75,8 @@ DEFAULTS = {
             "**/package.json#tests",
             "**/Makefile#tests",
         ],
-        "protection": "report",
+        "integrity": "ask",
+        "protection": None,
         "mutation": False,
     },
     "workspace": {

@@ -1975,6 +1975,14 @@ export interface components {
             timeout_s: number | null;
             /** @default  */
             follows: string;
+            /** @default null */
+            integrity: components["schemas"]["Integrity"] | null;
+            /** @default false */
+            unreviewed: boolean;
+            /** @default [] */
+            may_change: string[];
+            /** @default false */
+            fixes: boolean;
         };
         /**
          * Check
@@ -1992,10 +2000,16 @@ export interface components {
         };
         /**
          * Protection
-         * @description What happens when work changes a protected path.
+         * @description The earlier form of `Integrity`, for gates in old records.
          * @enum {unknown}
          */
         Protection: "fail" | "report" | "restore";
+        /**
+         * Integrity
+         * @description How strictly the verdicts of the gate are applied.
+         * @enum {unknown}
+         */
+        Integrity: "ask" | "fail" | "report";
         /** OpenWorkspace */
         OpenWorkspace: {
             /** @enum {unknown} */
@@ -2251,7 +2265,25 @@ export interface components {
             text: string;
             /** @default false */
             fatal: boolean;
+            /** @default null */
+            verdict: components["schemas"]["Verdict"] | null;
+            /** @default  */
+            to_agent: string;
+            /** @default  */
+            test: string;
+            /** @default  */
+            old: string;
+            /** @default  */
+            new: string;
+            /** @default false */
+            declared: boolean;
         };
+        /**
+         * Verdict
+         * @description What follows from a finding, the worst first.
+         * @enum {unknown}
+         */
+        Verdict: "ask" | "fail" | "note";
         /** WorkspaceOpen */
         WorkspaceOpen: {
             /** @enum {unknown} */
@@ -2279,6 +2311,8 @@ export interface components {
             protected: string[];
             /** @default report */
             protection: components["schemas"]["Protection"];
+            /** @default null */
+            integrity: components["schemas"]["Integrity"] | null;
         };
         /** Committed */
         Committed: {
@@ -3563,6 +3597,7 @@ export interface components {
             iterations?: number | null;
             minutes?: number | null;
             stuck_after?: number | null;
+            may_change?: string[];
         };
         /**
          * RemoveTask

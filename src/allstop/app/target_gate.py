@@ -35,7 +35,7 @@ def gate(settings: Settings) -> Gate:
         checks=checks(settings),
         keep_going=verification.keep_going,
         protected=verification.protected,
-        protection=verification.protection,
+        integrity=verification.strictness,
     )
 
 

@@ -80,7 +80,8 @@ def finish(state: AutoState) -> Move:
         return Finish(outcome=Outcome.DONE, note=state.note)
     has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
     if has_gate and not state.checked:
-        return RunChecks.for_gate(gate, spec.name)
+        unreviewed = spec.merge and gate.integrity is not None
+        return RunChecks.for_gate(gate, spec.name, unreviewed=unreviewed)
     if not spec.merge:
         return Finish(outcome=Outcome.DONE, note="verified; its work is kept in the workspace")
     merge = MergeSpec(
@@ -90,5 +91,6 @@ def finish(state: AutoState) -> Move:
         gate=gate,
         verified=state.tree,
         verified_by=gate.fingerprint if state.gate else "",
+        unreviewed=gate.integrity is not None,
     )
     return Spawn(kind="merge", ref=f"{MERGE}{state.merges + 1}", spec=msgspec.to_builtins(merge))

@@ -175,7 +175,8 @@ def earlier_attempts(task: Task) -> EarlierAttempts:
 
 def is_flawed(state: TaskState) -> bool:
     """Whether it asked a person, or the last check or review of its work had findings."""
-    return state.asked or bool(state.findings) or bool(open_findings(state.second))
+    is_found = any(not finding.is_note for finding in state.findings)
+    return state.asked or is_found or bool(open_findings(state.second))
 
 
 def is_clean(state: TaskState) -> bool:

@@ -227,6 +227,9 @@ def _start(state: BoardState, task: Task) -> Move:
         keep_going=spec.gate.keep_going,
         protected=spec.gate.protected,
         protection=spec.gate.protection,
+        integrity=spec.gate.integrity,
+        unreviewed=_is_unreviewed(state, task),
+        may_change=task.may_change,
         done=terms.done,
         iterations=task.iterations or spec.iterations,
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
@@ -294,6 +297,8 @@ def _merge(state: BoardState, number: int, task_id: str) -> Move:
         verified=task.verified,
         verified_by=task.verified_by,
         revert=task.merged,
+        unreviewed=_is_unreviewed(state, task) and task.review_decision is None,
+        may_change=task.may_change,
     )
     ref = f"{task_id}.merge{number}"
     return Spawn(kind="merge", ref=ref, spec=_plain(made, made.message))
@@ -398,6 +403,19 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
     return replace(state, board=board, errors=errors, target_failure=failure)
 
 
+def _review_mode(state: BoardState, task: Task) -> board_specs.ReviewMode:
+    mode = state.spec.review_of(task.tags)
+    if state.sprint is not None and task.id in state.sprint.open:
+        return state.sprint.review_of(mode)
+    return mode
+
+
+def _is_unreviewed(state: BoardState, task: Task) -> bool:
+    """Gates of boards from before verdicts don't tell, so that their records replay."""
+    is_skipped = _review_mode(state, task) is board_specs.ReviewMode.SKIP
+    return is_skipped and state.spec.gate.integrity is not None
+
+
 def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     """The work passed the gate: it waits for review, or is merged."""
     tree, mark = closed.facts.get("tree", ""), closed.facts.get("gate", "")
@@ -410,13 +428,14 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
         findings=closed.facts.get("findings", ""),
         unverified=closed.facts.get("unverified") == "yes",
     )
-    mode = state.spec.review_of(task.tags)
-    if state.sprint is not None and task.id in state.sprint.open:
-        mode = state.sprint.review_of(mode)
+    mode = _review_mode(state, task)
     board = graph.put(state.board, replace(task, status=Status.REVIEW))
     was_blocked = any(attempt.outcome is Outcome.BLOCKED for attempt in task.attempts)
     is_clean = closed.facts.get("clean") == "yes" and not was_blocked
-    if mode is board_specs.ReviewMode.SKIP or (mode is board_specs.ReviewMode.AUTO and is_clean):
+    is_asked = bool(closed.facts.get("asks"))
+    if (mode is board_specs.ReviewMode.SKIP and not is_asked) or (
+        mode is board_specs.ReviewMode.AUTO and is_clean
+    ):
         board = task_commands.approved(board, board[task.id], closed.at, merge=state.spec.merge)
     return replace(state, board=board)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from allstop.board.change_findings import is_code, is_test, is_test_material, matches
 from allstop.core.moves import Finding
+from allstop.gate.path_kinds import is_code, is_test, is_test_material, matches
 
 
 class Risk(StrEnum):

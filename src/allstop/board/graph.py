@@ -180,6 +180,7 @@ def _new_task(new: NewTask, number: int, at: datetime) -> Task:
         iterations=new.iterations,
         minutes=new.minutes,
         stuck_after=new.stuck_after,
+        may_change=new.may_change,
         source=new.source,
         changed_at=at,
     )

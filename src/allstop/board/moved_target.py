@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from allstop.board import attempt
 from allstop.board.attempt import TaskState
 from allstop.core import moves, work_prompts
+from allstop.gate import intent
 
 NOT_MERGEABLE = frozenset({moves.FailureKind.CONFLICT, moves.FailureKind.BAD_REQUEST})
 """The work can't be merged; the merge queue later sends it to the agent or a person."""
@@ -27,7 +28,15 @@ def gate_move(state: TaskState) -> moves.Move:
         commit=_merge_commit(state.target_merge),
         follows=(spec.target or "") if _must_follow_target(state) else "",
         timeout_s=None if left_s == math.inf else left_s,
+        unreviewed=spec.unreviewed,
+        may_change=spec.may_change,
+        fixes=_is_strict(state) and intent.asks_for_fix(spec.goal),
     )
+
+
+def _is_strict(state: TaskState) -> bool:
+    """Gates from before verdicts don't ask, so that their records replay."""
+    return state.effective_gate.integrity is not None
 
 
 def _must_follow_target(state: TaskState) -> bool:

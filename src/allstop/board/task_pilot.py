@@ -8,16 +8,17 @@ from msgspec.structs import replace
 from allstop.board import attempt as attempts
 from allstop.board import moved_target, remedy_hints, second_review
 from allstop.board.attempt import TaskState
-from allstop.board.change_findings import serious_findings
 from allstop.core import accounts, conversation, events, moves, work_prompts
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import AgentTerms, TaskSpec
 from allstop.core.commands import Answer, Give, Resume, Retry, Say
+from allstop.core.gate import Integrity, Verdict
 from allstop.core.ids import AgentName
 from allstop.core.retries import NO_STREAK, retry_time
 from allstop.core.run import PilotContext
 from allstop.core.signals import NO_CLAIM, Signal, SignalClaim, read_signal
 from allstop.core.text import counted, last_line
+from allstop.gate.change_findings import serious_findings
 
 RETRIED = frozenset(
     {
@@ -195,8 +196,15 @@ def _facts(state: TaskState) -> dict[str, str]:
         **({"gate": gate.fingerprint} if (gate := state.target_gate) else {}),
         "clean": "yes" if attempts.is_clean(state) else "",
         **({"findings": found} if (found := _to_confirm(state)) else {}),
+        **({"asks": "yes"} if _asks(state) else {}),
         **({} if state.effective_gate.checks else {"unverified": "yes"}),
     }
+
+
+def _asks(state: TaskState) -> bool:
+    """Whether a person must decide, even if the review mode has become `skip` meanwhile."""
+    is_strict = (state.effective_gate.integrity or Integrity.REPORT) is not Integrity.REPORT
+    return is_strict and any(found.verdict is Verdict.ASK for found in state.findings)
 
 
 def _to_confirm(state: TaskState) -> str:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import Check, Gate, Integrity, Protection
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff, LimitPatience
 
@@ -70,7 +70,10 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     checks: tuple[Check, ...] = ()
     keep_going: bool = False
     protected: tuple[str, ...] = ()
-    protection: Protection = Protection.REPORT
+    protection: Protection = Protection.REPORT  # counts if `integrity` is None
+    integrity: Integrity | None = None
+    unreviewed: bool = False  # no person reviews the work before it is merged
+    may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
     done: Literal["signal", "exit"] = "signal"
     iterations: int = 50
     attempt_s: float | None = None  # time in moves; waiting for people or limits doesn't count
@@ -109,6 +112,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
             keep_going=self.keep_going,
             protected=self.protected,
             protection=self.protection,
+            integrity=self.integrity,
         )
 
     @property
@@ -142,6 +146,8 @@ class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     verified: str = ""  # the tree that has passed a gate already
     verified_by: str = ""  # the fingerprint of that gate, if known
     revert: str = ""  # a merge commit to revert, instead of work to merge
+    unreviewed: bool = False  # no person has reviewed the work
+    may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
 
 
 class ReviewRule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

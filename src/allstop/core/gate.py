@@ -1,4 +1,4 @@
-"""The gate: checks and protected paths that work must pass before it counts as done."""
+"""The gate: checks that work must pass before it counts as done, and verdicts on its tests."""
 
 from enum import StrEnum
 
@@ -16,12 +16,35 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     trusted: bool = True  # `allstop trust` covers it; otherwise it follows the sandbox settings
 
 
+class Verdict(StrEnum):
+    """What follows from a finding, the worst first."""
+
+    FAIL = "fail"  # the work goes back to its agent
+    ASK = "ask"  # a person decides; if nobody reviews the work, it fails
+    NOTE = "note"  # for reviewers; an agent never sees it
+
+
+class Integrity(StrEnum):
+    """How strictly the verdicts of the gate are applied."""
+
+    REPORT = "report"  # no verdict fails the gate
+    ASK = "ask"
+    FAIL = "fail"  # what a person would be asked fails, and so does a changed protected path
+
+
 class Protection(StrEnum):
-    """What happens when work changes a protected path."""
+    """The earlier form of `Integrity`, for gates in old records."""
 
     REPORT = "report"
     FAIL = "fail"
-    RESTORE = "restore"  # checks run with the target branch's version
+    RESTORE = "restore"
+
+
+BY_PROTECTION = {
+    Protection.REPORT: Integrity.REPORT,
+    Protection.FAIL: Integrity.FAIL,
+    Protection.RESTORE: Integrity.ASK,
+}
 
 
 class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -30,7 +53,12 @@ class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     checks: tuple[Check, ...] = ()
     keep_going: bool = False
     protected: tuple[str, ...] = ()
-    protection: Protection = Protection.REPORT
+    protection: Protection = Protection.REPORT  # counts if `integrity` is None
+    integrity: Integrity | None = None
+
+    @property
+    def strictness(self) -> Integrity:
+        return self.integrity or BY_PROTECTION[self.protection]
 
     @property
     def fingerprint(self) -> str:

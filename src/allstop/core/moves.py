@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core.brakes import Limits
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import BY_PROTECTION, Check, Gate, Integrity, Protection, Verdict
 from allstop.core.ids import AgentName, RunId
 from allstop.core.prompt import Prompt
 from allstop.core.signals import SignalClaim, combined_claim
@@ -117,9 +117,17 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     commit: str = ""  # of a merge; "" is the workspace's last one
     keep_going: bool = False  # after a required check has failed
     protected: tuple[str, ...] = ()  # patterns of paths that the gate depends on
-    protection: Protection = Protection.REPORT
+    protection: Protection = Protection.REPORT  # counts if `integrity` is None
     timeout_s: float | None = None  # for all checks together
     follows: str = ""  # a branch; if the work lacks its tip, the move fails with MOVED
+    integrity: Integrity | None = None
+    unreviewed: bool = False  # no person reviews the work before it is merged
+    may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
+    fixes: bool = False  # the task asks for a fix
+
+    @property
+    def strictness(self) -> Integrity:
+        return self.integrity or BY_PROTECTION[self.protection]
 
     @classmethod
     def for_gate(cls, gate: Gate, workspace: str, **more: Any) -> Self:
@@ -130,6 +138,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
             keep_going=gate.keep_going,
             protected=gate.protected,
             protection=gate.protection,
+            integrity=gate.integrity,
             **more,
         )
 
@@ -393,8 +402,18 @@ class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     kind: str  # protected, deleted_test, skipped_test
     path: str
-    text: str = ""
+    text: str = ""  # one line for people
     fatal: bool = False  # it fails the gate
+    verdict: Verdict | None = None  # None: the record is older than verdicts
+    to_agent: str = ""  # what its agent may know, if it fails the gate
+    test: str = ""  # the id of the test
+    old: str = ""  # the test's text on the target, where a person compares the two
+    new: str = ""
+    declared: bool = False  # the task says that this may change
+
+    @property
+    def is_note(self) -> bool:
+        return self.verdict is Verdict.NOTE and not self.fatal
 
 
 class ChecksDone(_Result, frozen=True, tag="checks_done"):

@@ -92,8 +92,10 @@ _FATAL = {
 
 def _fatal(findings: Sequence[Finding]) -> list[str]:
     """The findings that fail the gate, by kind."""
-    fatal = [finding for finding in findings if finding.fatal]
-    return [
+    fatal = [finding for finding in findings if finding.fatal and not finding.to_agent]
+    told = [f"- {finding.to_agent}" for finding in findings if finding.fatal and finding.to_agent]
+    judged = ["\n".join(["The gate refused this work:", *dict.fromkeys(told)])] if told else []
+    return judged + [
         "\n".join(
             [
                 _FATAL.get(kind, "These files are protected; put them back as they were:"),

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from allstop.board.change_findings import describe_finding, findings, summarize_findings
 from allstop.core import moves
-from allstop.core.gate import Check, Protection
+from allstop.core.gate import Check, Verdict
 from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
+from allstop.gate import composition
+from allstop.gate.change_findings import describe_finding, findings, summarize_findings
 from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
 
 REMEMBERED = 1000
@@ -98,7 +99,11 @@ class CheckRunner:
         self, move: moves.RunChecks, work: Subject | Candidate, watch: ActivityWatch
     ) -> tuple[moves.Finding, ...]:
         changes = await self._workspaces.changes(work)
-        found = findings(changes, move.protected, move.protection)
+        found = composition.settle(
+            findings(changes, move.protected, move.strictness),
+            move.strictness,
+            unreviewed=move.unreviewed,
+        )
         if any(change.path == SETTINGS_FILE for change in changes):
             found = (*await self._settings_finding(work.commit), *found)
         fatal = [describe_finding(each) for each in found if each.fatal]
@@ -113,14 +118,17 @@ class CheckRunner:
         if not problem:
             return ()
         kind = "invalid_settings"
-        return (moves.Finding(kind=kind, path=SETTINGS_FILE, text=problem, fatal=True),)
+        return (
+            moves.Finding(
+                kind=kind, path=SETTINGS_FILE, text=problem, fatal=True, verdict=Verdict.FAIL
+            ),
+        )
 
     async def _cloned(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
     ) -> Candidate | Unready | moves.Failed:
-        restore = move.protected if move.protection is Protection.RESTORE else ()
         return await self._candidate(
-            run, move.workspace, watch, commit=move.commit, follows=move.follows, restore=restore
+            run, move.workspace, watch, commit=move.commit, follows=move.follows
         )
 
     async def _candidate(

@@ -10,7 +10,7 @@ from allstop.core import moves, work_prompts
 from allstop.core.board_specs import MergeSpec
 from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
-from allstop.core.gate import Gate, Protection
+from allstop.core.gate import Gate, Integrity
 from allstop.core.retries import Backoff
 from allstop.core.run import PilotContext
 from allstop.core.text import one_line
@@ -69,7 +69,13 @@ class MergePilot:
             return moves.Integrate(workspace=spec.task, target=spec.target, message=spec.message)
         gate = made.gate or spec.gate
         if not state.checked and (gate.checks or _has_fatal_protection(made.gate)):
-            return moves.RunChecks.for_gate(gate, spec.task, commit=made.commit)
+            return moves.RunChecks.for_gate(
+                gate,
+                spec.task,
+                commit=made.commit,
+                unreviewed=spec.unreviewed,
+                may_change=spec.may_change,
+            )
         if not state.landed:
             return moves.Land(target=spec.target, tip=made.tip, commit=made.commit)
         commit = "" if made.commit == made.tip else made.commit  # nothing was merged
@@ -78,7 +84,7 @@ class MergePilot:
 
 def _has_fatal_protection(gate: Gate | None) -> bool:
     """Whether a changed protected path fails the gate, so that it must run even without checks."""
-    return gate is not None and bool(gate.protected) and gate.protection is Protection.FAIL
+    return gate is not None and bool(gate.protected) and gate.strictness is Integrity.FAIL
 
 
 def _is_verified(spec: MergeSpec, made: moves.Integrated) -> bool:

@@ -149,7 +149,8 @@ def _finish(state: PlanState) -> moves.Move:
     if state.uncommitted:
         return moves.Commit(workspace=spec.name, message=messages.of_plan(state))
     if not state.checked:
-        return moves.RunChecks.for_gate(gate, spec.name)
+        unreviewed = spec.merge and gate.integrity is not None
+        return moves.RunChecks.for_gate(gate, spec.name, unreviewed=unreviewed)
     if not spec.merge:
         note = "verified; its work is kept in the workspace"
         return moves.Finish(outcome=moves.Outcome.DONE, note=note)
@@ -160,6 +161,7 @@ def _finish(state: PlanState) -> moves.Move:
         gate=gate,
         verified=state.tree,
         verified_by=gate.fingerprint if state.gate else "",
+        unreviewed=gate.integrity is not None,
     )
     ref = f"{MERGE}{state.merges + 1}"
     return moves.Spawn(kind="merge", ref=ref, spec=msgspec.to_builtins(merge))

@@ -30,6 +30,13 @@ def unavailable(document: Document) -> Iterator[Fault]:
         yield Fault(("store", "url"), "only sqlite is implemented", 'use "sqlite"')
 
 
+def _integrity(document: Document) -> Iterator[Fault]:
+    table = table_at(document, ("verification",))
+    if "integrity" in table and "protection" in table:
+        message = "integrity and protection are both set"
+        yield Fault(("verification", "protection"), message, "keep integrity")
+
+
 def _agents(document: Document) -> Iterator[Fault]:
     for name, agent in table_at(document, ("agents",)).items():
         path: KeyPath = ("agents", name)
@@ -198,4 +205,5 @@ _RULES: tuple[Callable[[Document], Iterator[Fault]], ...] = (
     _approval_rules,
     _patterns,
     _zone,
+    _integrity,
 )

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from allstop.board.attempt import TaskState
-from allstop.board.change_findings import is_serious
 from allstop.board.change_risk import Risk, risk_of
 from allstop.board.criteria import Named, criteria_in, files_in, named_for, split_criteria
 from allstop.board.gate_summary import describe_failure
@@ -17,6 +16,7 @@ from allstop.core.review_comments import Review, ReviewDecision, Severity, open_
 from allstop.core.signals import without_signal_line
 from allstop.core.tasks import Task
 from allstop.core.text import last_chars, one_line
+from allstop.gate.change_findings import is_serious
 from allstop.views.patch import LineKind, patch_files
 
 OUTPUT_CHARS = 2000
@@ -348,7 +348,7 @@ def _of_gate(finding: Finding, numbers: dict[tuple[str, str], int]) -> EvidenceF
     more = f": {finding.text}" if finding.text and finding.kind != "protected" else ""
     state = f" {finding.text}" if finding.kind == "protected" else ""
     return EvidenceFinding(
-        severity=Severity.NOTE if is_new else Severity.SERIOUS,
+        severity=Severity.NOTE if is_new or finding.is_note else Severity.SERIOUS,
         text=one_line(f"{words}{state}{more}", 500),
         file=finding.path,
         line=numbers.get((finding.path, finding.text.strip()), 0) if finding.text else 0,

@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from allstop.board.attempt import TaskState
-from allstop.board.change_findings import summarize_findings
 from allstop.board.gate_summary import describe_failure
 from allstop.board.statistics import Statistics
 from allstop.board.task_pilot import TaskPilot
@@ -29,6 +28,7 @@ from allstop.core.run import RunState
 from allstop.core.signals import Signal
 from allstop.core.tasks import OVER, Status
 from allstop.core.text import counted, money, one_line, token_count
+from allstop.gate.change_findings import summarize_findings
 from allstop.ports import Clock, Live, Record
 from allstop.views.log import Line, describe, describe_result, lines
 from allstop.views.tasks import TaskNotices

@@ -280,10 +280,10 @@ def _describe_attempt(attempt: Attempt) -> str:
 
 async def _work(project: Project, task: TaskView) -> tuple[ChecksDone, list[str]]:
     """The last check results of the latest attempt, and lines about them."""
-    from allstop.board.change_findings import describe_finding
     from allstop.core.events import MoveEnded
     from allstop.core.ids import RunId
     from allstop.core.moves import ChecksDone, TurnDone
+    from allstop.gate.change_findings import describe_finding
 
     assert task.run is not None
     gate, is_changed = ChecksDone(), False

@@ -8,7 +8,7 @@ from msgspec import field
 
 from allstop.core import number_bounds
 from allstop.core.board_specs import Mode, ReviewMode, TargetKind
-from allstop.core.gate import Protection
+from allstop.core.gate import BY_PROTECTION, Integrity, Protection
 from allstop.settings.model.bases import (
     Branch,
     Count,
@@ -118,13 +118,20 @@ class Verification(Table, frozen=True, kw_only=True):
         tuple[Text, ...],
         doc("Paths that agents shouldn't change; FILE#tests means only the test settings in it."),
     ] = PROTECTED
+    integrity: Annotated[
+        Integrity,
+        doc("Findings are shown (report), ask a person and fail if nobody reviews (ask), or fail."),
+    ] = Integrity.ASK
     protection: Annotated[
-        Protection,
-        doc("Reaction to a changed protected path; restore uses the target's version for checks."),
-    ] = Protection.REPORT
+        Protection | None, doc("The earlier name of integrity, with restore for ask.")
+    ] = None
     mutation: Annotated[
         bool, doc("Break changed lines and expect a test to fail. Not implemented; has no effect.")
     ] = False
+
+    @property
+    def strictness(self) -> Integrity:
+        return BY_PROTECTION[self.protection] if self.protection else self.integrity
 
 
 class History(StrEnum):

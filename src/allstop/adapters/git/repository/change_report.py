@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allstop.adapters.git.repository.repository import Repository
-from allstop.board import change_findings, runner_settings
+from allstop.gate import path_kinds, runner_settings
 from allstop.ports import FileChange
 
 MAX_FILE_BYTES = 1024**2
@@ -112,7 +112,7 @@ async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[s
 
     Tests first, so that large files can't crowd them out.
     """
-    ordered = sorted(changes, key=lambda raw: not change_findings.is_test(raw.path))
+    ordered = sorted(changes, key=lambda raw: not path_kinds.is_test(raw.path))
     wanted = [
         blob
         for raw in ordered
@@ -166,7 +166,7 @@ async def with_restored(
     touched = [
         raw
         for raw in changes
-        if change_findings.matches_change(
+        if path_kinds.matches_change(
             printable(raw.path), patterns, tests_differently=_tests_differently(raw, texts)
         )
     ]

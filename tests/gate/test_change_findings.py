@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.board.change_findings import MAX_FINDINGS, findings, is_skip, is_test, matches
-from allstop.board.runner_settings import differ
-from allstop.core.gate import Protection
+from allstop.core.gate import Gate, Integrity, Protection, Verdict
 from allstop.core.moves import Finding
+from allstop.gate.change_findings import findings, is_skip
+from allstop.gate.composition import MAX_FINDINGS, settle
+from allstop.gate.path_kinds import is_test, matches
+from allstop.gate.runner_settings import differ
 from allstop.settings.model.tasks import PROTECTED as DEFAULT
 from support.cases import for_each
 
@@ -155,24 +157,53 @@ def test_everything_is_told_and_nothing_fails_where_it_is_only_reported():
         Changed("src/a.py", "M", ("x = 1",)),
     ]
 
-    assert findings(changes, PROTECTED, Protection.REPORT) == (
-        Finding(kind="protected", path="allstop.toml", text="changed"),
-        Finding(kind="protected", path="tests/test_a.py", text="deleted"),
-        Finding(kind="deleted_test", path="tests/test_a.py"),
-        Finding(kind="skipped_test", path="tests/test_b.py", text="@pytest.mark.skip"),
+    found = settle(
+        findings(changes, PROTECTED, Integrity.REPORT), Integrity.REPORT, unreviewed=True
     )
+    assert [(f.kind, f.path, f.text, f.verdict, f.fatal) for f in found] == [
+        ("deleted_test", "tests/test_a.py", "", Verdict.ASK, False),
+        ("skipped_test", "tests/test_b.py", "@pytest.mark.skip", Verdict.ASK, False),
+        ("protected", "allstop.toml", "changed", Verdict.NOTE, False),
+        ("protected", "tests/test_a.py", "deleted", Verdict.NOTE, False),
+    ]
 
 
 def test_what_is_protected_fails_the_gate_where_the_setting_says_so():
     changes = [Changed("tests/test_a.py", "D"), Changed("other_test.go", "D")]
 
-    found = findings(changes, PROTECTED, Protection.FAIL)
+    found = findings(changes, PROTECTED, Integrity.FAIL)
 
-    assert [(f.kind, f.path, f.fatal) for f in found] == [
-        ("protected", "tests/test_a.py", True),
-        ("deleted_test", "tests/test_a.py", True),
-        ("deleted_test", "other_test.go", False),
+    assert [(f.kind, f.path, f.verdict) for f in found] == [
+        ("protected", "tests/test_a.py", Verdict.FAIL),
+        ("deleted_test", "tests/test_a.py", Verdict.ASK),
+        ("deleted_test", "other_test.go", Verdict.ASK),
     ]
+    assert all(f.fatal for f in settle(found, Integrity.FAIL, unreviewed=False))
+
+
+@for_each(
+    ("strictness", "unreviewed", "fatal"),
+    [
+        (Integrity.REPORT, True, []),
+        (Integrity.ASK, False, ["fail"]),
+        (Integrity.ASK, True, ["fail", "ask"]),
+        (Integrity.FAIL, False, ["fail", "ask"]),
+    ],
+)
+def test_v10_what_each_verdict_does(strictness, unreviewed, fatal):
+    """V10: `ask` is a person's decision; where nobody reviews the work it counts as `fail`."""
+    found = [Finding(kind="x", path=verdict, verdict=verdict) for verdict in Verdict]
+
+    settled = settle(found, strictness, unreviewed=unreviewed)
+
+    assert [f.path for f in settled if f.fatal] == fatal
+
+
+def test_v10_an_integrity_that_is_unset_is_that_of_the_earlier_setting():
+    """V10: gates in old records keep their meaning."""
+    assert Gate().strictness is Integrity.REPORT
+    assert Gate(protection=Protection.RESTORE).strictness is Integrity.ASK
+    assert Gate(protection=Protection.FAIL, integrity=Integrity.REPORT).strictness == "report"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +212,7 @@ def test_what_is_protected_fails_the_gate_where_the_setting_says_so():
 def test_a_test_that_is_moved_is_deleted_only_if_it_no_longer_is_one(new, kinds):
     changes = [Changed("tests/test_a.py", "D"), Changed(new, "R")]
 
-    assert [f.kind for f in findings(changes, (), Protection.REPORT)] == kinds
+    assert [f.kind for f in findings(changes, (), Integrity.REPORT)] == kinds
 
 
 def test_b17_markers_of_our_own_merge_fail_the_gate():
@@ -192,10 +223,11 @@ def test_b17_markers_of_our_own_merge_fail_the_gate():
     found = findings(
         [Changed("a", "M", ours), Changed("b", "M", somebodys), Changed("c", "M", heading)],
         (),
-        Protection.REPORT,
+        Integrity.REPORT,
     )
 
-    assert [(f.kind, f.path, f.fatal) for f in found] == [
+    settled = settle(found, Integrity.REPORT, unreviewed=False)
+    assert [(f.kind, f.path, f.fatal) for f in settled] == [
         ("conflict_markers", "a", True),
         ("conflict_markers", "b", False),
     ]
@@ -205,7 +237,7 @@ def test_a_flood_of_findings_does_not_drown_the_fatal_ones():
     changes = [Changed(f"a{n}_test.go", "D") for n in range(500)]
     changes.append(Changed("b", "M", ("<<<<<<< HEAD", f">>>>>>> {'a' * 40}")))
 
-    found = findings(changes, (), Protection.REPORT)
+    found = settle(findings(changes, (), Integrity.REPORT), Integrity.REPORT, unreviewed=False)
 
     assert len(found) == MAX_FINDINGS
     assert found[0].fatal
@@ -223,17 +255,18 @@ CHANGES = st.lists(
 )
 
 
-@given(CHANGES, st.sampled_from(Protection))
-def test_fatal_is_only_what_is_protected_where_that_fails(changes, protection):
-    for finding in findings(changes, PROTECTED, protection):
-        assert not finding.fatal or protection is Protection.FAIL
-        assert not finding.fatal or matches(finding.path, PROTECTED)
+@given(CHANGES, st.sampled_from(Integrity))
+def test_a_changed_protected_path_fails_only_where_the_setting_says_so(changes, strictness):
+    for finding in findings(changes, PROTECTED, strictness):
+        if finding.kind == "protected":
+            assert (finding.verdict is Verdict.FAIL) == (strictness is Integrity.FAIL)
+            assert matches(finding.path, PROTECTED)
 
 
 @given(CHANGES)
 def test_no_change_of_a_protected_path_goes_unseen(changes):
     found = {
-        f.path for f in findings(changes, PROTECTED, Protection.REPORT) if f.kind == "protected"
+        f.path for f in findings(changes, PROTECTED, Integrity.REPORT) if f.kind == "protected"
     }
 
     assert found == {
@@ -248,8 +281,8 @@ def test_no_change_of_a_protected_path_goes_unseen(changes):
     ["tests/test_new.py", "tests/data/new.json", "web/__tests__/new.ts", "tests/__init__.py"],
 )
 def test_b16_an_added_test_or_fixture_is_no_finding(path):
-    assert findings([Changed(path, "A")], PROTECTED, Protection.FAIL) == ()
-    assert findings([Changed(path, "M")], PROTECTED, Protection.FAIL) != ()
+    assert findings([Changed(path, "A")], PROTECTED, Integrity.FAIL) == ()
+    assert findings([Changed(path, "M")], PROTECTED, Integrity.FAIL) != ()
 
 
 @pytest.mark.parametrize("status", ["A", "M", "D"])
@@ -259,16 +292,16 @@ def test_b16_an_added_test_or_fixture_is_no_finding(path):
      "web/jest.config.ts", "vitest.config.mts", ".mocharc.json", ".coveragerc"],
 )  # fmt: skip
 def test_b16_files_of_test_runners_are_protected(path, status):
-    (found, *_) = findings([Changed(path, status)], DEFAULT, Protection.FAIL)
+    (found, *_) = findings([Changed(path, status)], DEFAULT, Integrity.FAIL)
 
-    assert (found.kind, found.fatal) == ("protected", True)
+    assert (found.kind, found.verdict) == ("protected", Verdict.FAIL)
 
 
 @pytest.mark.parametrize("path", ["pyproject.toml", "a/setup.cfg", "web/package.json", "Makefile"])
 def test_b16_only_the_test_settings_of_shared_files_are_protected(path):
-    assert findings([Changed(path)], DEFAULT, Protection.FAIL) == ()
-    (found,) = findings([Changed(path, tests_differently=True)], DEFAULT, Protection.FAIL)
-    assert found.fatal
+    assert findings([Changed(path)], DEFAULT, Integrity.FAIL) == ()
+    (found,) = findings([Changed(path, tests_differently=True)], DEFAULT, Integrity.FAIL)
+    assert found.verdict is Verdict.FAIL
 
 
 SHARED = {

@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Protocol
 
-from allstop.board.runner_settings import MARK
-from allstop.core.gate import Protection
+from allstop.core.gate import Integrity, Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
-
-MAX_FINDINGS = 200
+from allstop.gate.path_kinds import NO_TESTS, is_test, is_test_material, matches_change
 
 LINE_CHARS = 200
 
@@ -35,23 +32,29 @@ class ChangedFile(Protocol):
 
 
 def findings(
-    changes: Iterable[ChangedFile], protected: Sequence[str], protection: Protection
+    changes: Iterable[ChangedFile],
+    protected: Sequence[str],
+    strictness: Integrity,
+    *,
+    knows_ids: bool = False,
 ) -> tuple[Finding, ...]:
-    """The findings by kind; if there are too many, the fatal ones are kept."""
+    """The findings by kind.
+
+    With `knows_ids` reports of test ids tell whether tests are missing or skipped, and the lines
+    that tell it here are only notes.
+    """
     changes = list(changes)
-    found = [
-        *_protected(changes, protected, protection),
-        *_deleted_tests(changes, protected, protection),
-        *_skipped_tests(changes, protected, protection),
+    of_tests = Verdict.NOTE if knows_ids else Verdict.ASK
+    return (
+        *_protected(changes, protected, strictness),
+        *_deleted_tests(changes, of_tests),
+        *_skipped_tests(changes, of_tests),
         *_conflict_markers(changes),
-    ]
-    if len(found) > MAX_FINDINGS:
-        found.sort(key=lambda finding: not finding.fatal)
-    return tuple(found[:MAX_FINDINGS])
+    )
 
 
 def _protected(
-    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
+    changes: Sequence[ChangedFile], protected: Sequence[str], strictness: Integrity
 ) -> Iterator[Finding]:
     """An added test or fixture isn't one; an added file that configures the runner is."""
     for change in changes:
@@ -63,20 +66,11 @@ def _protected(
                 kind="protected",
                 path=change.path,
                 text=_STATUS_NAMES.get(change.status, "changed"),
-                fatal=protection is Protection.FAIL,
+                verdict=Verdict.FAIL if strictness is Integrity.FAIL else Verdict.NOTE,
             )
 
 
-def is_test_material(path: str) -> bool:
-    """Whether it belongs to tests, such as a fixture, and doesn't configure their runner."""
-    if _RUNNER_FILE.fullmatch(path.rpartition("/")[2]):
-        return False
-    return is_test(path) or _TEST_FOLDER.search(path) is not None
-
-
-def _deleted_tests(
-    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
-) -> Iterator[Finding]:
+def _deleted_tests(changes: Sequence[ChangedFile], verdict: Verdict) -> Iterator[Finding]:
     for number, change in enumerate(changes):
         follower = changes[number + 1] if number + 1 < len(changes) else None
         is_moved = follower is not None and follower.status == "R" and is_test(follower.path)
@@ -84,13 +78,12 @@ def _deleted_tests(
             yield Finding(
                 kind="deleted_test",
                 path=change.path,
-                fatal=protection is Protection.FAIL and matches(change.path, protected),
+                verdict=verdict,
+                to_agent=f"put the deleted test {change.path} back",
             )
 
 
-def _skipped_tests(
-    changes: Sequence[ChangedFile], protected: Sequence[str], protection: Protection
-) -> Iterator[Finding]:
+def _skipped_tests(changes: Sequence[ChangedFile], verdict: Verdict) -> Iterator[Finding]:
     for change in changes:
         for line in change.added:
             if is_skip(change.path, line):
@@ -98,7 +91,8 @@ def _skipped_tests(
                     kind="skipped_test",
                     path=change.path,
                     text=line.strip()[:LINE_CHARS],
-                    fatal=protection is Protection.FAIL and matches(change.path, protected),
+                    verdict=verdict,
+                    to_agent=f"don't skip tests in {change.path}",
                 )
 
 
@@ -113,97 +107,12 @@ def _conflict_markers(changes: Sequence[ChangedFile]) -> Iterator[Finding]:
                 kind="conflict_markers",
                 path=change.path,
                 text=f"{begins[0][:40]} … {ends[0][:50]}",
-                fatal=is_ours,
+                verdict=Verdict.FAIL if is_ours else Verdict.ASK,
             )
 
 
 _OWN_CONFLICT_END = re.compile(r">>>>>>> [0-9a-f]{40}([0-9a-f]{24})?\s*$")
 _STATUS_NAMES = {"A": "added", "D": "deleted", "R": "moved here"}
-
-# --- paths ---
-
-
-def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern matches this path or a folder that contains it.
-
-    `*` and `?` match within a folder, `**` across folders; patterns are relative to the root.
-    """
-    return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
-
-
-def matches_change(path: str, patterns: Sequence[str], *, tests_differently: bool) -> bool:
-    """Like `matches`, also for patterns that protect only the test settings of a file."""
-    if matches(path, patterns):
-        return True
-    marked = [each.removesuffix(MARK) for each in patterns if each.endswith(MARK)]
-    return tests_differently and matches(path, marked)
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    body = pattern.removeprefix("./").strip("/")
-    while body.endswith("/**"):
-        body = body.removesuffix("/**")
-    parts = [part for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^]/]+\])", body) if part]
-    return re.compile("".join(map(_translated, parts)) + "(/.*)?", re.DOTALL)
-
-
-def _translated(part: str) -> str:
-    if part in _GLOB:
-        return _GLOB[part]
-    if part.startswith("[") and part.endswith("]") and len(part) > 2:
-        inner = part[1:-1]
-        negated = inner[0] in "!^" and len(inner) > 1
-        chars = re.sub(r"([\\\[\]^&~|])", r"\\\1", inner[1:] if negated else inner)
-        spelled = f"[{'^/' if negated else ''}{chars}]"
-        return spelled if _is_pattern(spelled) else re.escape(part)
-    return re.escape(part)
-
-
-_GLOB = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def _is_pattern(text: str) -> bool:
-    try:
-        re.compile(text)
-    except re.error:
-        return False
-    return True
-
-
-_TEST_FOLDER = re.compile(r"(^|/)(tests?|__tests__|specs?|testing|e2e|cypress)/", re.IGNORECASE)
-_TEST_NAME = re.compile(
-    r"(test_[^/]*\.py|[^/]*[_-](test|tests|spec)\.\w+|[^/]*\.(test|tests|spec|e2e|cy)\.\w+"
-    r"|[^/]*(Test|Tests|Spec|TestCase|IT)\.(java|kt|kts|scala|groovy|cs|fs|vb|php|swift|m|mm)"
-    r"|[^/]*\.(t|feature|bats)|[^/]*_test\.\w+|tests?\.\w+)"
-)
-_CODE = re.compile(
-    r".*\.(py|pyi?|jsx?|tsx?|mjs|cjs|mts|cts|vue|go|rs|rb|java|kt|kts|scala|groovy|cs|fs|vb|php"
-    r"|swift|m|mm|c|cc|cpp|cxx|h|hpp|ex|exs|erl|clj|cljs|hs|ml|lua|pl|t|r|jl|dart|nim|zig|sh|bats"
-    r"|feature|sql)",
-    re.IGNORECASE,
-)
-_NO_TESTS = frozenset({"__init__.py", "conftest.py"})
-_RUNNER_FILE = re.compile(
-    r"conftest\.py|\.?pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|package\.json|noxfile\.py"
-    r"|\.coveragerc|(site|user)customize\.py|pytest\.py|\.mocharc.*|\.rspec|phpunit\.xml.*|.*\.pth"
-    r"|(jest|vitest|playwright|cypress|karma|babel)\.(config|conf|setup|workspace)\..*"
-)
-
-
-def is_test(path: str) -> bool:
-    """Whether it is a test by its name, or source code in a folder of tests."""
-    name = path.rpartition("/")[2]
-    if name in _NO_TESTS:
-        return False
-    if _TEST_NAME.fullmatch(name):
-        return _CODE.fullmatch(name) is not None
-    return bool(_TEST_FOLDER.search(path)) and _CODE.fullmatch(name) is not None
-
-
-def is_code(path: str) -> bool:
-    return _CODE.fullmatch(path.rpartition("/")[2]) is not None
-
 
 # --- lines ---
 
@@ -238,7 +147,7 @@ _RUST_IGNORE = re.compile(r"#\[(ignore\b|cfg_attr\([^)]*\bignore\b)")
 def is_skip(path: str, line: str) -> bool:
     """Whether a line makes a test not run, or not count."""
     line = line[:2000]
-    if is_test(path) or path.rpartition("/")[2] in _NO_TESTS:
+    if is_test(path) or path.rpartition("/")[2] in NO_TESTS:
         return _SKIPS.search(line) is not None
     if path.endswith(".rs"):
         return _RUST_IGNORE.search(line) is not None
@@ -246,7 +155,7 @@ def is_skip(path: str, line: str) -> bool:
 
 
 def describe_finding(finding: Finding) -> str:
-    sign = "✗" if finding.fatal else "!"
+    sign = "✗" if finding.fatal else "·" if finding.is_note else "!"
     text = f": {finding.text}" if finding.text else ""
     return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"
 
@@ -257,7 +166,9 @@ def serious_findings(found: Iterable[Finding]) -> str:
 
 
 def is_serious(finding: Finding) -> bool:
-    """Whether a person confirms it; a new file at a protected path, such as a test, needs none."""
+    """Whether a person confirms it before the work is merged."""
+    if finding.verdict is not None:
+        return not finding.is_note
     return finding.kind != "protected" or finding.text != _STATUS_NAMES["A"]
 
 

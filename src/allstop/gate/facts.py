@@ -1,0 +1,91 @@
+"""The facts that the judges of a gate get: changed files, test reports, and runs of variants."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class CaseStatus(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"  # by an assertion
+    ERROR = "error"  # by anything else, such as a missing name
+    SKIPPED = "skipped"
+
+
+class Case(Struct, frozen=True, gc=False, kw_only=True):
+    """The result of one test."""
+
+    id: str  # as the runner names it
+    status: CaseStatus
+    file: str = ""  # relative to the root; "" if the report doesn't tell
+    message: str = ""  # of a failure, its first line
+
+    @property
+    def is_red(self) -> bool:
+        return self.status in (CaseStatus.FAILED, CaseStatus.ERROR)
+
+
+class Report(Struct, frozen=True, gc=False, kw_only=True):
+    """All tests that a run reports, each id once."""
+
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def by_id(self) -> dict[str, Case]:
+        return {case.id: case for case in self.cases}
+
+
+class Run(Struct, frozen=True, gc=False, kw_only=True):
+    """One run of a check command on one tree."""
+
+    passed: bool  # by its exit code
+    code: int | None = None
+    timed_out: bool = False
+    report: Report | None = None  # None: it made none, so test ids are unknown
+    seconds: float = 0.0
+
+
+class ChangedFile(Struct, frozen=True, gc=False, kw_only=True):
+    """A changed file with both versions; a rename is one of these."""
+
+    path: str
+    before: str | None = None  # None: it didn't exist
+    after: str | None = None  # None: it was deleted
+    old_path: str = ""  # of a renamed file
+    is_readable: bool = True  # False: not text, or too large; both versions are then empty
+
+
+class CheckFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """What is known about one check command. None: that run was not needed or not possible."""
+
+    name: str
+    run: str  # the command
+    runner: str = ""  # pytest, unittest, node, jest, vitest, go, cargo; "": unknown
+    own: Run  # the candidate
+    target: Run | None = None  # the target's commit, as it is
+    base_tests: Run | None = None  # the target's tests on the candidate's product code
+    witness: Run | None = None  # the candidate's tests on the target's product code
+    canary: Run | None = None  # the candidate with a test that must fail and with twisted tests
+    canary_ids: tuple[str, ...] = ()  # parts of the ids of the planted tests
+    twisted: tuple[str, ...] = ()  # files with twisted tests in the run with the canary
+    target_twisted: Run | None = None  # the same tests of the target, twisted
+
+
+class Intent(Struct, frozen=True, gc=False, kw_only=True):
+    """What the task allows and asks for, in words of the person."""
+
+    may_change: tuple[str, ...] = ()  # paths, test ids, or other words
+    fixes: bool = False  # it asks for a fix, so that a test must have failed before
+
+
+class Facts(Struct, frozen=True, gc=False, kw_only=True):
+    """Everything that the judges get."""
+
+    changes: tuple[ChangedFile, ...] = ()
+    checks: tuple[CheckFacts, ...] = ()
+    files: frozenset[str] = frozenset()  # paths of the candidate
+    intent: Intent = Intent()
+
+    @property
+    def knows_ids(self) -> bool:
+        return any(check.own.report is not None for check in self.checks)
