@@ -1,15 +1,21 @@
-"""Both journals keep the contract."""
+"""All journals keep the contract."""
+
+import os
 
 import pytest
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.in_memory import MemoryJournal
+from allstop.adapters.journals.postgres import PostgresJournal
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.core.commands import Say
 from allstop.core.events import Commanded
 from allstop.core.ids import RunId
-from allstop.ports import Entry
+from allstop.ports import Entry, Holder
 from allstop.testing.journal_contract import JournalContract
+from support.postgres_fixtures import database, postgres
+
+__all__ = ["database", "postgres"]
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -58,3 +64,28 @@ class TestSqlite(JournalContract):
         second._announce_others()
 
         assert await steps() == short
+
+
+class TestPostgres(JournalContract):
+    @pytest.fixture
+    def opened(self, tmp_path, postgres, database):
+        """Opens journals on one store, each as another process would."""
+        journals = []
+
+        def journal():
+            own = Holder(pid=os.getpid(), host="here", command="test", since=SystemClock().now())
+            made = PostgresJournal(postgres.url(database), tmp_path, SystemClock(), own=own)
+            journals.append(made)
+            return made
+
+        yield journal
+        for journal in journals:
+            journal.close()
+
+    @pytest.fixture
+    def journal(self, opened):
+        return opened()
+
+    @pytest.fixture
+    def second(self, opened):
+        return opened()

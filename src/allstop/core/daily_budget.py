@@ -1,4 +1,4 @@
-"""The daily budget: a local day, what all runs used on it, and which limit is near."""
+"""The daily budget: a local day, what its turns reserved and used, and which limit is near."""
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from allstop.core.brakes import SOFT_SHARE, Limits, cap_of
 from allstop.core.budget import NOTHING, UNCAPPED, Amount
+from allstop.core.events import MoveStarted
+from allstop.core.moves import Billable, Result, TakeTurn, is_turn
 
 NAME = "today"
 
@@ -61,3 +63,26 @@ def near_limit(limits: Limits, used: DayUsage, now: datetime) -> str:
         if most is not None and have >= SOFT_SHARE * most:
             return f"{NAME}: {name}: {form.format(have)} of {form.format(most)}"
     return ""
+
+
+def price(move: TakeTurn, cost_microusd: int) -> Amount:
+    """The reservation of a turn: one turn, its maximum tokens and their maximum cost."""
+    return Amount(turns=1, tokens=move.most_tokens or 0, cost_microusd=cost_microusd)
+
+
+def reserved_by(started: MoveStarted) -> Amount:
+    """The reservation of a recorded turn."""
+    move = started.move
+    return price(move, started.cost_microusd) if isinstance(move, TakeTurn) else NOTHING
+
+
+def spent(result: Result) -> Amount:
+    if not isinstance(result, Billable):
+        return Amount()
+    usage = result.usage
+    return Amount(
+        turns=int(is_turn(result)),
+        tokens=usage.tokens,
+        cost_microusd=usage.cost_microusd,
+        partial=usage.partial,
+    )

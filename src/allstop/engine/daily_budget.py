@@ -9,13 +9,21 @@ from msgspec.structs import replace
 
 from allstop.core.brakes import AtLimit, Limits, cap_of
 from allstop.core.budget import NOTHING, Account, Amount, refuse
-from allstop.core.daily_budget import NAME, Day, DayUsage, day_of, is_limited, near_limit
+from allstop.core.daily_budget import (
+    NAME,
+    Day,
+    DayUsage,
+    day_of,
+    is_limited,
+    near_limit,
+    reserved_by,
+    spent,
+)
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId, root_of
 from allstop.core.moves import TakeTurn
 from allstop.engine.journal_position import position_before
-from allstop.engine.steps import reserved_by, spent
 from allstop.ports import Journal
 
 READ_AT_ONCE = 1000

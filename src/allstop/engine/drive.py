@@ -13,6 +13,7 @@ from allstop import ports
 from allstop.core import asks, brakes
 from allstop.core import run as runs
 from allstop.core.budget import NOTHING
+from allstop.core.daily_budget import spent
 from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import (
@@ -68,7 +69,7 @@ class Drive(Generic[S]):
         self._reservations.hold_to(state.limits, state.tally)
         if state.open_move is not None:  # an interrupted move counts before any run continues
             lost = steps.unfinished_result(state.open_move, FailureKind.INTERRUPTED)
-            context.budgets.settle(run, NOTHING, steps.spent(lost))
+            context.budgets.settle(run, NOTHING, spent(lost))
         self._notes: list[Item] = []
         self._said = ""  # by the agent in the last move
         self._late_calls = ""  # of that move
@@ -302,7 +303,7 @@ class Drive(Generic[S]):
             known = self._context.hands.advice_usage(self.run)
             result = steps.unfinished_result(self.state.open_move, FailureKind.CANCELLED, known)
         result = self._context.hands.clean(result)
-        self._reservations.release(steps.spent(result))
+        self._reservations.release(spent(result))
         if isinstance(move, TakeTurn):
             self._slot.requeue()
         return result

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from allstop.core import brakes
 from allstop.core.brakes import BrakeLevel, Limits, Tally, cap_of
 from allstop.core.budget import NOTHING, Amount
+from allstop.core.daily_budget import price
 from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
@@ -114,4 +115,4 @@ class Reservations(Generic[S]):
     def _price(self, move: TakeTurn, tokens: int) -> Amount:
         most = self._context.most_microusd
         advice = most(move.adviser.agent, tokens) if move.adviser else 0
-        return steps.price(move, most(move.agent, tokens) + advice)
+        return price(move, most(move.agent, tokens) + advice)

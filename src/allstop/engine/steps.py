@@ -239,29 +239,6 @@ ONE_TURN = Amount(turns=1)
 """The reservation of a turn without a token cap."""
 
 
-def price(move: moves.TakeTurn, cost_microusd: int) -> Amount:
-    """The reservation of a turn: one turn, its maximum tokens and their maximum cost."""
-    return Amount(turns=1, tokens=move.most_tokens or 0, cost_microusd=cost_microusd)
-
-
-def reserved_by(started: events.MoveStarted) -> Amount:
-    """The reservation of a recorded turn."""
-    move = started.move
-    return price(move, started.cost_microusd) if isinstance(move, moves.TakeTurn) else NOTHING
-
-
-def spent(result: moves.Result) -> Amount:
-    if not isinstance(result, moves.Billable):
-        return Amount()
-    usage = result.usage
-    return Amount(
-        turns=int(moves.is_turn(result)),
-        tokens=usage.tokens,
-        cost_microusd=usage.cost_microusd,
-        partial=usage.partial,
-    )
-
-
 def used_so_far(tally: Tally) -> Amount:
     return Amount(
         turns=tally.turns,

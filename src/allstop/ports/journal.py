@@ -59,6 +59,8 @@ class Holder(Struct, frozen=True, kw_only=True):
     since: datetime
     world: str = ""  # the boot and the pid namespace in which the pid is valid; "": those of here
     worker: str = ""  # the worker's name, in a fleet
+    started: str = ""  # when the process began, as its machine's kernel says it
+    process: str = ""  # its id in the store, if the store gives one
 
 
 class StaleError(Exception):

@@ -1,1 +1,1 @@
-"""Journals: in one SQLite file, and in memory."""
+"""Journals: in one SQLite file, on a PostgreSQL server, and in memory."""
