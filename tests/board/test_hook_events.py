@@ -60,14 +60,21 @@ def closed(outcome, ref="t1.2", note="", **facts):
     )
 
 
+def only_facts(*given):
+    """The facts of the one hook, or None."""
+    facts = hook_facts(*given)
+    assert len(facts) <= 1
+    return facts[0] if facts else None
+
+
 def hook_at_the_end(kind, outcome, **spec):
     state = evolve(HookState(), spawned(kind, **spec))
-    facts = hook_facts(state, closed(outcome), context())
+    facts = only_facts(state, closed(outcome), context())
     return facts.hook if facts else None
 
 
 def test_b22_before_a_task_starts():
-    assert hook_facts(HookState(), spawned("task"), context()) == Facts(
+    assert only_facts(HookState(), spawned("task"), context()) == Facts(
         hook=Hook.PRE_START,
         task="t1",
         title="Greet people",
@@ -83,7 +90,7 @@ def test_b22_before_a_task_starts():
 def test_b22_after_a_task_is_verified():
     state = evolve(HookState(), spawned("task"))
 
-    assert hook_facts(state, closed(Outcome.DONE, note="fine"), context()) == Facts(
+    assert only_facts(state, closed(Outcome.DONE, note="fine"), context()) == Facts(
         hook=Hook.POST_COMPLETE,
         task="t1",
         title="Greet people",
@@ -104,7 +111,7 @@ def test_b22_after_a_task_is_verified():
 def test_b22_after_a_merge_the_commit_is_told():
     state = evolve(HookState(), spawned("merge", ref="t1.merge1"))
 
-    facts = hook_facts(state, closed(Outcome.DONE, ref="t1.merge1", commit="abc"), context())
+    facts = only_facts(state, closed(Outcome.DONE, ref="t1.merge1", commit="abc"), context())
 
     assert (facts.hook, facts.commit, facts.attempt) == (Hook.POST_MERGE, "abc", 2)
 
@@ -131,15 +138,36 @@ def test_b22_how_a_run_of_the_board_ends(kind, outcome, hook):
 
 
 def test_b22_a_merge_has_a_hook_before_it_and_taking_one_out_has_not():
-    assert hook_facts(HookState(), spawned("merge"), context()).hook is Hook.PRE_MERGE
-    assert hook_facts(HookState(), spawned("merge", revert="abc"), context()) is None
+    assert only_facts(HookState(), spawned("merge"), context()).hook is Hook.PRE_MERGE
+    assert only_facts(HookState(), spawned("merge", revert="abc"), context()) is None
     assert hook_at_the_end("merge", Outcome.DONE, revert="abc") is None
     assert hook_at_the_end("merge", Outcome.FAILED, revert="abc") is Hook.ON_ERROR
 
 
+def test_b22_every_change_of_a_batch_has_its_hooks():
+    """They are merged by one run; the runs after it only record what it has landed."""
+    begins = spawned("merge", others=[{"task": "t2", "message": "Merge t2"}])
+    facts = hook_facts(HookState(), begins, context())
+    assert [(each.hook, each.task) for each in facts] == [
+        (Hook.PRE_MERGE, "t1"),
+        (Hook.PRE_MERGE, "t2"),
+    ]
+
+    state = evolve(HookState(), spawned("merge", landed="m2"))
+    assert only_facts(HookState(), spawned("merge", landed="m2"), context()) is None
+    assert only_facts(state, closed(Outcome.DONE, commit="m2"), context()).hook is Hook.POST_MERGE
+
+
+def test_b22_a_batch_that_is_split_is_no_conflict():
+    state = evolve(HookState(), spawned("merge"))
+
+    assert only_facts(state, closed(Outcome.CONFLICT, batch="t1 t2"), context()) is None
+    assert only_facts(state, closed(Outcome.CONFLICT, batch="t1"), context()) is not None
+
+
 def test_b22_a_pause_has_a_hook_and_an_allstop_has_not():
     def said(command):
-        return hook_facts(HookState(), Commanded(at=AT, command=command, by="ada"), context())
+        return only_facts(HookState(), Commanded(at=AT, command=command, by="ada"), context())
 
     assert said(Pause()) == Facts(hook=Hook.ON_PAUSE, run="board", target="main", note="by ada")
     assert [said(Allstop()), said(Resume())] == [None, None]
@@ -157,17 +185,17 @@ def test_a_child_is_forgotten_when_it_has_ended():
 
     assert evolve(state, MoveStarted(at=AT, id=MoveId(2), move=turn)) is state
     assert evolve(state, closed(Outcome.DONE)) == HookState()
-    assert hook_facts(HookState(), closed(Outcome.DONE), context()) is None
+    assert only_facts(HookState(), closed(Outcome.DONE), context()) is None
 
 
 def test_an_attempt_the_task_does_not_know_yet_is_its_next_one():
     fresh = Task(id="t1", title="x", number=1)
 
-    assert hook_facts(HookState(), spawned("task", ref="t1.1"), context(fresh)).attempt == 1
+    assert only_facts(HookState(), spawned("task", ref="t1.1"), context(fresh)).attempt == 1
 
 
 def test_a_task_nobody_knows_is_told_by_its_id():
-    facts = hook_facts(HookState(), spawned("task"), HookContext(BOARD, "main", {}.get))
+    facts = only_facts(HookState(), spawned("task"), HookContext(BOARD, "main", {}.get))
 
     assert (facts.task, facts.title, facts.status) == ("t1", "", "")
 

@@ -7,7 +7,7 @@ import pytest
 
 from allstop.board.task_commands import refusal
 from allstop.board.task_pilot import TaskPilot
-from allstop.core.board_specs import BoardSpec, MergeSpec, Mode, ReviewMode
+from allstop.core.board_specs import MERGE_EDITION, BoardSpec, MergeSpec, Mode, ReviewMode
 from allstop.core.commands import (
     Answer,
     Approve,
@@ -251,7 +251,12 @@ def test_b17_a_merge_has_the_gate_and_knows_what_has_passed_it():
 
     made = merge_spec(board, "a.merge1")
     assert made == MergeSpec(
-        task="a", target="main", message="Merge a: a", gate=made.gate, verified="tree a"
+        task="a",
+        target="main",
+        message="Merge a: a",
+        gate=made.gate,
+        verified="tree a",
+        edition=MERGE_EDITION,
     )
     assert [check.run for check in made.gate.checks] == ["t"]
 

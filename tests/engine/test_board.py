@@ -113,7 +113,7 @@ async def test_b17_the_gate_runs_on_the_work_and_again_on_the_merge(world):
 
 async def test_b17_a_merge_that_fails_its_checks_goes_back_to_the_agent(world):
     world.agents["cli"] = hand = TaskAgent()
-    world.checks.codes = {"make": [0, 1, 0, 0]}
+    world.checks.codes = {"make": [0, 1, 0, 1, 0, 0]}
     async with world.running() as engine:
         await begin(engine, add("a"), gate={"checks": [{"name": "T", "run": "make"}]})
         await anyio.sleep(LONG_S)

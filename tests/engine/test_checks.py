@@ -72,7 +72,9 @@ class Bench(InMemoryWorld):
     async def _changes(self, candidate):
         return self.changes
 
-    async def _candidate_seen(self, workspace, label, *, commit="", follows="", restore=()):
+    async def _candidate_seen(
+        self, workspace, label, *, commit="", base="", follows="", restore=()
+    ):
         self.candidates.append((commit, restore))
         return await self._candidate(
             workspace, label, commit=commit, follows=follows, restore=restore
@@ -214,7 +216,7 @@ async def test_k17_what_comes_after_a_command_that_filled_its_clone_has_a_clone_
 async def test_k17_where_there_is_no_room_for_another_clone_the_gate_fails():
     bench = RoomBench().fill("extra")
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         if bench.workspaces.dropped:
             return Failed(kind=FailureKind.BAD_REQUEST, message="no space left on device")
         return await bench._candidate_seen(workspace, label, commit=commit, restore=restore)
@@ -251,7 +253,7 @@ async def test_k17_a_full_disk_teaches_nothing_of_what_was_before():
 async def test_k17_a_setup_that_fills_the_clean_clone_is_ended_and_says_so():
     bench = RoomBench().fill()
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         bench.workspaces.candidate_grown["w"] = FULL
         await anyio.sleep(5000)
 
@@ -373,7 +375,7 @@ async def test_a_base_that_can_not_be_had_marks_nothing():
     bench = Bench()
     bench.checks.codes = {"pytest": [1]}
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         if commit:
             return Failed(kind=FailureKind.BAD_REQUEST)
         return await bench._candidate(workspace, label)
@@ -388,7 +390,7 @@ async def test_work_that_is_its_own_base_has_no_before():
     bench = Bench()
     bench.checks.codes = {"pytest": [1]}
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         made = await bench._candidate(workspace, label, commit=commit)
         return Candidate(made.box, "same", "same", "tree")
 
@@ -403,7 +405,7 @@ async def test_k19_what_the_clone_lacks_comes_with_the_result():
     bench = Bench()
     note = "submodule vendor/lib is not checked out here"
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         made = await bench._candidate(workspace, label, commit=commit)
         return made._replace(notes=(note,))
 
@@ -420,7 +422,7 @@ async def test_b10_a_setup_that_fails_comes_with_its_code_and_what_the_clone_lac
     result = CheckResult(name="setup", run="make", passed=False, code=2, output="no .env")
     note = ".env was not copied: it is too large"
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         return Unready(result, (note,))
 
     bench.workspaces.candidate = candidate
@@ -489,7 +491,7 @@ async def test_a_candidate_that_can_not_be_made_is_the_result():
     bench = Bench()
     trouble = Failed(kind=FailureKind.BAD_REQUEST, message="no room")
 
-    async def candidate(workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(workspace, label, *, commit="", base="", follows="", restore=()):
         return trouble
 
     bench.workspaces.candidate = candidate

@@ -87,7 +87,7 @@ DEFAULTS = {
         "setup_timeout": 600,
         "keep_days": 7,
     },
-    "merge": {"enabled": True, "max_conflict_attempts": 2},
+    "merge": {"enabled": True, "max_batch": 8, "max_conflict_attempts": 2},
     "review": {"mode": "batch", "rules": {}, "second": None, "second_rounds": 2},
     "room": {
         "max_rounds": 6,

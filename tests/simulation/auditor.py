@@ -1,5 +1,6 @@
 """The auditor: checks the invariants at every write of a simulation."""
 
+from collections import defaultdict
 from datetime import UTC
 
 import anyio
@@ -24,7 +25,16 @@ from allstop.core.events import (
 )
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import HELM
-from allstop.core.moves import RESUMABLE, Failed, FailureKind, Spawn, TakeTurn, TurnDone
+from allstop.core.moves import (
+    RESUMABLE,
+    ChecksDone,
+    Failed,
+    FailureKind,
+    Land,
+    Spawn,
+    TakeTurn,
+    TurnDone,
+)
 
 CUT = {FailureKind.CANCELLED, FailureKind.DISCARDED}
 
@@ -58,6 +68,8 @@ class Auditor:
         self._turns = {}  # every turn: its start, and its usage or reservation
         self._day, self._zone = Limits(), UTC
         self._questions = {}  # answers by run and question
+        self._passed = defaultdict(set)  # required checks that passed, by tree
+        self.tree_of = None  # the tree of a commit
 
     def watch_days(self, limits, zone):
         self._day, self._zone = limits, zone
@@ -230,9 +242,17 @@ class Auditor:
         rule(not is_run_held, "no move starts while the run is held", run, state.hold)
         rule(not state.aborting, "no move starts in an aborting run", run)
         rule(event.id == state.moves + 1, "moves are numbered", run)
+        if isinstance(event.move, Land) and event.move.commit != event.move.tip:
+            self._lands_green(run, state, event.move)
         if isinstance(event.move, TakeTurn) and not is_refused(run, event, later):
             self._fits_every_budget(run, event.move)
             self._fits_the_day(run, event)
+
+    def _lands_green(self, run, state, move):
+        """M3: every required check passed on exactly the tree that lands."""
+        required = {check.run for check in state.pilot.spec.gate.checks if check.required}
+        lacking = required - self._passed[self.tree_of(move.commit)]
+        rule(not lacking, "only green trees land", run, move, lacking)
 
     def _fits_every_budget(self, run, move):
         name = run
@@ -259,6 +279,9 @@ class Auditor:
         self._turns[run, event.id] = (event.at, (1, event.move.most_tokens))
 
     def _may_end(self, run, state, event):
+        if isinstance(event.result, ChecksDone):
+            passed = {r.run for r in event.result.results if r.passed and r.required}
+            self._passed[event.result.tree] |= passed
         if (run, event.id) in self._turns:
             at, _ = self._turns[run, event.id]
             turns = int(isinstance(event.result, TurnDone))

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import anyio
+from msgspec.structs import replace
 
 from allstop.core.moves import (
     Change,
@@ -36,6 +37,7 @@ class Repository:
         self._history = {BASE: {}}  # work ever merged, including reverted work
         self._begins = Counter()  # the first unmerged commit of each workspace
         self._made = {}  # author and workspace of merges and reverts
+        self._parents = {}  # the commit that each of them was made on
         self._landed = set()
         self.calm = False
         self.brought = []  # a branch for each delivery
@@ -79,7 +81,7 @@ class Repository:
         number = self._commits[workspace]
         return Change(head=f"c{number}", commits=number, files=number - self._begins[workspace])
 
-    async def subject(self, workspace, label, *, commit="", follows=""):
+    async def subject(self, workspace, label, *, commit="", base="", follows=""):
         if follows and not commit and self._tips.get(follows, BASE) != self._seen[workspace]:
             return Failed(kind=FailureKind.MOVED)
         number = self._commits[workspace]
@@ -90,7 +92,7 @@ class Repository:
     async def drop_candidate(self, workspace):
         pass
 
-    async def candidate(self, workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(self, workspace, label, *, commit="", base="", follows="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
         work = await self.subject(workspace, label, commit=commit, follows=follows)
         return work if isinstance(work, Failed) else Candidate(box, *work)
@@ -117,13 +119,13 @@ class Repository:
 
     # --- merging ---
 
-    async def integrate(self, workspace, target, message, label):
+    async def integrate(self, workspace, target, message, label, *, onto=""):
         await self._takes(10)
         if self._happens(0.2):
             return Failed(kind=FailureKind.CONFLICT, message="same.txt")
         if self._happens(0.05):
             return Failed(kind=FailureKind.CRASHED, message="git was killed")
-        tip, number = self._tips.get(target, BASE), self._commits[workspace]
+        tip, number = onto or self._tips.get(target, BASE), self._commits[workspace]
         within, known = self._within[tip], self._history[tip].get(workspace, 0)
         if known == number:
             return Integrated(tip=tip, commit=tip, tree=self._tree(tip))
@@ -133,7 +135,10 @@ class Repository:
             "reverted work is merged only with new commits",
             workspace,
         )
-        return self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
+        if onto and self._happens(0.1):
+            return Failed(kind=FailureKind.CONFLICT, message="same.txt")
+        made = self._make(tip, {**within, workspace: number}, (label, workspace, "merge"))
+        return replace(made, sets_rules=self._happens(0.05))
 
     async def make_checkpoint(self, name, target):
         await self._takes(2)
@@ -154,7 +159,11 @@ class Repository:
         self._within[commit] = within
         self._history[commit] = {**self._history[tip], **within}
         self._made[commit] = how
+        self._parents[commit] = tip
         return Integrated(tip=tip, commit=commit, tree=self._tree(commit))
+
+    def tree_of(self, commit):
+        return self._tree(commit)
 
     def _tree(self, commit):
         return self._tree_of(self._within[commit])
@@ -168,16 +177,19 @@ class Repository:
             return Failed(kind=FailureKind.BUSY, message=f"{target} is checked out, with changes")
         if self._happens(0.1):
             self._somebody_commits(target)
+        landed = commit
         if commit in self._landed or commit == tip:
             return Landed(commit=commit)
         if self._tips.get(target, BASE) != tip:
             return Failed(kind=FailureKind.MOVED)
-        label, workspace, kind = self._made[commit]
-        if label:
-            self._not_after_a_stop(label)
-        self._tips[target] = commit
-        self._landed.add(commit)
-        (self.merged if kind == "merge" else self.reverted)[workspace] += 1
+        while commit != tip:
+            label, workspace, kind = self._made[commit]
+            if label:
+                self._not_after_a_stop(label)
+            self._landed.add(commit)
+            (self.merged if kind == "merge" else self.reverted)[workspace] += 1
+            commit = self._parents[commit]
+        self._tips[target] = commit = landed
         await self._takes(5)
         return Landed(commit=commit)
 

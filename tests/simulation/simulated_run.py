@@ -159,6 +159,7 @@ class Simulation:
         chance = self.chance_of("day")
         self.day = some_day(chance)
         self.zone = timezone(-timedelta(seconds=chance.choice([60, 600, 3600, 36_000])))
+        self.auditor.tree_of = self.repository.tree_of
         self.auditor.watch_days(self.day, self.zone)
         self.processes = []
         self._folds = {}

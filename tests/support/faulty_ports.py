@@ -6,7 +6,7 @@ from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded
 from allstop.core.ids import HELM
-from allstop.core.moves import CheckResult, Delivered, Failed, FailureKind, Integrated, Landed
+from allstop.core.moves import CheckResult, Delivered, Failed, FailureKind, Integrated
 from allstop.ports import Entry, StoreFullError
 from allstop.testing.virtual_clock import LoopClock
 from support.in_memory_world import FakeWorkspaces
@@ -201,9 +201,9 @@ class MergingWorkspaces(FakeWorkspaces):
         self.takes_s = 1.0
         self._within = {}  # merged commits by target commit and workspace
 
-    async def integrate(self, workspace, target, message, label):
+    async def integrate(self, workspace, target, message, label, *, onto=""):
         await anyio.sleep(self.takes_s)
-        tip, commits = self.tips.get(target, "base"), self.commits.get(workspace, 0)
+        tip, commits = onto or self.tips.get(target, "base"), self.commits.get(workspace, 0)
         within = self._within.get(tip, {})
         if within.get(workspace) == commits:
             return Integrated(tip=tip, commit=tip, tree=f"tree of {tip}")
@@ -223,10 +223,13 @@ class MergingWorkspaces(FakeWorkspaces):
 
     async def land(self, target, tip, commit):
         await anyio.sleep(self.takes_s)
+        before = len(self.landed)
         landed = await super().land(target, tip, commit)
-        if isinstance(landed, Landed) and len(self.landed) > len(self.merged) + len(self.reverted):
-            is_revert = commit.endswith(")")
-            name = commit.rpartition("+")[2].partition(".")[0]
-            (self.reverted if is_revert else self.merged).append(name)
+        if len(self.landed) > before:
+            made = commit.removeprefix(tip)
+            if made.startswith("-("):
+                self.reverted.append(made[2:-1].rpartition("+")[2].partition(".")[0])
+            else:  # a merge, or a batch of them
+                self.merged += [name.partition(".")[0] for name in made.split("+")[1:]]
         await anyio.sleep(self.takes_s)
         return landed

@@ -177,13 +177,13 @@ class FakeWorkspaces:
         number = self.commits[workspace] = self.commits.get(workspace, 0) + 1
         return Change(head=f"c{number}", commits=number, files=1)
 
-    async def subject(self, workspace, label, *, commit="", follows=""):
+    async def subject(self, workspace, label, *, commit="", base="", follows=""):
         if follows and self.tips.get(follows, "base") != self.seen.get(workspace, "base"):
             return Failed(kind=FailureKind.MOVED)
         made = commit or f"{workspace}-{self.commits.get(workspace, 0)}"
         return Subject("base", made, f"tree of {made}")
 
-    async def candidate(self, workspace, label, *, commit="", follows="", restore=()):
+    async def candidate(self, workspace, label, *, commit="", base="", follows="", restore=()):
         box = Box(home="/clean", workspace=f"/clean/{workspace}")
         work = await self.subject(workspace, label, commit=commit, follows=follows)
         return work if isinstance(work, Failed) else Candidate(box, *work)
@@ -191,10 +191,10 @@ class FakeWorkspaces:
     async def changes(self, work):
         return ()
 
-    async def integrate(self, workspace, target, message, label):
+    async def integrate(self, workspace, target, message, label, *, onto=""):
         if self.trouble.get("integrate"):
             return self.trouble["integrate"].pop(0)
-        tip = self.tips.get(target, "base")
+        tip = onto or self.tips.get(target, "base")
         made = f"{tip}+{workspace}"
         return Integrated(tip=tip, commit=made, tree=f"tree of {made}")
 

@@ -75,6 +75,7 @@ def board_spec(chance: Random, name: str, agents: Sequence[str]) -> Spec:
         "slots": chance.randint(1, 3),
         "gate": {"checks": some_checks(chance)},
         "merge": chance.random() < 0.8,
+        "batch": chance.choice([1, 4, 8, 8]),
         "conflicts": chance.randint(0, 2),
         "review": chance.choice(["skip", "skip", "auto", "batch"]),
         "review_rules": [{"tag": "critical", "mode": "per-task"}],

@@ -1974,6 +1974,8 @@ export interface components {
             /** @default null */
             timeout_s: number | null;
             /** @default  */
+            base: string;
+            /** @default  */
             follows: string;
             /** @default null */
             integrity: components["schemas"]["Integrity"] | null;
@@ -2053,6 +2055,8 @@ export interface components {
             workspace: string;
             target: string;
             message: string;
+            /** @default  */
+            onto: string;
         };
         /**
          * Revert
@@ -2336,6 +2340,8 @@ export interface components {
             tree: string;
             /** @default null */
             gate: components["schemas"]["Gate"] | null;
+            /** @default false */
+            sets_rules: boolean;
         };
         /** Landed */
         Landed: {

@@ -52,6 +52,7 @@ from allstop.core.moves import (
 from allstop.core.run import PilotContext
 from allstop.core.tasks import Attempt, Status, Task, branch_of
 from allstop.core.text import one_line
+from allstop.merges import queue as merge_queue
 
 NAMING = (Approve, Assign, Give, Redo, Retry, RollBack)
 """Commands that name a task and let the board act on it."""
@@ -287,21 +288,54 @@ def _next_merge(state: BoardState) -> tuple[int, str] | None:
 
 
 def _merge(state: BoardState, number: int, task_id: str) -> Move:
-    task = state.board[task_id]
-    verb = "Roll back" if task.merged else "Merge"
+    task, queue = state.board[task_id], state.queue
+    others = _batch(state, task)[1:]
     made = board_specs.MergeSpec(
         task=task_id,
         target=_target(state.spec, task),
-        message=f"{verb} {task_id}: {one_line(task.title, 200)}",
+        message=_merge_message(task),
         gate=state.spec.gate,
         verified=task.verified,
         verified_by=task.verified_by,
         revert=task.merged,
-        unreviewed=_is_unreviewed(state, task) and task.review_decision is None,
+        unreviewed=_merges_unreviewed(state, task),
         may_change=task.may_change,
+        others=tuple(
+            board_specs.BatchMember(task=name, message=_merge_message(state.board[name]))
+            for name in others
+        ),
+        red=queue.red,
+        landed=queue.landed.get(task_id, ""),
+        edition=board_specs.MERGE_EDITION,
     )
-    ref = f"{task_id}.merge{number}"
+    tried = f"-{queue.limits[task_id]}" if task_id in queue.limits else ""  # the same, but fewer
+    ref = f"{task_id}.merge{number}{tried}"
     return Spawn(kind="merge", ref=ref, spec=_plain(made, made.message))
+
+
+def _merge_message(task: Task) -> str:
+    verb = "Roll back" if task.merged else "Merge"
+    return f"{verb} {task.id}: {one_line(task.title, 200)}"
+
+
+def _batch(state: BoardState, first: Task) -> tuple[str, ...]:
+    """The tasks that are merged together: the first of the queue, and others for its target."""
+    if first.merged:
+        return (first.id,)
+
+    def judged_as(task: Task) -> tuple[object, ...]:
+        """The gate judges a batch as a whole, so its changes may not differ in this."""
+        target = _target(state.spec, task)
+        return target, bool(task.merged), _merges_unreviewed(state, task), task.may_change
+
+    waiting = (state.board[name] for _, name in state.board.merges if state.acts_on(name))
+    same = (task.id for task in waiting if judged_as(task) == judged_as(first))
+    target = _target(state.spec, first)
+    return merge_queue.batch(state.queue, same, target, state.spec.batch)
+
+
+def _merges_unreviewed(state: BoardState, task: Task) -> bool:
+    return _is_unreviewed(state, task) and task.review_decision is None
 
 
 def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
@@ -311,7 +345,9 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
         queued = next(queued for queued in state.board.merges if queued[1] == task.id)
         board = graph.update(state.board, task, open=spawn.ref)
         board = replace(board, merges=board.merges.minus(queued))
-        return replace(state, board=board, refs=refs, merging=spawn.ref)
+        others = [other.task for other in merge_queue.batch_members(spawn.spec)]
+        queue = merge_queue.began(state.queue, [task.id, *others])
+        return replace(state, board=board, refs=refs, merging=spawn.ref, queue=queue)
     attempt = Attempt(run=child_of(BOARD, spawn.ref), began_at=at, agent=_first_agent(spawn))
     board = graph.update(
         state.board,
@@ -442,7 +478,11 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
 
 def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     if task.merged:
-        return _reverted(state, task, closed)
+        queue = merge_queue.ended(state.queue, task.id)
+        return _reverted(replace(state, queue=queue), task, closed)
+    if merge_queue.has_failed_together(closed.facts):
+        return _queued_again(state, task, closed)
+    state = replace(state, queue=_queue_after(state, task, closed))
     task = replace(task, changed_at=closed.at, note=closed.note)
     if closed.outcome is Outcome.DONE:
         done = replace(
@@ -462,6 +502,25 @@ def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSt
     if closed.outcome is Outcome.CONFLICT:
         task = _after_conflict(task, state.spec, closed)
     return replace(state, board=graph.put(state.board, task))
+
+
+def _queue_after(state: BoardState, task: Task, closed: ChildClosed) -> merge_queue.MergeQueue:
+    queue, target, facts = state.queue, _target(state.spec, task), closed.facts
+    if closed.outcome is Outcome.DONE:
+        return merge_queue.merged(queue, task.id, target, facts)
+    if closed.outcome is Outcome.CONFLICT:
+        note = one_line(closed.note, 300)
+        return merge_queue.thrown_out(queue, task.id, target, facts, note, closed.at)
+    return merge_queue.ended(queue, task.id)
+
+
+def _queued_again(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
+    """A batch failed: its first change takes its old place in the queue, in a smaller batch."""
+    number = int(closed.ref.rpartition(".merge")[2].partition("-")[0])
+    board = graph.put(state.board, task)
+    board = replace(board, merges=board.merges.plus((number, task.id)))
+    queue = merge_queue.failed_together(state.queue, closed.facts, one_line(closed.note, 300))
+    return replace(state, board=board, queue=queue)
 
 
 def _after_conflict(task: Task, spec: board_specs.BoardSpec, closed: ChildClosed) -> Task:

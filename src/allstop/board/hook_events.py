@@ -13,8 +13,9 @@ from allstop.core.events import ChildClosed, Commanded, Event, MoveStarted, Open
 from allstop.core.helm import Hold, hold_after, is_paused_beneath
 from allstop.core.ids import RunId, child_of
 from allstop.core.moves import Outcome, Spawn
-from allstop.core.tasks import Task
+from allstop.core.tasks import Task, branch_of
 from allstop.core.text import plain
+from allstop.merges.queue import batch_members, has_failed_together
 
 MAX_FACT_CHARS = 4000
 """Per variable; the kernel limits the size of a program's environment."""
@@ -72,6 +73,8 @@ class Child(Struct, frozen=True, gc=False):
     branch: str
     merges: bool = False
     reverts: bool = False
+    others: tuple[str, ...] = ()  # the rest of the batch that it merges
+    landed: bool = False  # by an earlier batch; it is only recorded
 
 
 class HookState(Struct, frozen=True, gc=False):
@@ -106,15 +109,26 @@ def evolve(state: HookState, event: Event) -> HookState:
             return state
 
 
-def hook_facts(state: HookState, event: Event, context: HookContext) -> Facts | None:
-    """The facts for the hook that an event triggers; `state` is from before the event."""
+def hook_facts(state: HookState, event: Event, context: HookContext) -> tuple[Facts, ...]:
+    """The facts for the hooks that an event triggers; `state` is from before the event."""
     match event:
         case MoveStarted(move=Spawn() as spawn):
             begun = child(spawn)
             run = child_of(context.board, spawn.ref)
-            return _facts(_start_hook(begun), begun, run, context)
+            others = [Child(task, branch_of(task), merges=True) for task in begun.others]
+            hook = _start_hook(begun)
+            found = [_facts(hook, each, run, context) for each in (begun, *others)]
+        case _:
+            found = [_end_facts(state, event, context)]
+    return tuple(facts for facts in found if facts is not None)
+
+
+def _end_facts(state: HookState, event: Event, context: HookContext) -> Facts | None:
+    match event:
         case ChildClosed(ref=ref, run=run, outcome=outcome) if ref in state.children:
             ended = state.children[ref]
+            if has_failed_together(event.facts):
+                return None  # its changes are merged in smaller batches
             hook = _merge_end_hook(ended, outcome) if ended.merges else _end_hook(outcome)
             return _facts(hook, ended, run, context, event)
         case Commanded(command=Pause(), by=by) if evolve(state, event) != state:
@@ -133,14 +147,16 @@ def child(begun: Spawn | Opened) -> Child:
     task = str(begun.spec.get("task", begun.ref))
     return Child(
         task,
-        str(begun.spec.get("branch") or f"allstop/{task}"),
+        str(begun.spec.get("branch") or branch_of(task)),
         merges=begun.kind == "merge",
         reverts=bool(begun.spec.get("revert")),
+        others=tuple(other.task for other in batch_members(begun.spec)),
+        landed=bool(begun.spec.get("landed")),
     )
 
 
 def _start_hook(child: Child) -> Hook | None:
-    if child.reverts:
+    if child.reverts or child.landed:
         return None
     return Hook.PRE_MERGE if child.merges else Hook.PRE_START
 

@@ -12,6 +12,7 @@ from allstop.core import board_specs
 from allstop.core.moves import Outcome
 from allstop.core.tasks import Status
 from allstop.core.text import counted
+from allstop.merges.queue import MergeQueue
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.CRASHED})
 """Ends of attempts that count as errors."""
@@ -23,6 +24,7 @@ class BoardState(Struct, frozen=True, gc=False, kw_only=True):
     board: Board = Board()
     refs: dict[str, str] = {}  # the open child runs, and the tasks they are for
     merging: str = ""  # the one of them that merges
+    queue: MergeQueue = MergeQueue()
     resting: dict[str, datetime | None] = {}  # those that need no slot, and until when
     retried: frozenset[str] = frozenset()  # tasks that people want retried
     named: frozenset[str] | None = None  # the only tasks that the board acts on; None: all

@@ -138,6 +138,25 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return agents_sharing_account(agent, self.agents, self.terms)
 
 
+class BatchMember(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A change that is merged after another one and checked together with it."""
+
+    task: str
+    message: str
+
+
+class RedTree(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A tree that has failed a gate."""
+
+    tree: str
+    gate: str  # its fingerprint
+    checks: tuple[str, ...]  # that have not passed: they failed or never ran
+
+
+MERGE_EDITION = 2
+"""The version of the rules for merges. Edition 1 ran a failed check only once, and had no batches."""
+
+
 class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     task: str
     target: str
@@ -148,6 +167,10 @@ class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     revert: str = ""  # a merge commit to revert, instead of work to merge
     unreviewed: bool = False  # no person has reviewed the work
     may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
+    others: tuple[BatchMember, ...] = ()  # the rest of the batch, in order
+    red: tuple[RedTree, ...] = ()  # that are not checked as a whole again
+    landed: str = ""  # its merge commit, which an earlier batch has landed
+    edition: int = 1  # see MERGE_EDITION
 
 
 class ReviewRule(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -227,6 +250,7 @@ class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     slots: int = 2
     gate: Gate = Gate()
     merge: bool = True
+    batch: int = 1  # the most changes that are merged and checked together
     conflicts: int = 2  # how often work goes back to the agent after a conflict
     review: ReviewMode = ReviewMode.BATCH
     review_rules: tuple[ReviewRule, ...] = ()

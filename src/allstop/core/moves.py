@@ -119,6 +119,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     protected: tuple[str, ...] = ()  # patterns of paths that the gate depends on
     protection: Protection = Protection.REPORT  # counts if `integrity` is None
     timeout_s: float | None = None  # for all checks together
+    base: str = ""  # what the changes are compared with; "" is the commit's first parent
     follows: str = ""  # a branch; if the work lacks its tip, the move fails with MOVED
     integrity: Integrity | None = None
     unreviewed: bool = False  # no person reviews the work before it is merged
@@ -171,6 +172,7 @@ class Integrate(_Move, frozen=True, tag="integrate"):
     workspace: str
     target: str
     message: str
+    onto: str = ""  # a merge commit of the same batch, instead of the tip
 
 
 class Revert(_Move, frozen=True, tag="revert"):
@@ -465,6 +467,7 @@ class Integrated(_Result, frozen=True, tag="integrated"):
     commit: str  # the merge; the tip itself if there was nothing to merge
     tree: str
     gate: Gate | None = None  # the target's current one; None: use the gate of the spec
+    sets_rules: bool = False  # it changes allstop.toml, which may define another gate
 
 
 class Landed(_Result, frozen=True, tag="landed"):

@@ -86,7 +86,7 @@ class CheckRunner:
     ) -> moves.ChecksDone | moves.Failed:
         """Without check commands, only the changes are inspected, which needs no clone."""
         work = await self._workspaces.subject(
-            move.workspace, run, commit=move.commit, follows=move.follows
+            move.workspace, run, commit=move.commit, base=move.base, follows=move.follows
         )
         if isinstance(work, moves.Failed):
             return work
@@ -128,7 +128,12 @@ class CheckRunner:
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
     ) -> Candidate | Unready | moves.Failed:
         return await self._candidate(
-            run, move.workspace, watch, commit=move.commit, follows=move.follows
+            run,
+            move.workspace,
+            watch,
+            commit=move.commit,
+            base=move.base,
+            follows=move.follows,
         )
 
     async def _candidate(
@@ -138,6 +143,7 @@ class CheckRunner:
         watch: ActivityWatch,
         *,
         commit: str,
+        base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
     ) -> Candidate | Unready | moves.Failed:
@@ -150,7 +156,7 @@ class CheckRunner:
             ),
         ):
             made = await self._workspaces.candidate(
-                workspace, run, commit=commit, follows=follows, restore=restore
+                workspace, run, commit=commit, base=base, follows=follows, restore=restore
             )
         if isinstance(made, Unready):
             return made._replace(result=self._with_cause(run, made.result))

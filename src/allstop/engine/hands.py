@@ -217,7 +217,9 @@ class Hands:
             case Commit():
                 return self._commit(run, move)
             case Integrate():
-                made = self._workspaces.integrate(move.workspace, move.target, move.message, run)
+                made = self._workspaces.integrate(
+                    move.workspace, move.target, move.message, run, onto=move.onto
+                )
                 return self._with_gate(move.target, made)
             case Revert():
                 made = self._workspaces.revert(move.commit, move.target, move.message)

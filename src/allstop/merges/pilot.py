@@ -1,4 +1,8 @@
-"""The pilot of one merge: merges work with the target's tip, checks it, moves the branch."""
+"""The pilot of one merge: merges work with the target's tip, checks it, moves the branch.
+
+A merge can have a batch: more changes, each merged after the one before. Only the last of these
+merge commits is checked, and the branch moves from its tip to that commit at once.
+"""
 
 from datetime import datetime, timedelta
 
@@ -22,9 +26,20 @@ MAX_BUSY_WAIT = timedelta(seconds=60)
 FAILURE_BACKOFF = Backoff(first_s=2.0, factor=3.0, retries=3)
 
 
+class Added(Struct, frozen=True, gc=False, kw_only=True):
+    """A change of the batch, and its merge with the one before."""
+
+    task: str
+    merge: moves.Integrated
+
+
 class MergeState(Struct, frozen=True, gc=False, kw_only=True):
     spec: MergeSpec
     made: moves.Integrated | None = None
+    added: tuple[Added, ...] = ()  # the rest of the batch, as far as it could be merged
+    tried: int = 0  # how many of the spec's others
+    is_full: bool = False  # nothing more is added
+    again: tuple[str, ...] = ()  # the checks that failed and are run once more
     checked: bool = False
     landed: bool = False
     busy: int = 0  # how often in a row uncommitted changes were in the way
@@ -34,6 +49,15 @@ class MergeState(Struct, frozen=True, gc=False, kw_only=True):
     end: moves.Outcome | None = None
     note: str = ""
     news: str = ""  # for the agent whose work conflicts
+    facts: dict[str, str] = {}  # about a failed tree, for the queue
+
+    @property
+    def takes_more(self) -> bool:
+        return self.made is not None and not self.is_full and self.tried < len(self.spec.others)
+
+    @property
+    def gate(self) -> Gate:
+        return (self.made and self.made.gate) or self.spec.gate
 
 
 class MergePilot:
@@ -58,8 +82,11 @@ class MergePilot:
 
     def next_move(self, state: MergeState, context: PilotContext) -> moves.Move:
         spec, made = state.spec, state.made
+        if spec.landed:
+            return moves.Finish(outcome=moves.Outcome.DONE, facts={"commit": spec.landed})
         if state.end is not None:
-            return moves.Finish(outcome=state.end, note=state.note, facts={"news": state.news})
+            facts = {"news": state.news, **state.facts}
+            return moves.Finish(outcome=state.end, note=state.note, facts=facts)
         if state.wait_until is not None and context.now < state.wait_until:
             is_busy = bool(state.busy)
             return moves.Wait(reason=state.waits_for, until=state.wait_until, for_person=is_busy)
@@ -67,19 +94,51 @@ class MergePilot:
             return moves.Revert(commit=spec.revert, target=spec.target, message=spec.message)
         if made is None:
             return moves.Integrate(workspace=spec.task, target=spec.target, message=spec.message)
-        gate = made.gate or spec.gate
-        if not state.checked and (gate.checks or _has_fatal_protection(made.gate)):
-            return moves.RunChecks.for_gate(
-                gate,
-                spec.task,
-                commit=made.commit,
-                unreviewed=spec.unreviewed,
-                may_change=spec.may_change,
+        if state.takes_more:
+            other, onto = spec.others[state.tried], _last(state, made).commit
+            return moves.Integrate(
+                workspace=other.task, target=spec.target, message=other.message, onto=onto
             )
+        if not state.checked and _needs_run(state, made):
+            return _checks(state, made)
         if not state.landed:
-            return moves.Land(target=spec.target, tip=made.tip, commit=made.commit)
-        commit = "" if made.commit == made.tip else made.commit  # nothing was merged
-        return moves.Finish(outcome=moves.Outcome.DONE, facts={"commit": commit})
+            commit = _last(state, made).commit
+            return moves.Land(target=spec.target, tip=made.tip, commit=commit)
+        return moves.Finish(outcome=moves.Outcome.DONE, note=state.note, facts=_facts(state, made))
+
+
+def _last(state: MergeState, made: moves.Integrated) -> moves.Integrated:
+    """The merge that is checked: it contains all others."""
+    return state.added[-1].merge if state.added else made
+
+
+def _needs_run(state: MergeState, made: moves.Integrated) -> bool:
+    return bool(state.gate.checks) or _has_fatal_protection(made.gate)
+
+
+def _checks(state: MergeState, made: moves.Integrated) -> moves.RunChecks:
+    gate, base = state.gate, made.tip if state.added else ""
+    if state.again:
+        checks = tuple(check for check in gate.checks if check.name in state.again)
+        gate = replace(gate, checks=checks)
+    return moves.RunChecks.for_gate(
+        gate,
+        state.spec.task,
+        commit=_last(state, made).commit,
+        base=base,
+        unreviewed=state.spec.unreviewed,
+        may_change=state.spec.may_change,
+    )
+
+
+def _commit(merge: moves.Integrated) -> str:
+    """The merge commit; "" if there was nothing to merge."""
+    return "" if merge.commit == merge.tip else merge.commit
+
+
+def _facts(state: MergeState, made: moves.Integrated) -> dict[str, str]:
+    landed = " ".join(f"{each.task}={_commit(each.merge)}" for each in state.added)
+    return {"commit": _commit(made), **({"landed": landed} if landed else {})}
 
 
 def _has_fatal_protection(gate: Gate | None) -> bool:
@@ -97,20 +156,18 @@ def _is_verified(spec: MergeSpec, made: moves.Integrated) -> bool:
 
 def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> MergeState:
     match result:
+        case moves.Integrated() if state.takes_more:
+            return _with_added(state, result)
         case moves.Integrated():
             is_known = _is_verified(state.spec, result)
-            return replace(state, made=result, checked=is_known, failures=0)
+            state = replace(state, made=result, checked=is_known, failures=0)
+            is_alone = (is_known and _needs_run(state, result)) or result.sets_rules
+            return _if_known_red(replace(state, is_full=is_alone))
         case moves.ChecksDone(passed=True):
-            return replace(state, checked=True)
-        case moves.ChecksDone(failed=failed, findings=findings):
-            fatal = [finding.path for finding in findings if finding.fatal]
-            names = ", ".join([*(check.name for check in failed), *fatal])
-            return replace(
-                state,
-                end=moves.Outcome.CONFLICT,
-                note=f"merged with {state.spec.target}, it fails: {names}",
-                news=work_prompts.failed_merge(result, state.spec.target),
-            )
+            note = f"passed when run again: {', '.join(state.again)}" if state.again else ""
+            return replace(state, checked=True, note=note)
+        case moves.ChecksDone():
+            return _failed_checks(state, result)
         case moves.Landed():
             return replace(state, landed=True)
         case moves.Failed():
@@ -119,12 +176,71 @@ def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> Merg
             return state
 
 
+def _with_added(state: MergeState, merge: moves.Integrated) -> MergeState:
+    """The state with one more change; a change of the rules is merged alone."""
+    if merge.sets_rules:
+        return _if_known_red(replace(state, is_full=True))
+    added = Added(task=state.spec.others[state.tried].task, merge=merge)
+    return _if_known_red(replace(state, added=(*state.added, added), tried=state.tried + 1))
+
+
+def _if_known_red(state: MergeState) -> MergeState:
+    """Where this tree has failed before, a batch ends, and one change repeats what failed."""
+    if state.takes_more or state.made is None or state.checked:
+        return state
+    tree, gate = _last(state, state.made).tree, state.gate.fingerprint
+    known = next((red for red in state.spec.red if (red.tree, red.gate) == (tree, gate)), None)
+    if known is None:
+        return state
+    if not state.added:
+        return replace(state, again=known.checks)
+    return _ended_red(state, ", ".join(known.checks), known.checks, "")
+
+
+def _failed_checks(state: MergeState, result: moves.ChecksDone) -> MergeState:
+    fatal = [finding.path for finding in result.findings if finding.fatal]
+    left = _not_passed(state, result)
+    if state.spec.edition >= 2 and not fatal and not state.again:
+        return replace(state, again=left)
+    names = ", ".join([*(check.name for check in result.failed), *fatal])
+    return _ended_red(state, names, left, work_prompts.failed_merge(result, state.spec.target))
+
+
+def _not_passed(state: MergeState, result: moves.ChecksDone) -> tuple[str, ...]:
+    """The checks that failed, and those that did not run after these."""
+    passed = {check.name for check in result.results if check.passed or not check.required}
+    names = state.again or tuple(check.name for check in state.gate.checks)
+    return tuple(name for name in names if name not in passed)
+
+
+def _ended_red(state: MergeState, names: str, left: tuple[str, ...], news: str) -> MergeState:
+    made, target = state.made, state.spec.target
+    assert made is not None, "only a merge is checked"
+    ended = replace(state, end=moves.Outcome.CONFLICT)
+    if state.spec.edition < 2:
+        return replace(ended, note=f"merged with {target}, it fails: {names}", news=news)
+    facts = {
+        "red": _last(state, made).tree,
+        "gate": state.gate.fingerprint,
+        "again": msgspec.json.encode(left).decode(),
+        "batch": " ".join([state.spec.task, *(each.task for each in state.added)]),
+    }
+    if state.added:
+        note = f"{1 + len(state.added)} changes together fail: {names}"
+        return replace(ended, note=note, facts=facts)
+    note = f"merged with {target}, it fails: {names}"
+    return replace(ended, note=note, news=news, facts=facts)
+
+
 def _failed(state: MergeState, failed: moves.Failed, at: datetime) -> MergeState:
     message = one_line(failed.message, 300)
     if failed.kind in moves.RESUMABLE:
         return state  # each git move first checks what is already done
     if failed.kind is moves.FailureKind.MOVED:
-        return replace(state, made=None, checked=False)
+        anew = {"made": None, "added": (), "tried": 0, "is_full": False, "again": ()}
+        return replace(state, checked=False, **anew)
+    if state.takes_more:  # the next batch begins with it, and then it is known why
+        return _if_known_red(replace(state, tried=state.tried + 1))
     if failed.kind is moves.FailureKind.CONFLICT:
         return replace(state, end=moves.Outcome.CONFLICT, note=f"conflicts: {message}")
     if failed.kind is moves.FailureKind.BUSY:

@@ -105,7 +105,7 @@ class Workspaces(Protocol):
         ...
 
     async def subject(
-        self, workspace: str, label: str, *, commit: str = "", follows: str = ""
+        self, workspace: str, label: str, *, commit: str = "", base: str = "", follows: str = ""
     ) -> Subject | Failed:
         """Return the commits that `candidate` would use, without making a clone."""
         ...
@@ -116,12 +116,13 @@ class Workspaces(Protocol):
         label: str,
         *,
         commit: str = "",
+        base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
     ) -> Candidate | Unready | Failed:
         """Make a clean clone of `commit`, or of the last commit of the work, for checks.
 
-        It contains no untracked files of the agent. Paths that match `restore` are as in the base.
+        The base of `commit` is its first parent, or the commit `base`. It contains no untracked files of the agent. Paths that match `restore` are as in the base.
         MOVED: the work doesn't contain the tip of the branch `follows`; not checked for a `commit`.
         """
         ...
@@ -135,9 +136,11 @@ class Workspaces(Protocol):
         ...
 
     async def integrate(
-        self, workspace: str, target: str, message: str, label: str
+        self, workspace: str, target: str, message: str, label: str, *, onto: str = ""
     ) -> Integrated | Failed:
         """Merge the work with the tip of `target` into a commit that no branch has yet.
+
+        With `onto`, a commit that follows the tip takes the place of the tip.
 
         CONFLICT names the files. If the target already has the work, the result is its tip.
         """

@@ -62,6 +62,49 @@ async def test_b17_a_clean_checkout_follows_the_branch(repo):
     assert (repo.root / "x").read_text() == "x\n"
 
 
+async def test_m3_a_batch_lands_at_once_as_its_single_merges_in_order(repo):
+    """M3: only the last merge is checked, so the branch never points at one before it."""
+    tip = commit(repo.root, b_txt="b\n")
+    for name in ("x", "y", "z"):
+        await repo.worked(f"echo {name} >{name}", name)
+    first = await repo.integrated("x", message="Merge x")
+    second = await repo.integrated("y", message="Merge y", onto=first.commit)
+    third = await repo.integrated("z", message="Merge z", onto=second.commit)
+    assert (first.tip, second.tip, third.tip) == (tip, first.commit, second.commit)
+    assert not any(each.sets_rules for each in (first, second, third))
+
+    work = await repo.workspaces.subject("x", "run", commit=third.commit, base=tip)
+    changed = [change.path for change in await repo.workspaces.changes(work)]
+    landed = await repo.workspaces.land("main", tip, third.commit)
+
+    assert landed == await repo.workspaces.land("main", tip, third.commit), "safe to repeat"
+    assert landed == Landed(commit=third.commit)
+    assert (work.tree, changed) == (third.tree, ["x", "y", "z"])
+    log = git(repo.root, "log", "--first-parent", "--format=%s", "-4").splitlines()
+    assert log[:3] == ["Merge z", "Merge y", "Merge x"]
+    reflog = git(repo.root, "reflog", "show", "main", "--format=%H").splitlines()
+    assert reflog[:2] == [third.commit, tip]
+    again = await repo.integrated("y")
+    assert again.commit == again.tip == third.commit, "it is merged already"
+
+
+async def test_m1_changes_that_conflict_with_each_other_are_told_apart_before_any_check(repo):
+    await repo.worked("echo 1 >same", "x")
+    await repo.worked("echo 2 >same", "y")
+    first = await repo.integrated("x")
+
+    conflict = await repo.workspaces.integrate("y", "main", "Merge y", "run", onto=first.commit)
+
+    assert conflict.kind is FailureKind.CONFLICT
+    assert (await repo.integrated("y")).tip == first.tip, "with the target alone it fits"
+
+
+async def test_m3_a_merge_tells_that_it_changes_the_rules(repo):
+    await repo.worked("echo '[loop]' >allstop.toml")
+
+    assert (await repo.integrated()).sets_rules
+
+
 async def test_b17_a_branch_that_is_not_checked_out_is_moved_alone(repo):
     await repo.worked("echo x >x")
     git(repo.root, "checkout", "-q", "-b", "mine")

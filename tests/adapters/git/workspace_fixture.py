@@ -83,8 +83,8 @@ class RepositoryFixture:
         assert isinstance(result, Candidate), result
         return result
 
-    async def integrated(self, name="w", target="main", message="Merge w"):
-        result = await self.workspaces.integrate(name, target, message, "run")
+    async def integrated(self, name="w", target="main", message="Merge w", onto=""):
+        result = await self.workspaces.integrate(name, target, message, "run", onto=onto)
         assert isinstance(result, Integrated), result
         return result
 

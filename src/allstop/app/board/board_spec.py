@@ -75,6 +75,7 @@ def board_spec(
         slots=slots or loop.max_parallel,
         gate=gate(settings),
         merge=settings.merge.enabled,
+        batch=settings.merge.max_batch,
         conflicts=settings.merge.max_conflict_attempts,
         review=settings.review.mode,
         review_rules=tuple(

@@ -110,8 +110,8 @@ class _HookWatch:
         """A pause of all runs also pauses the board."""
         facts = hook_events.hook_facts(self._helm_hooks, event, self._context())
         self._helm_hooks = hook_events.evolve(self._helm_hooks, event)
-        if facts is not None:
-            self._fire(facts)
+        for each in facts:
+            self._fire(each)
 
     def _look_at_board(self, event: Event) -> None:
         was_braked = self._run.pilot.is_braked
@@ -119,8 +119,8 @@ class _HookWatch:
         state = self._run.pilot
         facts = hook_events.hook_facts(self._board_hooks, event, self._context())
         self._board_hooks = hook_events.evolve(self._board_hooks, event)
-        if facts is not None:
-            self._fire(facts)
+        for each in facts:
+            self._fire(each)
         if state.is_braked and not was_braked:
             self._fire(hook_events.pause_facts(self._context(), state.brake_reason))
 

@@ -159,6 +159,10 @@ class Workspace(Table, frozen=True, kw_only=True):
 
 class Merge(Table, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Merge verified tasks into the target branch.")] = True
+    max_batch: Annotated[
+        int,
+        doc("Maximum number of changes that are merged and checked together.", ge=1, le=8),
+    ] = 8
     max_conflict_attempts: Annotated[
         Quantity, doc("Attempts of an agent to resolve a conflict before a person is asked.")
     ] = 2

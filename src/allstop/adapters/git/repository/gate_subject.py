@@ -7,15 +7,16 @@ from allstop.core.moves import Failed, FailureKind
 from allstop.ports import Subject
 
 
-async def of_merge(repository: Repository, commit: str) -> Subject:
-    """Return a merge commit with its first parent, the tip of the branch it was made for, as base.
+async def of_merge(repository: Repository, commit: str, base: str = "") -> Subject:
+    """Return a merge commit with its base: by default its first parent, the tip of the branch.
 
     Raises GitError if the commit doesn't exist.
     """
     named = await repository.commit(commit)
     if named is None:
         raise GitError(f"commit {commit!r} doesn't exist", code="commit_missing")
-    parent, tree = await repository.resolve(f"{named}^1^{{commit}}", f"{named}^{{tree}}")
+    before = f"{base or f'{named}^1'}^{{commit}}"
+    parent, tree = await repository.resolve(before, f"{named}^{{tree}}")
     return Subject(parent or named, named, tree or "")
 
 

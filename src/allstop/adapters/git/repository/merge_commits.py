@@ -4,6 +4,7 @@ import os
 import re
 from typing import NamedTuple
 
+from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository.change_report import make_commit
 from allstop.adapters.git.repository.git_command import REPOSITORY_SETTINGS_ONLY
 from allstop.adapters.git.repository.repository import (
@@ -15,6 +16,8 @@ from allstop.adapters.git.repository.repository import (
 )
 from allstop.adapters.git.repository.safe_names import branch_ref, folder_name, revert_ref
 from allstop.core.moves import Failed, FailureKind, Integrated
+
+SETTINGS_FILE = "allstop.toml"
 
 SEARCHED_ANCESTORS = 8
 """How many ancestors of the work are searched for the branch's tip."""
@@ -28,13 +31,15 @@ class MergedTree(NamedTuple):
 
 
 async def integrate(
-    repository: Repository, workspace: str, target: str, message: str
+    repository: Repository, workspace: str, target: str, message: str, *, onto: str = ""
 ) -> Integrated | Failed | None:
     """Merge a workspace's fetched work with the tip of `target`; None if no work was fetched.
 
+    With `onto`, that commit takes the place of the tip.
+
     Raises GitError if the branch doesn't exist, or git fails.
     """
-    ref = branch_ref(target)
+    ref = onto or branch_ref(target)
     if ref is None:
         raise GitError(f"branch {target!r} doesn't exist", code="branch_missing")
     own = repository.own
@@ -59,8 +64,11 @@ async def integrate(
         return Integrated(tip=tip, commit=tip, tree=merged.tree)
     text = with_trailer(message, f"Allstop-Task: {folder_name(workspace)}")
     commit = await make_commit(repository, merged.tree, (tip, work), text)
-    await repository.set_refs(f"update {own.merge(workspace)} {commit}")
-    return Integrated(tip=tip, commit=commit, tree=merged.tree)
+    _, (before_it, after_it) = await both(
+        repository.set_refs(f"update {own.merge(workspace)} {commit}"),
+        repository.resolve(f"{tip}:{SETTINGS_FILE}", f"{commit}:{SETTINGS_FILE}"),
+    )
+    return Integrated(tip=tip, commit=commit, tree=merged.tree, sets_rules=before_it != after_it)
 
 
 async def revert(

@@ -182,11 +182,13 @@ class GitWorkspaces:
             return moves.Failed(kind=moves.FailureKind.BAD_REQUEST, message=message)
 
     async def subject(
-        self, workspace: str, label: str, *, commit: str = "", follows: str = ""
+        self, workspace: str, label: str, *, commit: str = "", base: str = "", follows: str = ""
     ) -> Subject | moves.Failed:
         meta = self._folders(workspace).meta()
         try:
-            return await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
+            return await self._subject_of(
+                workspace, label, meta, commit=commit, base=base, follows=follows
+            )
         except EXPECTED_ERRORS as error:
             return _failed(error)
 
@@ -196,13 +198,16 @@ class GitWorkspaces:
         label: str,
         *,
         commit: str = "",
+        base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
     ) -> Candidate | Unready | moves.Failed:
         clean = self._folders(workspace).check
         meta = self._folders(workspace).meta()
         try:
-            found = await self._subject_of(workspace, label, meta, commit=commit, follows=follows)
+            found = await self._subject_of(
+                workspace, label, meta, commit=commit, base=base, follows=follows
+            )
             if isinstance(found, moves.Failed):
                 return found
             shown = found.commit
@@ -238,12 +243,14 @@ class GitWorkspaces:
         return await file_changes(self._repository, work.base, work.commit)
 
     async def integrate(
-        self, workspace: str, target: str, message: str, label: str
+        self, workspace: str, target: str, message: str, label: str, *, onto: str = ""
     ) -> moves.Integrated | moves.Failed:
         """Merge the last fetched work, because that commit was checked."""
         try:
             for _ in range(2):
-                made = await merge_commits.integrate(self._repository, workspace, target, message)
+                made = await merge_commits.integrate(
+                    self._repository, workspace, target, message, onto=onto
+                )
                 if made is not None:
                     return made
                 await self._tip(workspace, label)
@@ -417,10 +424,17 @@ class GitWorkspaces:
     # --- checking ---
 
     async def _subject_of(
-        self, workspace: str, label: str, meta: Meta | None, *, commit: str, follows: str
+        self,
+        workspace: str,
+        label: str,
+        meta: Meta | None,
+        *,
+        commit: str,
+        base: str = "",
+        follows: str,
     ) -> Subject | moves.Failed:
         if commit:
-            return await gate_subject.of_merge(self._repository, commit)
+            return await gate_subject.of_merge(self._repository, commit, base)
         work = await self._tip(workspace, label)
         target = follows or (meta.target if meta else "")
         found = await gate_subject.of_work(self._repository, workspace, work, target)
