@@ -96,6 +96,7 @@ class AddTask(_Request, frozen=True, tag="add_task"):
     iterations: int | None = None
     minutes: float | None = None
     stuck_after: int | None = None
+    may_change: tuple[str, ...] = ()
 
 
 Request: TypeAlias = Answer | Allow | Deny | Cancel | Split | AddTask | Limit | Clean | Comment

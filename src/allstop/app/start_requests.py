@@ -150,6 +150,7 @@ class StartPlan(StartRequest, frozen=True, tag="plan"):
     name: Annotated[str, Meta(max_length=200)] = "plan"
     mode: PlanMode = PlanMode.AUTOPILOT
     config: PlanOptions = PlanOptions()
+    may_change: tuple[str, ...] = ()  # which tests its work may change
 
     @property
     def subject(self) -> str:

@@ -220,7 +220,7 @@ def _start(state: BoardState, task: Task) -> Move:
     terms = replace(own.get(agents[0], board_specs.AgentTerms()), account="", attempt_s=None)
     made = board_specs.TaskSpec(
         task=task.id,
-        goal=f"{task.title}\n\n{task.body}".strip(),
+        goal="\n\n".join(filter(None, [task.title, task.body, _allowed(task)])).strip(),
         agents=agents,
         target=_target(spec, task),
         branch="" if spec.merge else branch_of(task.id),
@@ -266,6 +266,12 @@ def _start(state: BoardState, task: Task) -> Move:
     ref = f"{task.id}.{len(task.attempts) + 1}"
     limits = limits_of_attempt(spec, task, len(task.attempts))
     return Spawn(kind="task", ref=ref, spec=_plain(made, task.title), limits=limits)
+
+
+def _allowed(task: Task) -> str:
+    """The agent is told what a person has allowed it to change."""
+    named = "".join(f"\n- {one_line(each)}" for each in task.may_change)
+    return f"You may change these tests and what they expect:{named}" if named else ""
 
 
 def _target(spec: board_specs.BoardSpec, task: Task) -> str:

@@ -62,3 +62,11 @@ class Name(click.types.StringParamType):
 
 TASK = Name(with_runs=False)
 RUN_OR_TASK = Name(with_runs=True)
+
+may_change_option = click.option(
+    "--may-change",
+    multiple=True,
+    metavar="WHAT",
+    help='Tests that it may change: a path, a test id or "behaviour of NAME"; may be repeated.',
+)
+"""Declared intent; only people give it."""

@@ -150,7 +150,9 @@ def _finish(state: PlanState) -> moves.Move:
         return moves.Commit(workspace=spec.name, message=messages.of_plan(state))
     if not state.checked:
         unreviewed = spec.merge and gate.integrity is not None
-        return moves.RunChecks.for_gate(gate, spec.name, unreviewed=unreviewed)
+        return moves.RunChecks.for_gate(
+            gate, spec.name, unreviewed=unreviewed, may_change=spec.may_change
+        )
     if not spec.merge:
         note = "verified; its work is kept in the workspace"
         return moves.Finish(outcome=moves.Outcome.DONE, note=note)
@@ -162,6 +164,7 @@ def _finish(state: PlanState) -> moves.Move:
         verified=state.tree,
         verified_by=gate.fingerprint if state.gate else "",
         unreviewed=gate.integrity is not None,
+        may_change=spec.may_change,
     )
     ref = f"{MERGE}{state.merges + 1}"
     return moves.Spawn(kind="merge", ref=ref, spec=msgspec.to_builtins(merge))

@@ -55,6 +55,7 @@ class PlanSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     check_s: float = 300.0  # the time limit of a step's check
     ask_s: float | None = None  # how long a request waits for a person
     gate: Gate = Gate()
+    may_change: tuple[str, ...] = ()  # declared by the person; see `gate.intent`
     merge: bool = True
     auto_commit: bool = False  # one commit for each step; otherwise one before the gate
     compact_at: int | None = None  # a conversation of so many tokens is compacted before a step

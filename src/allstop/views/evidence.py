@@ -117,6 +117,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     review_decision: ReviewDecision | None
     asked: str  # the task's text without its acceptance criteria
     asked_later: tuple[Review, ...]  # what people said when they sent the work back
+    may_change: tuple[str, ...]  # which tests the work may change, as a person has declared
     criteria: tuple[Criterion, ...]
     verified_on: str  # which tree the checks ran on, in words; "" if they did not run
     checks: tuple[CheckEvidence, ...]
@@ -180,6 +181,7 @@ def evidence(
         review_decision=task.review_decision,
         asked=split_criteria(task.body).rest,
         asked_later=task.reviews,
+        may_change=task.may_change,
         criteria=tuple(_criteria(task, attempt, changed, present)),
         verified_on=_verified_on(attempt),
         checks=tuple(_checks(gate)),

@@ -321,3 +321,17 @@ def test_b4_own_export():
             source="github:acme/shop#12",
         ),
     ]
+
+
+def test_v2_a_checklist_and_a_prd_say_which_tests_may_change(tmp_path):
+    checklist = tmp_path / "tasks.md"
+    checklist.write_text("- [ ] Round up (may change: tests/test_a.py, behaviour of total) #web\n")
+    stories = tmp_path / "prd.json"
+    stories.write_text(
+        '{"userStories": [{"id": "1", "title": "Round up", "mayChange": ["tests/test_a.py"]}]}'
+    )
+
+    (marked,), (story,) = read_tasks(checklist), read_tasks(stories)
+    assert marked.may_change == ("tests/test_a.py", "behaviour of total")
+    assert (marked.title, marked.tags) == ("Round up", ("web",))
+    assert story.may_change == ("tests/test_a.py",)

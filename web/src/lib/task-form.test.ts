@@ -39,5 +39,15 @@ test('a new task has the values of the form', () => {
     priority: 0,
     agent: null,
     operation: '',
+    may_change: [],
+  })
+})
+
+test('the tests that may change are one in each line, whatever they contain', () => {
+  const before = fieldsOf({ ...task, may_change: ['behaviour of a, b'] })
+
+  expect(before.may_change).toBe('behaviour of a, b')
+  expect(changes(before, { ...before, may_change: ' t.py \n\nbehaviour of a\n' })).toEqual({
+    may_change: ['t.py', 'behaviour of a'],
   })
 })

@@ -10,6 +10,8 @@ export interface TaskFields {
   priority: string
   agent: string
   operation: string
+  /** One in each line, since a name may have spaces and commas. */
+  may_change: string
 }
 
 /** The values that a command sends. */
@@ -21,6 +23,7 @@ export interface TaskValues {
   priority: number
   agent: string | null
   operation: string
+  may_change: string[]
 }
 
 /** Browsers normalize line ends in fields; without this an untouched field would seem changed. */
@@ -33,6 +36,7 @@ export function fieldsOf(task: TaskView | undefined): TaskFields {
     priority: String(task?.priority ?? 0),
     agent: task?.agent ?? '',
     operation: (task?.operation ?? '').replaceAll(/[\r\n]/g, ''),
+    may_change: task?.may_change?.join('\n') ?? '',
   }
 }
 
@@ -45,6 +49,7 @@ export function valuesIn(fields: TaskFields): TaskValues {
     priority: Number(fields.priority || 0),
     agent: fields.agent || null,
     operation: fields.operation.trim(),
+    may_change: lines(fields.may_change),
   }
 }
 
@@ -54,6 +59,13 @@ export function changes(before: TaskFields, after: TaskFields): Partial<TaskValu
     ([name]) => before[name as keyof TaskFields] !== after[name as keyof TaskFields],
   )
   return Object.fromEntries(changed)
+}
+
+export function lines(text: string): string[] {
+  return text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter(Boolean)
 }
 
 function list(words: string): string[] {

@@ -144,5 +144,6 @@ def _item(node: Node, names: _Names) -> Item:
         iterations=marks.iterations,
         minutes=marks.minutes,
         stuck_after=marks.stuck_after,
+        may_change=marks.may_change,
         done=node.is_done,
     )

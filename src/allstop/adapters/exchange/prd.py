@@ -1,7 +1,8 @@
 """Reads `prd.json` as ralph tools use it.
 
 `{"project" or "name", "branchName", "description", "userStories": [...]}`, each story with `id`,
-`title`, `description`, `acceptanceCriteria`, `priority`, `passes`, `notes`, `dependsOn`, `labels`.
+`title`, `description`, `acceptanceCriteria`, `priority`, `passes`, `notes`, `dependsOn`, `labels`,
+and Allstop's own `mayChange`: the tests that the story may change.
 Also the plain list of features, `[{"category", "description", "steps", "passes"}]`, where the
 description is the title.
 
@@ -96,6 +97,7 @@ def _item(entry: Entry, *, title: str, body: str, operation: str, origin: str) -
         needs=entry.names("dependsOn") or entry.names("dependencies"),
         tags=entry.texts("labels") + entry.texts("tags") + ((category,) if category else ()),
         priority=_priority(entry),
+        may_change=entry.texts("mayChange"),
         done=_is_done(entry),
     )
 

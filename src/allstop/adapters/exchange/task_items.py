@@ -55,6 +55,7 @@ class Item(Struct, frozen=True, kw_only=True):
     iterations: int | None = None
     minutes: float | None = None
     stuck_after: int | None = None
+    may_change: tuple[str, ...] = ()
     done: bool = False
 
 
@@ -160,6 +161,7 @@ class _Tree:
             iterations=item.iterations,
             minutes=item.minutes,
             stuck_after=item.stuck_after,
+            may_change=item.may_change,
             source=item.source,
             done=item.done,
         )

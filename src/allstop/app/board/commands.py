@@ -204,6 +204,7 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
                 tags=task.tags,
                 priority=task.priority,
                 agent=task.agent,
+                may_change=task.may_change,
             )
             for number, title in enumerate(titles, start=1)
         ]

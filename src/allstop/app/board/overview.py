@@ -42,6 +42,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     iterations: int | None
     minutes: float | None
     stuck_after: int | None  # turns without a commit before a warning
+    may_change: tuple[str, ...]  # which tests its work may change, as a person has declared
     retries: int
     attempts: tuple[Attempt, ...]
     pinned: bool
@@ -155,6 +156,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         iterations=task.iterations,
         minutes=task.minutes,
         stuck_after=task.stuck_after,
+        may_change=task.may_change,
         retries=task.retries,
         attempts=task.attempts,
         pinned=bool(task.pin),

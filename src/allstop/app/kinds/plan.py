@@ -34,6 +34,7 @@ class PlanRunKind(RunKind):
             mode=request.mode,
             options=request.config,
             attended=True,  # a person can answer on the page
+            may_change=request.may_change,
         )
         supervisor.ensure_agents(plan.agents)
         return await plan.open(supervisor.engine)

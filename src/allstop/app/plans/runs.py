@@ -52,9 +52,11 @@ def prepare_plan(
     mode: PlanMode = PlanMode.AUTOPILOT,
     options: PlanOptions = PlanOptions(),  # noqa: B008 - frozen
     attended: bool,
+    may_change: tuple[str, ...] = (),
 ) -> NewPlan:
     """Read a plan's file and prepare its run. `name` is the file's.
 
+    `may_change` is never read from the file, which an agent may have written.
     Raises AllstopError if the plan has problems, or the settings don't allow such a run.
     """
     plan = _read(project, name, data)
@@ -65,7 +67,8 @@ def prepare_plan(
 
     def open_(engine: LocalEngine) -> Awaitable[RunId]:
         def by(run: RunId) -> Awaitable[bool]:
-            terms = msgspec.to_builtins(replace(spec, name=run, plan_id=plan_id))
+            named = replace(spec, name=run, plan_id=plan_id, may_change=may_change)
+            terms = msgspec.to_builtins(named)
             return engine.open(run, PILOT.kind, terms, title=title, limits=limits)
 
         return open_under_free_name(project, PILOT.kind, by)

@@ -40,6 +40,8 @@ def show_evidence(found: Evidence, *, in_columns: bool = False) -> None:
     echo(plain(found.asked) if found.asked else "Only the title says what was asked.")
     for review in found.asked_later:
         echo(f"sent back {review.at.astimezone():%Y-%m-%d %H:%M}: {one_line(review.text, 500)}")
+    for declared in found.may_change:
+        echo(f"may change: {one_line(declared, 300)}")
     shown = sum(criterion.is_shown for criterion in found.criteria)
     _heading(
         "Acceptance criteria", f"{shown} of {len(found.criteria)} shown" if found.criteria else ""

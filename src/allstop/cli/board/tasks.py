@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from allstop.cli.argument_types import MINUTES, TASK
+from allstop.cli.argument_types import MINUTES, TASK, may_change_option
 from allstop.cli.output import Context, cells, echo, fitting, json_option, look, print_json, run
 from allstop.core.text import counted, one_line, plain, token_count
 
@@ -43,6 +43,7 @@ SHOWN_FIELDS = (
     "iterations",
     "minutes",
     "stuck_after",
+    "may_change",
     "merged",
 )
 """Fields of a task that `show` prints if they are set."""
@@ -58,6 +59,7 @@ def _split_commas(
 def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `add` and `edit` share."""
     for option in (
+        may_change_option,
         click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
         click.option("--minutes", type=MINUTES, help="Time limit of one attempt."),
         click.option("--iterations", type=click.IntRange(min=1), help="Iteration limit of one attempt."),
@@ -88,6 +90,7 @@ def add(
     Examples:
       allstop add "Fix the login test"
       allstop add "Document the API" --needs T1,T2 --agent claude --minutes 30
+      allstop add "Round prices up" --may-change tests/test_prices.py
     """
     from allstop.app.board import commands as board
     from allstop.core.commands import Pin
@@ -317,14 +320,14 @@ def _check_line(check: CheckResult) -> str:
 @json_option
 @click.pass_obj
 def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None:
-    """Change a task. `--needs ""` removes all needs, and `--tag ""` all tags."""
+    """Change a task. An empty value, such as `--needs ""`, removes all of that kind."""
     from allstop.app.board import commands as board
     from allstop.core.commands import EditTask
     from allstop.core.errors import AllstopError
     from allstop.core.tasks import Changes
 
     values = {name: value for name, value in given.items() if value not in (None, ())}
-    for name in ("needs", "tags"):
+    for name in ("needs", "tags", "may_change"):
         if name in values:
             values[name] = tuple(each for each in values[name] if each)
     if not values:

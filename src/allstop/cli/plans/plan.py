@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.argument_types import RUN_OR_TASK
+from allstop.cli.argument_types import RUN_OR_TASK, may_change_option
 from allstop.cli.output import USAGE, Context, echo, json_option, look, print_json, run
 from allstop.cli.plans.import_plan import FORMAT, import_, read_foreign, show_imported
 from allstop.cli.plans.new import export, new
@@ -87,10 +87,17 @@ def check(context: Context, file: Path, kind: str | None, as_json: bool) -> int:
     type=click.Choice(["retry", "skip", "abort"]),
     help="What follows after a step fails in autopilot; by default [retry] error_strategy.",
 )
+@may_change_option
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one per line.")
 @click.pass_obj
 def run_(
-    context: Context, file: Path, mode: str, agent: str | None, on_error: str | None, as_json: bool
+    context: Context,
+    file: Path,
+    mode: str,
+    agent: str | None,
+    on_error: str | None,
+    may_change: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Do the steps of a plan in order, and merge the work at the end.
 
@@ -118,7 +125,16 @@ def run_(
                 err=True,
             )
         return run(
-            lambda: run_plan(project, file, data, mode, agent, on_error=on_error, as_json=as_json)
+            lambda: run_plan(
+                project,
+                file,
+                data,
+                mode,
+                agent,
+                on_error=on_error,
+                may_change=may_change,
+                as_json=as_json,
+            )
         )
 
 
@@ -130,6 +146,7 @@ async def run_plan(
     agent: str | None = None,
     *,
     on_error: str | None = None,
+    may_change: tuple[str, ...] = (),
     as_json: bool = False,
     attended: bool | None = None,
 ) -> int:
@@ -152,6 +169,7 @@ async def run_plan(
         mode=PlanMode(mode),
         options=options,
         attended=sys.stdin.isatty() if attended is None else attended,
+        may_change=may_change,
     )
     if not project.settings.loop.auto_execute:
         text, name = data.decode("utf-8-sig"), file.name.partition(".")[0] or "plan"
@@ -161,6 +179,7 @@ async def run_plan(
             name=name,
             mode=PlanMode(mode),
             config=options,
+            may_change=may_change,
         )
         return await queue_start(project, request, as_json=as_json)
     await refuse_if_stopped(project)
