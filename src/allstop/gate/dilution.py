@@ -1,0 +1,346 @@
+"""Dilution: what makes checks say less than before, in one line each. It never decides anything."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from enum import IntEnum
+
+from msgspec import Struct
+
+from allstop.core.text import one_line
+from allstop.gate.assertions import Assertion, Strength, assertions, strength
+from allstop.gate.facts import ChangedFile
+from allstop.gate.intent import is_declared
+from allstop.gate.paths import is_code, is_test, is_test_material
+from allstop.gate.test_signs import signs
+
+MOST = 40
+"""How many are shown; the worst come first."""
+
+LINE_CHARS = 160
+ALIKE = 0.5
+"""From here on, two assertions of a test are taken for the old and the new form of one."""
+
+COMPARED = 60
+"""Changed assertions of a test that are compared in pairs."""
+
+
+class Weight(IntEnum):
+    """The order in which dilutions are shown, the worst first."""
+
+    TEST_AWARE = 0
+    CHECKS_NOTHING = 1
+    WEAKER = 2
+    EXPECTATION = 3
+    LIMIT = 4
+    SWALLOWED = 5
+    SUPPRESSED = 6
+
+
+class Dilution(Struct, frozen=True, gc=False, kw_only=True):
+    weight: Weight
+    path: str
+    what: str  # in a few words
+    old: str = ""
+    new: str = ""
+    line: int = 0  # of the new version; 0: unknown
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        if self.old and self.new:
+            return f"{self.what}: {self.old} → {self.new}"
+        return f"{self.what}: {self.old or self.new}" if self.old or self.new else self.what
+
+
+def dilutions(
+    changes: Iterable[ChangedFile], may_change: Collection[str] = ()
+) -> tuple[Dilution, ...]:
+    """What a change dilutes, the worst first. Declared expectations aren't listed."""
+    readable = [change for change in changes if change.is_readable]
+    elsewhere = _added_assertions(readable)
+    found = [
+        each
+        for change in readable
+        for each in (*_of_tests(change, elsewhere, may_change), *_of_lines(change))
+    ]
+    return tuple(sorted(found, key=lambda each: (each.weight, each.path, each.line))[:MOST])
+
+
+# --- assertions ---
+
+
+def _added_assertions(changes: Sequence[ChangedFile]) -> Counter[str]:
+    """The new assertions of all test files: a moved one is not removed."""
+    added: Counter[str] = Counter()
+    for change in changes:
+        if is_test(change.path) and change.after is not None:
+            after = assertions(change.path, change.after)
+            before = assertions(change.old_path or change.path, change.before or "")
+            added.update(each.text for each in _without(after, before))
+    return added
+
+
+def _of_tests(
+    change: ChangedFile, elsewhere: Counter[str], may_change: Collection[str]
+) -> Iterator[Dilution]:
+    is_covered = is_declared(tuple(may_change), change.path)
+    if change.after is None:
+        return
+    if _is_golden(change) and not is_covered:
+        yield _golden(change)
+    if not is_test(change.path):
+        return
+    after = assertions(change.path, change.after)
+    before = assertions(change.old_path or change.path, change.before or "")
+    known = Counter(each.text for each in before)
+    for each in after:
+        if strength(each.text) is Strength.NOTHING and not known[each.text]:
+            yield _assertion(Weight.CHECKS_NOTHING, change, "checks nothing", new=each)
+    for test in dict.fromkeys(each.test for each in before):
+        declared = is_covered or is_declared(tuple(may_change), change.path, test)
+        old, new = _of_test(before, test), _of_test(after, test)
+        if new or not test:  # a test that is gone is not diluted; the reports tell
+            yield from _compared(change, old, new, elsewhere, declared=declared)
+
+
+def _of_test(all_of_them: Iterable[Assertion], test: str) -> list[Assertion]:
+    return [each for each in all_of_them if each.test == test]
+
+
+def _compared(
+    change: ChangedFile,
+    before: Sequence[Assertion],
+    after: Sequence[Assertion],
+    elsewhere: Counter[str],
+    *,
+    declared: bool,
+) -> Iterator[Dilution]:
+    """Compare the assertions of one test that were changed, each with the new one most like it."""
+    removed = _without(before, after)[:COMPARED]
+    added = _without(after, before)[:COMPARED]
+    for old in removed:
+        alike = max(added, key=lambda new: _likeness(old.text, new.text), default=None)
+        if alike is None or _likeness(old.text, alike.text) < ALIKE:
+            if not elsewhere[old.text] and not declared:
+                yield _assertion(Weight.WEAKER, change, "assertion removed", old=old)
+            continue
+        added.remove(alike)
+        if what := _weaker(old.text, alike.text):
+            yield _assertion(Weight.WEAKER, change, what, old=old, new=alike)
+        elif not declared and _shape(old.text) == _shape(alike.text):
+            what = "expected value changed"
+            yield _assertion(Weight.EXPECTATION, change, what, old=old, new=alike)
+
+
+def _without(some: Sequence[Assertion], others: Sequence[Assertion]) -> list[Assertion]:
+    left = Counter(each.text for each in others)
+    kept = []
+    for each in some:
+        if left[each.text]:
+            left[each.text] -= 1
+        else:
+            kept.append(each)
+    return kept
+
+
+def _likeness(old: str, new: str) -> float:
+    return SequenceMatcher(None, old, new, autojunk=False).ratio()
+
+
+def _weaker(old: str, new: str) -> str:
+    before, after = strength(old), strength(new)
+    if after < before and after is not Strength.NOTHING:
+        return "weaker assertion"
+    loosened = _loosened(old, new, _TOLERANCES)
+    return f"tolerance {loosened}" if loosened else ""
+
+
+_LITERALS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|-?\b\d[\d_.eE]*\b|\b[Tt]rue\b|\b[Ff]alse\b|\bNone\b|\bnull\b|\bnil\b")  # fmt: skip
+
+
+def _shape(text: str) -> str:
+    """An assertion without its literals."""
+    return _LITERALS.sub("…", text)
+
+
+def _assertion(
+    weight: Weight,
+    change: ChangedFile,
+    what: str,
+    *,
+    old: Assertion | None = None,
+    new: Assertion | None = None,
+) -> Dilution:
+    return Dilution(
+        weight=weight,
+        path=change.path,
+        what=what,
+        old=one_line(old.text, LINE_CHARS) if old else "",
+        new=one_line(new.text, LINE_CHARS) if new else "",
+        line=new.line if new else 0,
+    )
+
+
+# --- golden files ---
+
+_GOLDEN = re.compile(
+    r"(^|/)(__snapshots__|snapshots?|goldens?|expected|approved|baselines?|cassettes)/"
+    r"|\.(snap|golden|expected|approved(\.\w+)?|ambr|stdout|stderr)$"
+    r"|(^|/)(testdata|fixtures)/.*\b(golden|expected|want|out(put)?)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_golden(change: ChangedFile) -> bool:
+    return bool(change.before) and not is_test(change.path) and bool(_GOLDEN.search(change.path))
+
+
+def _golden(change: ChangedFile) -> Dilution:
+    old, new = (change.before or "").splitlines(), (change.after or "").splitlines()
+    at = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
+    if at is None:
+        at = min(len(old), len(new))
+    return Dilution(
+        weight=Weight.EXPECTATION,
+        path=change.path,
+        what="golden file changed",
+        old=one_line(old[at].strip(), LINE_CHARS) if at < len(old) else "",
+        new=one_line(new[at].strip(), LINE_CHARS) if at < len(new) else "",
+        line=at + 1 if at < len(new) else 0,
+    )
+
+
+# --- lines ---
+
+_NUMBER = r"[\"']?\s*[:=(\s]\s*[\"']?(?P<number>-?\d+(?:\.\d+)?(?:[eE]-?\d+)?)"
+_AT_LEAST = re.compile(
+    rf"(?P<key>fail[_-]under|min(?:imum)?[_-]?(?:coverage|score)|break|places|decimal)\b{_NUMBER}"
+    r"|(?P<close>toBeCloseTo\([^,()]*(?:\([^()]*\)[^,()]*)*),\s*(?P<digits>\d+)"
+)
+_COVERAGE_KEYS = re.compile(rf"\b(?P<key>branches|functions|lines|statements)\b{_NUMBER}")
+_AT_MOST = re.compile(
+    rf"(?P<key>max[_-]?(?:warnings|complexity|failures|errors)|reruns|retries|retry)\b{_NUMBER}"
+)
+_TOLERANCES = (
+    (re.compile(rf"\b(?P<key>abs|rel|delta|atol|rtol|tolerance|tol|epsilon|eps)\b{_NUMBER}"), 1),
+    (_AT_LEAST, -1),
+)
+_LIMITS = (
+    (_AT_LEAST, -1),
+    (_COVERAGE_KEYS, -1),
+    (_AT_MOST, 1),
+    (_TOLERANCES[0][0], 1),
+)
+_CONFIGURES = re.compile(
+    r"(^|/)(\.github/|\.gitlab-ci|\.circleci/|Makefile|.*\.(toml|cfg|ini|ya?ml|json|mk|sh)$"
+    r"|(jest|vitest|nyc|c8|karma|stryker)\.conf.*|\.\w*rc(\.\w+)?$)",
+    re.IGNORECASE,
+)
+
+_CI = re.compile(
+    r"continue-on-error:\s*true|\ballow_failure:\s*true|\bif:\s*false\b|\|\|\s*(true|:|exit 0)\s*$"
+    r"|^\s*set \+e\b|--passWithNoTests|--exit-zero|--no-error-on|ignoreErrors|^\t-\s*\w+.*test"
+)
+_SUPPRESSIONS = re.compile(
+    r"#\s*(noqa|nosec|type:\s*ignore|pyright:\s*ignore|pylint:\s*disable|pragma:\s*no (cover|mutate))"
+    r"|(//|/\*)\s*(eslint-disable|@ts-(ignore|expect-error|nocheck)|(istanbul|c8|v8) ignore|biome-ignore)"
+    r"|//\s*nolint|#!?\[allow\(|#\[cfg\(not\((tarpaulin|coverage)"
+)
+_REASON = re.compile(r"(--|—|:|#|//|because|see)\s*[A-Za-z][^\]:]*\s\w+.*$")
+_ERROR_DROPPED = re.compile(r"^\s*_\s*(,\s*_\s*)?:?=\s*\w[\w.]*\(|^\s*let _ = .*\(|\.ok\(\);|\bcontextlib\.suppress\((Base)?Exception\)|\bsuppress\((Base)?Exception\)|\.catch\(\s*\(?\w*\)?\s*=>\s*(\{\s*\}|null|undefined)\s*\)")  # fmt: skip
+_SWALLOWED = re.compile(
+    r"^[ \t]*except[^\n]*:[ \t]*(#[^\n]*)?(\n[ \t]*#[^\n]*)*\n?[ \t]*(pass|continue|\.\.\.|return( None| False| True)?)[ \t]*$"
+    r"|catch[ \t]*(\([^)]*\))?[ \t]*\{\s*(//[^\n]*\s*)*\}"
+    r"|if err != nil \{\s*(//[^\n]*\s*)*(return nil\s*)?\}"
+    r"|Err\(_\)\s*=>\s*(\{\s*\}|\(\))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"^\s*(#(?!!?\[)|//|\*)")
+
+
+def _of_lines(change: ChangedFile) -> Iterator[Dilution]:
+    if change.after is None:
+        return
+    lines = change.after.splitlines()
+    known = Counter(line.strip() for line in (change.before or "").splitlines())
+    is_product = is_code(change.path) and not is_test(change.path)
+    is_product = is_product and not is_test_material(change.path)
+    is_product = is_product and not change.path.endswith("conftest.py")
+    configures = bool(_CONFIGURES.search(change.path))
+    for number, line in enumerate(lines, 1):
+        if known[line.strip()]:
+            known[line.strip()] -= 1
+            continue
+        if is_product:
+            for what in signs(lines, number):
+                yield _line(Weight.TEST_AWARE, change, what, line, number)
+        if configures and _CI.search(line):
+            yield _line(Weight.LIMIT, change, "failure ignored", line, number)
+        if is_code(change.path):
+            yield from _of_code_line(change, line, number)
+    if change.before is not None:
+        yield from _limits(change, everywhere=configures)
+    if is_product:
+        yield from _swallowed(change)
+
+
+def _of_code_line(change: ChangedFile, line: str, number: int) -> Iterator[Dilution]:
+    found = _SUPPRESSIONS.search(line[:1000])
+    if found and not _REASON.search(line[found.end() : 1000]):
+        yield _line(Weight.SUPPRESSED, change, "suppression without a reason", line, number)
+    if not is_test(change.path) and not _COMMENT.match(line) and _ERROR_DROPPED.search(line[:1000]):
+        yield _line(Weight.SWALLOWED, change, "error dropped", line, number)
+
+
+def _line(weight: Weight, change: ChangedFile, what: str, line: str, number: int) -> Dilution:
+    shown = one_line(line.strip(), LINE_CHARS)
+    return Dilution(weight=weight, path=change.path, what=what, new=shown, line=number)
+
+
+def _swallowed(change: ChangedFile) -> Iterator[Dilution]:
+    after, before = change.after or "", change.before or ""
+    known = Counter(_squeezed(each.group()) for each in _SWALLOWED.finditer(before))
+    for found in _SWALLOWED.finditer(after):
+        text = _squeezed(found.group())
+        if known[text]:
+            known[text] -= 1
+            continue
+        number = after.count("\n", 0, found.start()) + 1
+        yield _line(Weight.SWALLOWED, change, "error swallowed", text, number)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _limits(change: ChangedFile, *, everywhere: bool) -> Iterator[Dilution]:
+    """Thresholds that were loosened, in configuration."""
+    if not everywhere:
+        return
+    loosened = _loosened(change.before or "", change.after or "", _LIMITS)
+    if loosened:
+        yield Dilution(weight=Weight.LIMIT, path=change.path, what=f"threshold {loosened}")
+
+
+def _loosened(before: str, after: str, rules: Sequence[tuple[re.Pattern[str], int]]) -> str:
+    """The first number that was loosened, such as "fail_under 90 → 60"."""
+    for form, looser in rules:
+        old, new = _numbers(form, before), _numbers(form, after)
+        for key in old:
+            for was, now in zip(old[key], new.get(key, []), strict=False):
+                if (now - was) * looser > 0:
+                    return f"{key} {was:g} → {now:g}"
+    return ""
+
+
+def _numbers(form: re.Pattern[str], text: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for each in form.finditer(text[:200_000]):
+        groups = each.groupdict()
+        key = groups.get("key") or "digits"
+        number = groups.get("number") or groups.get("digits")
+        if number is not None:
+            found.setdefault(key, []).append(float(number))
+    return found
