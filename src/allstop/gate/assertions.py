@@ -80,7 +80,9 @@ _FORMS = (
 _TEST_CALLS = re.compile(r"(it|test|specify)(\.\w+)*(\(.*\))?", re.DOTALL)
 _GROUP_CALLS = re.compile(r"(describe|suite|context)(\.\w+)*")
 _JS_ASSERTS = re.compile(r"(expect\s*[(.]|assert(\.\w+)*\s*\(|t\.(is|deepEqual|true|throws)\()")
-_PY_CALLS = re.compile(r"(self\.)?assert\w+$|(self|pytest)\.fail\w*$|(pytest\.)?(raises|warns|approx_equal)$")
+_PY_CALLS = re.compile(
+    r"(self\.)?assert\w+$|(self|pytest)\.fail\w*$|(pytest\.)?(raises|warns|approx_equal)$"
+)
 _GO_CALLS = re.compile(r"(t|b|s\.T\(\))\.(Error|Fatal|Fail)\w*|(assert|require|is)\.\w+")
 _RUST_MACROS = re.compile(r"(debug_)?assert\w*|panic")
 
