@@ -40,7 +40,7 @@ NOT_COVERED = [
 ]  # fmt: skip
 
 
-def test_v2_a_declaration_covers_its_files_tests_and_behaviour():
+def test_a_declaration_covers_its_files_tests_and_behaviour():
     def check(case):
         entry, what = case
         assert is_declared([entry], **what), case
@@ -48,7 +48,7 @@ def test_v2_a_declaration_covers_its_files_tests_and_behaviour():
     for_each(COVERED, check)
 
 
-def test_v2_a_declaration_covers_nothing_else():
+def test_a_declaration_covers_nothing_else():
     def check(case):
         entry, what = case
         assert not is_declared([entry], **what), case
@@ -56,7 +56,7 @@ def test_v2_a_declaration_covers_nothing_else():
     for_each(NOT_COVERED, check)
 
 
-def test_v2_the_declaration_of_a_task_reaches_its_agent_its_gate_and_its_merge():
+def test_the_declaration_of_a_task_reaches_its_agent_its_gate_and_its_merge():
     board = BoardSteps(agents=["anna"], target="main")
     board.add("own", may_change=("tests/test_a.py", "behaviour of login"))
 
@@ -70,7 +70,7 @@ def test_v2_the_declaration_of_a_task_reaches_its_agent_its_gate_and_its_merge()
     ).may_change == ("x",)
 
 
-def test_v2_no_tool_for_agents_can_declare_anything():
+def test_no_tool_for_agents_can_declare_anything():
     for tool in TOOLS.values():
         assert not {"may_change", "tasks", "changes"} & set(tool.takes.__struct_fields__), tool.name
 
@@ -82,7 +82,7 @@ def test_v2_no_tool_for_agents_can_declare_anything():
         ("a.md", "# A\nmay change: t.py\n\n## B\n\n- c\n  - may_change: t.py\n"),
     ],
 )
-def test_v2_the_file_of_a_plan_declares_nothing(name, text):
+def test_the_file_of_a_plan_declares_nothing(name, text):
     """An agent may have written it; only the option of the person's command declares."""
     plan = read_plan(name, text.encode()).plan
     assert not hasattr(plan, "may_change")

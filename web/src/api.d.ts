@@ -910,6 +910,7 @@ export interface components {
             iterations: number | null;
             minutes: number | null;
             stuck_after: number | null;
+            may_change: string[];
             retries: number;
             attempts: components["schemas"]["Attempt"][];
             pinned: boolean;
@@ -2257,6 +2258,8 @@ export interface components {
             output: string;
             /** @default false */
             failed_before: boolean;
+            /** @default  */
+            log_digest: string;
         };
         /**
          * Finding
@@ -2514,6 +2517,7 @@ export interface components {
             review_decision: components["schemas"]["ReviewDecision"] | null;
             asked: string;
             asked_later: components["schemas"]["Review"][];
+            may_change: string[];
             criteria: components["schemas"]["Criterion"][];
             verified_on: string;
             checks: components["schemas"]["CheckEvidence"][];
@@ -3406,6 +3410,8 @@ export interface components {
             mode: components["schemas"]["PlanMode"];
             /** @default {} */
             config: components["schemas"]["PlanOptions"];
+            /** @default [] */
+            may_change: string[];
         };
         /**
          * Format
@@ -3735,6 +3741,8 @@ export interface components {
             minutes: number | null;
             /** @default null */
             stuck_after: number | null;
+            /** @default [] */
+            may_change: string[];
         };
         /**
          * Limit

@@ -368,6 +368,7 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     seconds: float = 0.0
     output: str = ""  # the end of it
     failed_before: bool = False  # it also fails on the target, without the work
+    log_digest: str = ""  # SHA-256 of all its output
 
 
 class _Result(

@@ -8,11 +8,13 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from allstop.core.gate import Verdict
+from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.assertions import Assertion, Strength, assertions, strength
-from allstop.gate.facts import ChangedFile
+from allstop.gate.facts import ChangedFile, Facts
 from allstop.gate.intent import is_declared
-from allstop.gate.paths import is_code, is_test, is_test_material
+from allstop.gate.path_kinds import is_code, is_test, is_test_material
 from allstop.gate.test_signs import signs
 
 MOST = 40
@@ -344,3 +346,16 @@ def _numbers(form: re.Pattern[str], text: str) -> dict[str, list[float]]:
         if number is not None:
             found.setdefault(key, []).append(float(number))
     return found
+
+
+def notes(facts: Facts) -> Iterator[Finding]:
+    """The dilutions as findings for reviewers."""
+    for each in dilutions(facts.changes, facts.intent.may_change):
+        yield Finding(
+            kind="dilution",
+            path=each.path,
+            text=each.text,
+            verdict=Verdict.NOTE,
+            old=each.old,
+            new=each.new,
+        )

@@ -8,7 +8,7 @@ each test that is named after NAME or whose text mentions it.
 import re
 from collections.abc import Iterable, Sequence
 
-from allstop.gate.paths import matches
+from allstop.gate.path_kinds import matches
 
 _BEHAVIOUR = re.compile(r"behaviou?r of\s+(?P<name>.+)", re.IGNORECASE)
 _SEPARATORS = re.compile(r"::| > | \u203a ")

@@ -238,7 +238,7 @@ def test_b4_markdown_reads_like_a_list():
 def test_b4_csv_is_for_spreadsheets_and_has_no_formulas():
     assert write_tasks([A, B], "csv") == (
         "id,title,status,operation,needs,tags,priority,agent,iterations,minutes,stuck_after,"
-        "source,body\n"
+        "may_change,source,body\n"
         'login,Add a login page,pending,Accounts,T1,"web, quick-win",3,,,20,,,'
         'github:acme/shop#12,"A form.\n- [ ] with a name"\n'
         'T1,"\'=SUM(""a"")",done,,,two words,0,,,,,,,\n'

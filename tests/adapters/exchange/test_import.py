@@ -323,7 +323,7 @@ def test_b4_own_export():
     ]
 
 
-def test_v2_a_checklist_and_a_prd_say_which_tests_may_change(tmp_path):
+def test_b4_a_checklist_and_a_prd_say_which_tests_may_change(tmp_path):
     checklist = tmp_path / "tasks.md"
     checklist.write_text("- [ ] Round up (may change: tests/test_a.py, behaviour of total) #web\n")
     stories = tmp_path / "prd.json"

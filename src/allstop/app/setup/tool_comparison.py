@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 from msgspec.structs import replace
 
+from allstop.adapters.checks import FoundProgram, find_programs
 from allstop.adapters.processes.sandbox.mounts import Link, is_within
 from allstop.adapters.processes.sandbox.program_needs import find_program, needs_of
 from allstop.adapters.processes.tools.person_tools import installed_elsewhere
 from allstop.app.agents.box import asker, person_tools, programs_in_settings
 from allstop.app.setup.edit_setting import Change, digest_of, write_setting
 from allstop.app.setup.init import accept_file
-from allstop.core.text import one_line
-from allstop.ports import Box, Launch, Launcher
-from allstop.programs import Tail, run_to_end
+from allstop.ports import Box, Launcher
 from allstop.settings.loader import FILE_NAME
 
 if TYPE_CHECKING:
@@ -27,16 +26,6 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 READ = "sandbox.read"
-VERSION_LENGTH = 80
-
-_LOOK = r"""
-for name do
-    found=$(command -v -- "$name") || continue
-    case $name in go|*/go) flag=version ;; *) flag=--version ;; esac
-    version=$(timeout 20 "$found" "$flag" 2>/dev/null </dev/null | head -n 1)
-    printf '%s\t%s\t%s\t%s\n' "$name" "$found" "$(readlink -f -- "$found")" "$version"
-done
-"""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -53,12 +42,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     read: str = ""  # the path that [sandbox] read lacks
 
 
-class _Seen(NamedTuple):
-    path: str
-    real: str
-    version: str
-
-
 async def compare_tools(project: Project, launcher: Launcher, box: Box) -> list[Tool]:
     """Look for each program outside, and run it with --version in the sandbox only.
 
@@ -67,48 +50,29 @@ async def compare_tools(project: Project, launcher: Launcher, box: Box) -> list[
     names = programs_in_settings(project)
     path = person_tools(project).path
     outside = {name: (*find_program(name, path), "")[0] for name in names}
-    seen = await _look(launcher, box, names)
+    seen = await find_programs(launcher, box, names, "doctor")
     others = [
         each
         for name, each in outside.items()
         if each and name in seen and not _is_same(each, seen[name])
     ]
-    versions = await _look(launcher, box, others, others)
+    versions = await find_programs(launcher, box, others, "doctor", others)
     return [
         _compare(project, name, outside[name], seen.get(name), versions.get(outside[name]))
         for name in names
     ]
 
 
-def _is_same(program: str, seen: _Seen) -> bool:
+def _is_same(program: str, seen: FoundProgram) -> bool:
     return os.path.realpath(program) == seen.real
 
 
-async def _look(
-    launcher: Launcher, box: Box, names: Sequence[str], shown: Sequence[str] = ()
-) -> dict[str, _Seen]:
-    """Find the programs inside; those of `shown` are made visible for it."""
-    if not names:
-        return {}
-    launch = Launch(
-        argv=("sh", "-c", _LOOK, "sh", *names),
-        box=box,
-        label="doctor",
-        env=box.env,
-        programs=tuple(shown),
-    )
-    output = Tail()
-    await run_to_end(launcher, launch, b"", output, lambda live: None)
-    rows = (line.split("\t") for line in output.text().splitlines())
-    return {
-        row[0]: _Seen(row[1], row[2], one_line(row[3], VERSION_LENGTH))
-        for row in rows
-        if len(row) == 4
-    }
-
-
 def _compare(
-    project: Project, name: str, outside: str, inside: _Seen | None, other: _Seen | None
+    project: Project,
+    name: str,
+    outside: str,
+    inside: FoundProgram | None,
+    other: FoundProgram | None,
 ) -> Tool:
     tool = Tool(name=name, ok=True, found="", outside=outside)
     if inside is None:

@@ -1,0 +1,45 @@
+"""Receipts of verified trees as files, each named by its digest."""
+
+import os
+import re
+from pathlib import Path
+
+from anyio import to_thread
+
+from allstop.gate.receipt import Receipt, decode, encode
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class ReceiptFiles:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def keep(self, receipt: Receipt) -> None:
+        """Write it before its digest is recorded; a crash leaves at most a file that none names."""
+        await to_thread.run_sync(self._write, receipt)
+
+    def read(self, digest: str) -> Receipt | None:
+        """The receipt; None if there is no such file.
+
+        Raises AllstopError if the file was changed.
+        """
+        if not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            return decode(self._file(digest).read_bytes(), f"the receipt {digest[:12]}")
+        except FileNotFoundError:
+            return None
+
+    def _write(self, receipt: Receipt) -> None:
+        file = self._file(receipt.digest)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}.part")
+        with part.open("wb") as stream:
+            stream.write(encode(receipt))
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(file)
+
+    def _file(self, digest: str) -> Path:
+        return self._folder / digest[:2] / f"{digest}.json"
