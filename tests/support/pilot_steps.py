@@ -32,7 +32,7 @@ from allstop.core.moves import (
     without_prompt_text,
 )
 from allstop.core.tasks import NewTask
-from support.strategies import NOW
+from allstop.testing.virtual_clock import EPOCH as NOW
 
 
 class PilotSteps:
