@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from allstop.adapters.notify import Bell, Delivery, Service, Webhook, deliver, find_desktop
-from allstop.adapters.notify.address_policy import parse
 from allstop.adapters.notify.delivery import MAX_WAITING
 from allstop.adapters.notify.webhook import MAX_BYTES
+from allstop.addresses.address_policy import parse
 from allstop.core.ids import RunId
 from allstop.views.alert_rate import MAX_ALERTS
 from allstop.views.alerts import Alert, Level

@@ -6,8 +6,9 @@ import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from allstop.adapters.notify.background_call import run_in_thread
-from allstop.adapters.notify.resolved_address import (
+from allstop.adapters.notify.webhook import PRIVATE_HINT
+from allstop.addresses.background_call import run_in_thread
+from allstop.addresses.resolved_address import (
     NoAddressError,
     RefusedError,
     Resolve,
@@ -73,7 +74,12 @@ class Service:
         if not mail_host and not any(named):
             return
         try:
-            await check_host(mail_host or str(service.host), self._resolve, private=self._private)
+            await check_host(
+                mail_host or str(service.host),
+                self._resolve,
+                private=self._private,
+                hint=PRIVATE_HINT,
+            )
         except NoAddressError:
             if mail_host or all(
                 named

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from allstop.adapters.notify.background_call import run_in_thread
+from allstop.addresses.background_call import run_in_thread
 from allstop.views.alerts import Alert, Level
 
 TIMEOUT_S = 5.0

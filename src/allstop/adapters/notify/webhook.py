@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from allstop.adapters.notify.background_call import run_in_thread
-from allstop.adapters.notify.resolved_address import RefusedError, Resolve, check_host, resolve
+from allstop.addresses.background_call import run_in_thread
+from allstop.addresses.resolved_address import RefusedError, Resolve, check_host, resolve
 from allstop.views.alerts import Alert
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 5.0
 MAX_BYTES = 64 * 1024
+
+PRIVATE_HINT = "`private = true` in [notify] allows it"
 
 
 class Webhook:
@@ -35,7 +37,9 @@ class Webhook:
         if not host:
             return "the address has no host"
         try:
-            address = await check_host(host, self._resolve, private=self._private)
+            address, *_ = await check_host(
+                host, self._resolve, private=self._private, hint=PRIVATE_HINT
+            )
         except RefusedError as refused:
             return str(refused)
         async with await run_in_thread(_client) as client:

@@ -1,4 +1,4 @@
-"""Resolves a host name once, and checks that notifications may be sent to its addresses."""
+"""Resolves a host name once, and checks that its addresses may be connected to."""
 
 import socket
 from collections.abc import Callable, Sequence
@@ -6,8 +6,8 @@ from contextlib import suppress
 from ipaddress import IPv6Address
 from typing import TypeAlias
 
-from allstop.adapters.notify.address_policy import Address, parse, refusal, unwrap_ipv4
-from allstop.adapters.notify.background_call import run_in_thread
+from allstop.addresses.address_policy import Address, parse, refusal, unwrap_ipv4
+from allstop.addresses.background_call import run_in_thread
 
 Resolve: TypeAlias = Callable[[str], Sequence[Address]]
 """Returns all addresses of a host; raises OSError or UnicodeError if there is none. May block."""
@@ -26,8 +26,12 @@ def resolve(host: str) -> Sequence[Address]:
     return [parse(str(sockaddr[0])) for *_, sockaddr in found]
 
 
-async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
-    """Return the address to connect to. One forbidden address among several refuses all.
+async def check_host(
+    host: str, resolve: Resolve, *, private: bool = False, hint: str = ""
+) -> Sequence[Address]:
+    """Return the addresses to connect to. One forbidden address among several refuses all.
+
+    `private` allows addresses of this machine's networks; `hint` tells people how to allow them.
 
     Raises NoAddressError if the host has no address, and RefusedError if nothing may be sent there.
     """
@@ -38,8 +42,11 @@ async def check_host(host: str, resolve: Resolve, *, private: bool) -> Address:
     for address in addresses:
         own = [unwrap_ipv4(address)] if _is_ours(unwrap_ipv4(address)) else []
         if why := refusal(address, own=own, private=private):
-            raise RefusedError(f"nothing is sent to {address}: {why}")
-    return addresses[0]
+            said = f"{why}; {hint}" if hint and not refusal(address, private=True) else why
+            raise RefusedError(f"nothing is sent to {address}: {said}")
+    if not addresses:
+        raise NoAddressError(f"host {host} was not found")
+    return addresses
 
 
 def _is_ours(address: Address) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.adapters.notify.address_policy import parse, refusal, unwrap_ipv4
+from allstop.addresses.address_policy import parse, refusal, unwrap_ipv4
 from support.cases import for_each
 
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1"]

@@ -1,6 +1,6 @@
-"""Which addresses a notification may be sent to: no loopback, private or cloud metadata address.
+"""Which addresses may be connected to: no loopback, private or cloud metadata address.
 
-A webhook names a host, and the owner of that name chooses the address behind it.
+A webhook or an allowed host is a name, and the owner of that name chooses the address behind it.
 """
 
 import ipaddress
@@ -66,7 +66,7 @@ def refusal(address: Address, *, own: Iterable[Address] = (), private: bool = Fa
     if private:
         return ""
     if _is_in(address, PRIVATE) or address in own:
-        return "it is on this machine or a private network; `private = true` in [notify] allows it"
+        return "it is on this machine or a private network"
     return ""
 
 
