@@ -40,7 +40,7 @@ MISTAKES = {
     ),
     "key of another section": (
         "[loop]\nnetwork = 'none'",
-        "allstop.toml:2: loop.network: unknown key (did you mean sandbox.network?)",
+        "allstop.toml:2: loop.network: unknown key (did you mean verification.network?)",
     ),
     "key without a section": (
         "max_parallel = 3",

@@ -253,6 +253,7 @@ EVERYTHING = Detected(
     ),
     link=(".venv",),
     copy=(".env*",),
+    registries=("a.example", "b.example", "c.example", "d.example", "e.example"),
 )
 
 
@@ -284,6 +285,9 @@ driver = "openai"
 max_parallel = 2  # agents at the same time
 agent = "claude"  # works on tasks that name no agent
 fallback = "aider"  # while the first one is rate limited
+
+[verification]
+network = "allow"  # checks reach only the registries of your lock files: a.example, b.example, c.example, d.example; `hosts` adds others
 
 [[verification.commands]]  # there is a pytest.ini
 name = "Tests"
@@ -326,6 +330,9 @@ def test_where_nothing_is_found_the_file_says_so_and_suggests(world):
 [loop]
 max_parallel = 2  # agents at the same time
 
+[verification]
+network = "allow"  # checks reach only what `hosts` lists
+
 # Warning: No verification commands configured
 #
 # Tasks will complete on COMPLETE signal without validation.
@@ -356,3 +363,12 @@ def test_the_suggestions_are_valid_once_their_marks_are_removed(world):
 
     assert settings.agents["local"].command == ("my-agent", "--flag")
     assert settings.verification.commands == (Check(name="Tests", run="your test command"),)
+
+
+def test_g1_init_proposes_the_registries_of_the_lock_files(world):
+    (world.repository / "poetry.lock").write_text('url = "https://p.example/simple"\n')
+    (world.repository / "package-lock.json").write_text('{"resolved": "https://n.example/a.tgz"}')
+
+    found = detect(world.repository, world.environment)
+
+    assert found.registries == ("n.example", "p.example")

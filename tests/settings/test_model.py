@@ -77,6 +77,8 @@ DEFAULTS = {
         ],
         "integrity": "ask",
         "protection": None,
+        "network": None,
+        "hosts": [],
         "mutation": False,
     },
     "workspace": {
@@ -85,6 +87,8 @@ DEFAULTS = {
         "history": "full",
         "setup": None,
         "setup_timeout": 600,
+        "network": None,
+        "hosts": [],
         "keep_days": 7,
     },
     "merge": {"enabled": True, "max_batch": 8, "max_conflict_attempts": 2},
@@ -144,7 +148,7 @@ DEFAULTS = {
         "on_pause": None,
         "on_error": None,
     },
-    "sandbox": {"mode": "auto", "read": [], "network": "full"},
+    "sandbox": {"mode": "auto", "read": [], "network": None, "hosts": []},
     "server": {
         "host": "127.0.0.1",
         "port": 7373,

@@ -27,6 +27,12 @@ def loopback(kind):
     return bound
 
 
+def lookup(name):
+    """A query for the address of a name, as resolvers send it."""
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    return b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + labels + b"\x00\x00\x01\x00\x01"
+
+
 @asynccontextmanager
 async def open_gateway(
     base_url,

@@ -2260,6 +2260,8 @@ export interface components {
             failed_before: boolean;
             /** @default  */
             log_digest: string;
+            /** @default [] */
+            unreached: string[];
         };
         /**
          * Finding

@@ -9,7 +9,18 @@ import anyio
 from allstop.core.gate import Check
 from allstop.core.moves import CheckResult
 from allstop.core.text import one_line
-from allstop.ports import Box, Launch, Launcher, LaunchError, Progress, UnsafeError
+from allstop.ports import (
+    UNREACHED,
+    Box,
+    Launch,
+    Launcher,
+    LaunchError,
+    Live,
+    OpenHosts,
+    Progress,
+    UnsafeError,
+    no_hosts,
+)
 from allstop.programs import Tail, run_to_end
 
 KEPT_BYTES = 16 * 1024
@@ -73,27 +84,39 @@ class DigestedTail(Tail):
 
 
 class BoxedChecks:
-    def __init__(self, launcher: Launcher, *, trusted: bool = False) -> None:
+    def __init__(
+        self, launcher: Launcher, *, trusted: bool = False, open_hosts: OpenHosts = no_hosts
+    ) -> None:
         """`trusted`: the person accepted the commands, so they may run without a sandbox."""
         self._launcher = launcher
         self._trusted = trusted
+        self._open_hosts = open_hosts
 
     async def run(self, check: Check, place: Box, label: str, progress: Progress) -> CheckResult:
-        launch = Launch(
-            argv=("sh", "-c", check.run),
-            box=place,
-            label=label,
-            env=place.env,
-            trusted=self._trusted and check.trusted,
-        )
         output = DigestedTail(KEPT_BYTES)
         began = anyio.current_time()
         code: int | None
-        try:
-            code = await run_to_end(self._launcher, launch, b"", output, progress)
-        except (LaunchError, UnsafeError) as error:
-            code = None
-            output.add(f"{error.message}\n{error.hint}".encode())
+        unreached: list[str] = []
+
+        def tell(sentence: str) -> None:
+            unreached.append(sentence)
+            progress(Live(UNREACHED, sentence))
+
+        async with self._open_hosts(place, tell) as box:
+            launch = Launch(
+                argv=("sh", "-c", check.run),
+                box=box,
+                label=label,
+                env=box.env,
+                trusted=self._trusted and check.trusted,
+            )
+            try:
+                code = await run_to_end(self._launcher, launch, b"", output, progress)
+            except (LaunchError, UnsafeError) as error:
+                code = None
+                output.add(f"{error.message}\n{error.hint}".encode())
+        if code != 0:
+            output.add("".join(f"\nAllstop: {each}" for each in unreached).encode())
         return CheckResult(
             name=check.name,
             run=check.run,
@@ -103,4 +126,5 @@ class BoxedChecks:
             seconds=round(anyio.current_time() - began, 2),
             output=output.text(),
             log_digest=output.digest,
+            unreached=tuple(unreached),
         )

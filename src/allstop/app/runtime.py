@@ -25,6 +25,7 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
+from allstop.app.gateway.hosts import hosts_opener
 from allstop.app.live_text import sharing_live_text
 from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
@@ -92,7 +93,11 @@ async def start_runtime(
     )
     hands = Hands(
         registry,
-        checks=BoxedChecks(launcher, trusted=project.is_trusted),
+        checks=BoxedChecks(
+            launcher,
+            trusted=project.is_trusted,
+            open_hosts=hosts_opener(launcher, "verification"),
+        ),
         workspaces=workspaces,
         launcher=launcher,
         gates=file.gate if file else None,
@@ -191,10 +196,11 @@ async def open_workspaces(
         box=box(project),
         stores=await repository.object_stores(),
         links=settings.workspace.link,
-        clone_setup=clone_setup(settings),
+        clone_setup=clone_setup(project, settings),
         find_clone_setup=file.clone_setup if file else no_clone_setup,
         disk_mb=settings.limits.disk_mb,
         whole_history=settings.workspace.history is History.FULL,
+        open_hosts=hosts_opener(launcher, "workspace"),
     )
 
 

@@ -9,9 +9,12 @@ from anyio import to_thread
 
 from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace.clone import CloneSetup
+from allstop.app.agents.box import work_box
+from allstop.app.gateway.lock_files import LockFiles, hosts_of
 from allstop.app.settings_in_git import Branches
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check, Gate
+from allstop.settings import networks
 from allstop.settings.loader import FILE_NAME
 from allstop.settings.problems import SettingsError
 
@@ -52,12 +55,19 @@ def checks(settings: Settings) -> tuple[Check, ...]:
     )
 
 
-def clone_setup(settings: Settings) -> CloneSetup:
-    workspace = settings.workspace
+def clone_setup(
+    project: Project, settings: Settings, registries: tuple[str, ...] = ()
+) -> CloneSetup:
+    """`registries`: the package registries that checks and the setup command may reach."""
+    workspace, verification = settings.workspace, settings.verification
     return CloneSetup(
         copy=workspace.copy,
         setup=workspace.setup or "",
         setup_timeout_s=float(workspace.setup_timeout),
+        setup_box=work_box(project, networks.of_setup(settings), (*registries, *workspace.hosts)),
+        check_box=work_box(
+            project, networks.of_checks(settings), (*registries, *verification.hosts)
+        ),
     )
 
 
@@ -67,6 +77,7 @@ class _Source(NamedTuple):
     blob: str | None  # of the branch's file
     checkout: bytes | None  # the checkout's file, if the branch has none
     loaded: Loaded  # all other settings
+    registries: tuple[str, ...]  # that the branch's lock files name
 
 
 class _Cached(NamedTuple):
@@ -87,6 +98,7 @@ class TargetFile:
         self._repository = repository
         self._note = note
         self._branches = Branches(project.repository, project.environment.variables)
+        self._lock_files = LockFiles(repository)
         self._cache: dict[str, _Cached] = {}  # by branch
 
     async def gate(self, target: str) -> Gate | None:
@@ -120,16 +132,25 @@ class TargetFile:
     async def _refresh(self, target: str) -> None:
         """Reads the file only if it changed: this runs for every clone and every check."""
         ref = branch_ref(target)
-        (found,) = await self._repository.look_up(f"{ref}:{FILE_NAME}") if ref else (None,)
+        asked = (f"{ref}:{FILE_NAME}", f"{ref}^{{tree}}")
+        found, tree = await self._repository.look_up(*asked) if ref else (None, None)
         blob = found.name if found and found.kind == "blob" else None
-        source = _Source(blob, self._checkout() if blob is None else None, self._project.loaded)
+        files = await self._lock_files.of(tree.name) if tree else ()
+        source = _Source(
+            blob,
+            self._checkout() if blob is None else None,
+            self._project.loaded,
+            hosts_of(files),
+        )
         before = self._cache.get(target, _Cached())
         if source == before.source:
             return
         committed = await to_thread.run_sync(self._branches.blob, blob, target) if blob else None
         self._cache[target] = before._replace(source=source)
         settings = self._project.with_file(committed).settings
-        self._cache[target] = _Cached(source, gate(settings), clone_setup(settings))
+        self._cache[target] = _Cached(
+            source, gate(settings), clone_setup(self._project, settings, source.registries)
+        )
 
     def _checkout(self) -> bytes | None:
         try:

@@ -369,6 +369,7 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     output: str = ""  # the end of it
     failed_before: bool = False  # it also fails on the target, without the work
     log_digest: str = ""  # SHA-256 of all its output
+    unreached: tuple[str, ...] = ()  # hosts that were refused, each with what to add
 
 
 class _Result(

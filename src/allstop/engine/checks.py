@@ -16,7 +16,16 @@ from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
 from allstop.gate import composition
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
-from allstop.ports import Candidate, Checks, Launcher, Live, Subject, Unready, Workspaces
+from allstop.ports import (
+    UNREACHED,
+    Candidate,
+    Checks,
+    Launcher,
+    Live,
+    Subject,
+    Unready,
+    Workspaces,
+)
 
 REMEMBERED = 1000
 """Maximum number of remembered results on base commits."""
@@ -178,6 +187,8 @@ class CheckRunner:
             said = verdict(ran.result, check.timeout_s)
             watch.live(Live("check", said))
             await watch.saw(moves.Item(kind="check", text=said))
+            for sentence in ran.result.unreached:
+                await watch.saw(moves.Item(kind="gateway", text=f"{check.name}: {sentence}"))
             if check.required and not ran.result.passed and not move.keep_going:
                 break
             if ran.filled_its_clone and number + 1 < len(move.checks):
@@ -192,6 +203,13 @@ class CheckRunner:
         self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: ActivityWatch
     ) -> _RunResult:
         result: moves.CheckResult | None = None
+        unreached: list[str] = []
+
+        def progress(live: Live) -> None:
+            if live.kind == UNREACHED:
+                unreached.append(live.text)
+            watch.live(live)
+
         began = anyio.current_time()
         with (
             watch.deadlines.part(check.timeout_s) as deadlines,
@@ -200,11 +218,11 @@ class CheckRunner:
                 run, workspace, deadlines, self._workspaces.candidate_over_limit
             ),
         ):
-            result = await self._checks.run(check, candidate.box, run, watch.live)
+            result = await self._checks.run(check, candidate.box, run, progress)
         if result is not None:
             return _RunResult(self._with_cause(run, result))
         took_s = round(anyio.current_time() - began, 2) if deadlines.why else check.timeout_s
-        result = _killed_result(check, deadlines.why, took_s)
+        result = replace(_killed_result(check, deadlines.why, took_s), unreached=tuple(unreached))
         return _RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
     def _with_cause(self, run: RunId, result: moves.CheckResult) -> moves.CheckResult:

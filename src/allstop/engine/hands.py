@@ -351,7 +351,7 @@ class Hands:
         if isinstance(clone, Unready):
             message = f"the clone could not be set up: {last_line(clone.result.output)}"
             return Failed(kind=FailureKind.BAD_REQUEST, message=message, notes=clone.notes)
-        return clone if isinstance(clone, Failed) else clone.box
+        return clone if isinstance(clone, Failed) else clone.agent_box or clone.box
 
     def _tool_adviser(self, run: RunId, move: TakeTurn, watch: ActivityWatch) -> ToolAdviser | None:
         adviser = self._agents.get(move.adviser.agent) if move.adviser else None

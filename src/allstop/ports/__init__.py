@@ -1,6 +1,7 @@
 """Protocols of the outside world: journal, agents, programs, workspaces, notifications."""
 
 from allstop.ports.agents import LATE_CALLS as LATE_CALLS
+from allstop.ports.agents import UNREACHED as UNREACHED
 from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent
 from allstop.ports.agents import Agents as Agents
@@ -28,6 +29,7 @@ from allstop.ports.journal import StoreUnreachableError as StoreUnreachableError
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
 from allstop.ports.programs import GATEWAY_PORT as GATEWAY_PORT
+from allstop.ports.programs import HOSTS_PORT as HOSTS_PORT
 from allstop.ports.programs import TURN_TOOLS as TURN_TOOLS
 from allstop.ports.programs import Box as Box
 from allstop.ports.programs import BoxGateway as BoxGateway
@@ -42,8 +44,10 @@ from allstop.ports.programs import Launcher as Launcher
 from allstop.ports.programs import LaunchError as LaunchError
 from allstop.ports.programs import MemoryExceeded as MemoryExceeded
 from allstop.ports.programs import Network as Network
+from allstop.ports.programs import OpenHosts as OpenHosts
 from allstop.ports.programs import Stream as Stream
 from allstop.ports.programs import UnsafeError as UnsafeError
+from allstop.ports.programs import no_hosts as no_hosts
 from allstop.ports.workspaces import Candidate as Candidate
 from allstop.ports.workspaces import Checks as Checks
 from allstop.ports.workspaces import Clock as Clock

@@ -18,6 +18,9 @@ LATE_CALLS = "late calls"
 
 If a stop ended the turn, they are in its receipt."""
 
+UNREACHED = "unreached"
+"""The kind of a message about a host that a program in a box could not reach."""
+
 
 class Live(NamedTuple):
     """A piece of output to show at once; it isn't stored."""

@@ -1,7 +1,7 @@
 """Programs, the boxes that they run in, and the launcher's protocol."""
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -25,18 +25,24 @@ class Caps(Struct, frozen=True, kw_only=True):
 
 
 GATEWAY_PORT = 8787
-"""The port on a box's own loopback that leads to its model."""
+"""The port on a box's own loopback that leads to its model, and to other hosts."""
+
+HOSTS_PORT = 61787
+"""The port if there is no model: one that programs in a box are unlikely to want themselves."""
 
 
 class BoxSockets(NamedTuple):
     """Descriptors of sockets in a box's network, for a process outside, which closes them."""
 
-    calls: int  # listens for TCP on GATEWAY_PORT
+    calls: int  # listens for TCP on the gateway's port
     names: int  # UDP; gets the box's lookups of names
 
 
 class BoxGateway(Protocol):
     """Serves the loopback of one box."""
+
+    @property
+    def port(self) -> int: ...
 
     def serve(self, sockets: BoxSockets) -> None:
         """Take over the sockets; called before the program starts, once for each launch."""
@@ -56,8 +62,23 @@ class Box(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()  # programs of the person that it may run, found on that PATH
     network: Network = Network.FULL
     gateway: BoxGateway | None = None  # what answers on its loopback; only without a network
+    hosts: tuple[str, ...] | None = None  # without a network: what a gateway may lead to
     caps: Caps = Caps()
     env: Mapping[str, str] = {}  # for every program in it
+
+
+class OpenHosts(Protocol):
+    """Gives a box its gateway to other hosts, until the block ends."""
+
+    def __call__(self, box: Box, tell: Callable[[str], None]) -> AbstractAsyncContextManager[Box]:
+        """`tell` gets a sentence for each host that is refused, when it is."""
+        ...
+
+
+@asynccontextmanager
+async def no_hosts(box: Box, tell: Callable[[str], None]) -> AsyncIterator[Box]:
+    """Leave a box as it is: it reaches no host, unless it has the whole network."""
+    yield box
 
 
 TURN_TOOLS = "/run/allstop/desk"

@@ -39,11 +39,12 @@ class Subject(NamedTuple):
 class Candidate(NamedTuple):
     """Work that is checked: a clean clone, and the commit in it."""
 
-    box: Box
+    box: Box  # of the checks
     base: str
     commit: str
     tree: str
     notes: tuple[str, ...] = ()  # files that the clone lacks
+    agent_box: Box | None = None  # for an agent's turn in it; None: the same
 
 
 class Unready(NamedTuple):

@@ -14,7 +14,7 @@ from allstop.adapters.gateway.model_call import Limit
 from allstop.metering.wire_formats import Provider
 from allstop.testing.model_server import ErrorReply, Fault, Protocol, Say, model_server
 from support.cases import for_each
-from support.open_gateway import KEY, PLACEHOLDER, open_gateway
+from support.open_gateway import KEY, PLACEHOLDER, lookup, open_gateway
 
 RESPONSES = {"model": "gpt-9", "stream": True, "input": "Hello"}
 CHAT = {"model": "q", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
@@ -382,11 +382,6 @@ async def test_one_connection_carries_many_calls():
 
     assert (first.status_code, again.status_code) == (200, 200)
     assert {asked.protocol for asked in server.requests} == {Protocol.RESPONSES}
-
-
-def lookup(name):
-    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
-    return b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + labels + b"\x00\x00\x01\x00\x01"
 
 
 async def test_g2_names_are_refused_at_once_and_remembered():

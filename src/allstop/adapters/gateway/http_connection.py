@@ -31,10 +31,19 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
     def is_upgrade(self) -> bool:
         return "upgrade" in self.headers
 
+    @property
+    def is_tunnel(self) -> bool:
+        return self.method == "CONNECT"
+
+    @property
+    def is_for_proxy(self) -> bool:
+        """Whether the target is a whole address, as clients of a proxy send it."""
+        return "://" in self.target
+
 
 class HttpConnection:
     def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
+        self.stream = stream
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self.is_answered = False  # an answer has begun
 
@@ -75,12 +84,19 @@ class HttpConnection:
         await self.data(body)
         await self.end()
 
+    async def switch_protocol(self) -> bytes:
+        """Accept a CONNECT request; returns what the client sent ahead. The stream is then raw."""
+        self.is_answered = True
+        await self._send(h11.Response(status_code=200, headers=[], reason="Connected"))
+        ahead, _ = self._http.trailing_data
+        return bytes(ahead)
+
     async def until_closed(self) -> None:
         """Wait until the client closes the connection; what it sends ahead is kept."""
         ahead = 0
         while ahead <= MAX_AHEAD_BYTES:
             try:
-                data = await self._stream.receive(CHUNK)
+                data = await self.stream.receive(CHUNK)
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
             ahead += len(data)
@@ -99,7 +115,7 @@ class HttpConnection:
 
     async def _next_event(self) -> object:
         try:
-            return await next_event(self._http, self._stream)
+            return await next_event(self._http, self.stream)
         except (
             anyio.BrokenResourceError,
             anyio.ClosedResourceError,
@@ -110,7 +126,7 @@ class HttpConnection:
     async def _send(self, event: h11.Event) -> None:
         try:
             if data := self._http.send(event):
-                await self._stream.send(data)
+                await self.stream.send(data)
         except (
             anyio.BrokenResourceError,
             anyio.ClosedResourceError,

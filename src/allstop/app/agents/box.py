@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from allstop.adapters.processes.tools.named_programs import named_programs
-from allstop.adapters.processes.tools.network_variables import NetworkVariables, network_variables
+from allstop.adapters.processes.tools.network_variables import (
+    PROXIES,
+    NetworkVariables,
+    network_variables,
+)
 from allstop.adapters.processes.tools.person_tools import PersonTools, find_tools
 from allstop.adapters.processes.tools.version_files import Asker
 from allstop.ports import Box, Caps, Network
+from allstop.settings import networks
 from allstop.settings.model import Network as NetworkSetting
+from allstop.settings.model import WorkNetwork
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
 
 def box(project: Project) -> Box:
-    """A box without a home and a workspace."""
+    """An agent's box without a home and a workspace."""
+    hosts = project.settings.sandbox.hosts
+    network = networks.of_agents(project.settings)
+    return box_with(project, network, hosts if network is NetworkSetting.ALLOW else None)
+
+
+def work_box(project: Project, network: WorkNetwork, hosts: Iterable[str]) -> Box:
+    """The box of checks or of the setup command, without a home and a workspace."""
+    allowed = tuple(hosts) if network is WorkNetwork.ALLOW else None
+    return box_with(project, NetworkSetting(network.value), allowed)
+
+
+def box_with(project: Project, network: NetworkSetting, hosts: tuple[str, ...] | None) -> Box:
     settings = project.settings
     limits = settings.limits
     tools = person_tools(project)
-    is_open = settings.sandbox.network is NetworkSetting.FULL
-    connection = network_variables(asker(project)) if is_open else NetworkVariables()
+    connection = _variables(project, network)
     read = (os.path.expanduser(path) for path in settings.sandbox.read)  # noqa: PTH111
     return Box(
         home="",
@@ -33,13 +51,27 @@ def box(project: Project) -> Box:
         path=tools.path,
         tools=tools.programs,
         env={**connection.env, **tools.env},
-        network=Network.FULL if is_open else Network.NONE,
+        network=Network.FULL if network is NetworkSetting.FULL else Network.NONE,
+        hosts=hosts,
         caps=Caps(
             processes=limits.processes or Caps().processes,
             memory_mb=limits.memory_mb,
             file_mb=limits.file_mb,
         ),
     )
+
+
+def _variables(project: Project, network: NetworkSetting) -> NetworkVariables:
+    """The person's proxies reach only a box with the whole network; allowed hosts need certificates."""
+    match network:
+        case NetworkSetting.FULL:
+            return network_variables(asker(project))
+        case NetworkSetting.ALLOW:
+            found = network_variables(asker(project))
+            kept = {name: value for name, value in found.env.items() if name not in PROXIES}
+            return NetworkVariables(env=kept, read=found.read)
+        case _:
+            return NetworkVariables()
 
 
 def asker(project: Project) -> Asker:

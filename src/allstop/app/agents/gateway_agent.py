@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from allstop.app.agents.box import own_box
-from allstop.app.agents.model_access import target_of
+from allstop.app.agents.model_access import require_box, target_of
 from allstop.app.agents.prices import token_price
 from allstop.core.moves import Failed
 from allstop.metering.wire_formats import Provider
 from allstop.ports import Agent as AgentPort
-from allstop.settings.model import Agent
+from allstop.ports import Launcher
+from allstop.settings import networks
+from allstop.settings.model import CHAT_DRIVERS, Agent, Network
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -22,6 +24,13 @@ _PRICED_AS = {
     Provider.GEMINI: "google",
 }
 """A provider's name in the price list."""
+
+
+def allowed_hosts(project: Project) -> tuple[str, ...]:
+    """Other hosts that agents may reach."""
+    settings = project.settings
+    return settings.sandbox.hosts if networks.of_agents(settings) is Network.ALLOW else ()
+
 
 HeldNow: TypeAlias = Callable[[str], Awaitable[Failed | None]]
 """The failure of a run's calls while another run holds the account."""
@@ -49,4 +58,21 @@ def through_gateway(
             project, _PRICED_AS[target.provider], model, free=settings.flat_rate
         ),
         held_now=held_now,
+        hosts=allowed_hosts(project),
+    )
+
+
+def with_allowed_hosts(
+    project: Project, launcher: Launcher, name: str, settings: Agent, agent: AgentPort
+) -> AgentPort:
+    """The agent in boxes that reach the allowed hosts, if there are any."""
+    if settings.driver in CHAT_DRIVERS or not allowed_hosts(project):
+        return agent
+    from allstop.app.gateway.hosts import HostsAgent, hosts_opener
+
+    require_box(name, launcher.isolation)
+    return HostsAgent(
+        agent,
+        hosts_opener(launcher, "sandbox"),
+        fallback_box=own_box(project, project.folder / "homes" / name),
     )

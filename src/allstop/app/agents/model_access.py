@@ -19,6 +19,7 @@ from allstop.app.agents.gateway_presets import (
 from allstop.app.agents.logins import has_login
 from allstop.metering.wire_formats import Provider
 from allstop.ports import GATEWAY_PORT, Isolation
+from allstop.settings import networks
 from allstop.settings.model import Agent, Driver, Network
 
 if TYPE_CHECKING:
@@ -64,19 +65,23 @@ def why_no_gateway(project: Project, name: str, settings: Agent) -> NoGateway | 
 
 
 def uses_gateway(project: Project, name: str, settings: Agent) -> bool:
-    if project.settings.sandbox.network is not Network.MODEL_ONLY or settings.driver in BOXLESS:
+    network = networks.of_agents(project.settings)
+    if network not in (Network.MODEL_ONLY, Network.ALLOW) or settings.driver in BOXLESS:
         return False
     return why_no_gateway(project, name, settings) is None
 
 
 def require_gateway(project: Project, name: str, settings: Agent) -> None:
-    """Raises AgentSetupError if the network is "model-only" and the agent can't work with that."""
-    if project.settings.sandbox.network is not Network.MODEL_ONLY or settings.driver in BOXLESS:
+    """Raises AgentSetupError if the network is "model-only" and the agent can't work with that.
+
+    With "allow", agents that can't use the gateway reach the allowed hosts.
+    """
+    if networks.of_agents(project.settings) is not Network.MODEL_ONLY or settings.driver in BOXLESS:
         return
     if (no := why_no_gateway(project, name, settings)) is not None:
         raise AgentSetupError(
             f'agent {name!r} can\'t work with network = "model-only": {no.why}',
-            f'{no.hint}, or set [sandbox] network to "full" or "none"',
+            f'{no.hint}, or set [sandbox] network to "allow" with hosts, "full" or "none"',
             code=no.code,
         )
 

@@ -27,7 +27,7 @@ from allstop.app.agents.api_models import (
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
-from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway
+from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway, with_allowed_hosts
 from allstop.app.agents.model_access import (
     configuration,
     require_box,
@@ -312,7 +312,7 @@ def make_agent(
     require_gateway(project, name, settings)
     made = _make_agent(project, launcher, name, settings)
     if not uses_gateway(project, name, settings):
-        return made
+        return with_allowed_hosts(project, launcher, name, settings, made)
     require_box(name, launcher.isolation)
     return through_gateway(project, name, settings, made, held_now)
 

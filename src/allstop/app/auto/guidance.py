@@ -12,6 +12,7 @@ from allstop.app.board import board_spec
 from allstop.auto.guidance import GuideSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
+from allstop.settings import networks
 from allstop.settings.model import Approvals, Guidance
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def permissions(project: Project, *, approvals: Approvals, attended: bool) -> tu
     merged = "merged once at the end" if settings.merge.enabled else "kept, not merged"
     return (
         "it works in a clone of its own, in a sandbox",
-        f"network: {settings.sandbox.network.value}",
+        f"network: {networks.of_agents(settings).value}",
         asks[approvals],
         "a person is there to answer" if attended else "nobody is there to answer",
         f"its work is {merged}" + (f", after {checks}" if checks else ""),

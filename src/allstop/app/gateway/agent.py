@@ -16,14 +16,19 @@ from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.gateway.model_call import CallRecord, Metering
 from allstop.adapters.gateway.model_connection import Target, Upstream
+from allstop.adapters.gateway.tunnels import Tunnels
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.app.gateway.account_limit import AccountLimit
+from allstop.app.gateway.hosts import REFUSED_ITEM as REFUSED_ITEM
+from allstop.app.gateway.hosts import proxy_variables
 from allstop.app.gateway.money_limit import MoneyLimit
 from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TurnDone, Usage
 from allstop.core.text import counted, one_line
 from allstop.metering.turn_budget import TurnBudget
 from allstop.ports import (
+    GATEWAY_PORT,
     LATE_CALLS,
+    UNREACHED,
     Abilities,
     Agent,
     Box,
@@ -40,8 +45,6 @@ if TYPE_CHECKING:
     from allstop.adapters.agents.api.token_prices import TokenPrice
 
 CALL_ITEM = "model call"
-REFUSED_ITEM = "gateway"
-
 MAX_NAME_CHARS = 200
 """Of a model or a request's id, which the box and the provider choose."""
 
@@ -73,8 +76,9 @@ class GatewayAgent:
         price_of: Callable[[str], TokenPrice],
         held_now: Callable[[str], Awaitable[Failed | None]],
         grace_s: float = GRACE_S,
+        hosts: tuple[str, ...] = (),
     ) -> None:
-        """`fallback_box` is for turns without a workspace."""
+        """`fallback_box` is for turns without a workspace; `hosts` are reached besides the model."""
         self._agent = agent
         self._target = target
         self._upstream = Upstream(target, tls)
@@ -83,6 +87,7 @@ class GatewayAgent:
         self._price_of = price_of
         self._held_now = held_now
         self._grace_s = grace_s
+        self._hosts = hosts
 
     @property
     def abilities(self) -> Abilities:
@@ -123,8 +128,17 @@ class GatewayAgent:
             report=report,
             unpaid=money.unpaid,
         )
-        gateway = TurnGateway(metering)
+        unreached: list[str] = []
+
+        def tell_unreached(sentence: str) -> None:
+            unreached.append(sentence)
+            watch.live(Live(UNREACHED, sentence))
+
+        tunnels = Tunnels(self._hosts, "sandbox", tell_unreached) if self._hosts else None
+        gateway = TurnGateway(metering, tunnels)
         box = replace(turn.place or self._fallback_box, network=Network.NONE, gateway=gateway)
+        if self._hosts:
+            box = replace(box, env={**box.env, **proxy_variables(GATEWAY_PORT)})
         try:
             result = await self._take_turn(replace(turn, place=box), watch, gateway)
         finally:
@@ -132,7 +146,7 @@ class GatewayAgent:
         for record in metering.records:
             if id(record) not in told:  # its program ended with the reply
                 await report(record)
-        await self._tell_refused(gateway, watch)
+        await self._tell_refused(gateway, unreached, watch)
         return self._settled(result, metering, limit, lacks_price=money.lacks_price)
 
     async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
@@ -170,8 +184,13 @@ class GatewayAgent:
     async def close(self) -> None:
         await self._agent.close()
 
-    async def _tell_refused(self, gateway: TurnGateway, watch: Watch) -> None:
-        for what, refused in (("names", gateway.names), ("requests", gateway.paths)):
+    async def _tell_refused(
+        self, gateway: TurnGateway, unreached: Iterable[str], watch: Watch
+    ) -> None:
+        for sentence in unreached:
+            await watch.saw(Item(kind=REFUSED_ITEM, text=sentence))
+        names = [] if self._hosts else gateway.names  # each has a sentence already
+        for what, refused in (("names", names), ("requests", gateway.paths)):
             if refused:
                 text = one_line(f"refused {what}: {', '.join(refused)}", 500)
                 await watch.saw(Item(kind=REFUSED_ITEM, text=text))

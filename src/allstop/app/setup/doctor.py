@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from allstop.adapters import tracing
 from allstop.adapters.checks import BoxedChecks
-from allstop.adapters.git.repository.repository import file_modes
+from allstop.adapters.git.repository.repository import Repository, file_modes
+from allstop.adapters.git.workspace.workspaces import GitWorkspaces
 from allstop.adapters.processes.memory.cgroups import own_cgroups
 from allstop.adapters.processes.memory.memory_limits import POLL_EVERY_S
 from allstop.adapters.processes.sandbox.host_tools import this_host
@@ -34,9 +35,11 @@ from allstop.app.agents.box import own_box, programs_in_settings
 from allstop.app.agents.model_access import BOXLESS, uses_gateway, why_no_gateway
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
+from allstop.app.gateway.hosts import hosts_opener
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
 from allstop.app.setup.tool_comparison import Tool, compare_tools
-from allstop.app.target_gate import checks
+from allstop.app.setup.work_networks import describe, lock_files_of_target
+from allstop.app.target_gate import TargetFile, checks
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check
 from allstop.core.ids import RunId
@@ -47,6 +50,7 @@ from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.tool_adviser import NullWatch
 from allstop.ports import Box, Isolation, LaunchError, Turn, Workspaces
+from allstop.settings import networks
 from allstop.settings.agent_order import roster
 from allstop.settings.key_path import Document, value_at
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
@@ -239,6 +243,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         *_reads(project),
         *_network(project),
         *_gateway(project),
+        *await _work_network(project),
         _memory(project),
         disk,
         _port(project),
@@ -329,7 +334,10 @@ def _reads(project: Project) -> list[Finding]:
 def _network(project: Project) -> list[Finding]:
     """A finding if agents in the sandbox can't reach their models."""
     settings = project.settings
-    if settings.sandbox.network is not NetworkSetting.NONE or settings.sandbox.mode.value == "off":
+    if (
+        networks.of_agents(settings) is not NetworkSetting.NONE
+        or settings.sandbox.mode.value == "off"
+    ):
         return []
     boxed = [name for name, agent in settings.agents.items() if agent.driver in _BOXED]
     if not boxed:
@@ -347,15 +355,26 @@ def _gateway(project: Project) -> list[Finding]:
         for name, agent in settings.agents.items()
         if agent.driver not in BOXLESS and why_no_gateway(project, name, agent) is None
     ]
-    if not able or settings.sandbox.network is NetworkSetting.NONE:
+    if not able or networks.of_agents(settings) is NetworkSetting.NONE:
         return []
     names = ", ".join(able)
-    if settings.sandbox.network is NetworkSetting.MODEL_ONLY:
-        found = f"{names}: no network and no key in the box; `allstop agents test NAME` proves it"
+    network = networks.of_agents(settings)
+    if network is not NetworkSetting.FULL:
+        hosts = ", ".join(settings.sandbox.hosts)
+        reach = f"reach only their model and {hosts}" if hosts else "reach only their model"
+        found = f"{names}: {reach}, no key in the box; `allstop agents test NAME` proves it"
         return [Finding(name="gateway", ok=True, found=found)]
     found = f"not used: {names} can send anything anywhere, the key included"
     hint = '[sandbox] network = "model-only" lets them reach only their model'
     return [Finding(name="gateway", ok=False, found=found, hint=hint, needed=False)]
+
+
+async def _work_network(project: Project) -> list[Finding]:
+    """What checks can reach, if a sandbox keeps them from the rest."""
+    if project.settings.sandbox.mode.value == "off" or project.root is None:
+        return []
+    found = describe(project, await lock_files_of_target(project))
+    return [Finding(name="checks reach", ok=True, found=found)]
 
 
 def refused_reads(project: Project, paths: Iterable[str]) -> Iterator[LaunchError]:
@@ -486,7 +505,9 @@ async def try_checks(project: Project) -> Trial:
     await refuse_if_stopped(project)
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    workspaces = await runtime.open_workspaces(project, launcher)
+    repository = Repository(project.repository)
+    file = TargetFile(project, repository, lambda note: None)
+    workspaces = await runtime.open_workspaces(project, launcher, repository, file)
     name = f"~doctor{os.getpid()}"  # never a task's id, and unique to this process
     target = runtime.target(project)
     try:
@@ -495,7 +516,11 @@ async def try_checks(project: Project) -> Trial:
         if isinstance(opened, str | Failed):
             message = opened if isinstance(opened, str) else opened.message
             raise AllstopError(message, code="workspace_not_opened")
-        boxed = BoxedChecks(launcher, trusted=project.is_trusted)
+        boxed = BoxedChecks(
+            launcher,
+            trusted=project.is_trusted,
+            open_hosts=hosts_opener(launcher, "verification"),
+        )
         tools = await compare_tools(project, launcher, workspaces.box_of(name))
         results = [
             await _try_check(boxed, check, workspaces, name) for check in checks(project.settings)
@@ -511,9 +536,9 @@ async def try_checks(project: Project) -> Trial:
 
 
 async def _try_check(
-    boxed: BoxedChecks, check: Check, workspaces: Workspaces, name: str
+    boxed: BoxedChecks, check: Check, workspaces: GitWorkspaces, name: str
 ) -> CheckResult:
-    running = boxed.run(check, workspaces.box_of(name), "doctor", lambda live: None)
+    running = boxed.run(check, workspaces.check_box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):
         result = await _within_disk_limit(workspaces, name, running)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from allstop.settings.detection.ecosystems import ProposedCheck, propose_checks
 from allstop.settings.detection.presets import PRESETS, Preset
+from allstop.settings.detection.registries import is_lock_file, registries_in
 from allstop.settings.detection.repository_files import RepositoryFiles
 from allstop.settings.model import DoneBy, Driver, PromptBy
 from allstop.settings.sources.environment import Environment
@@ -34,6 +35,7 @@ class Detected(Struct, frozen=True, kw_only=True):
     agents: tuple[ProposedAgent, ...] = ()
     link: tuple[str, ...] = ()
     copy: tuple[str, ...] = ()
+    registries: tuple[str, ...] = ()  # that the lock files beside allstop.toml name
 
 
 def detect(root: Path, environment: Environment) -> Detected:
@@ -43,7 +45,13 @@ def detect(root: Path, environment: Environment) -> Detected:
         agents=tuple(_agents(root, environment)),
         link=files.folders(".venv", "venv", "node_modules"),
         copy=(".env*",) if files.has_any(".env*") else (),
+        registries=tuple(dict.fromkeys(_registries(files))),
     )
+
+
+def _registries(files: RepositoryFiles) -> Iterator[str]:
+    for name in files.names(is_lock_file):
+        yield from registries_in(name, files.text(name))
 
 
 def _proposed(preset: Preset, variables: Mapping[str, str]) -> ProposedAgent:

@@ -1,5 +1,6 @@
 """Repository files: reads the files that detection needs."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import DecodeError, json
@@ -20,6 +21,14 @@ class RepositoryFiles:
 
     def has_any(self, pattern: str) -> bool:
         return any(self._is_file(path) for path in self.root.glob(pattern))
+
+    def names(self, is_wanted: Callable[[str], bool]) -> list[str]:
+        """The wanted files of the root folder."""
+        try:
+            names = sorted(path.name for path in self.root.iterdir())
+        except OSError:
+            return []
+        return [name for name in names if is_wanted(name) and self.has(name)]
 
     def folders(self, *names: str) -> tuple[str, ...]:
         """The names that are folders, without symbolic links."""

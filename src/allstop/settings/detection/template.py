@@ -17,6 +17,8 @@ _REVIEW = [
     "enabled = true  # merge approved work; false leaves it to you",
 ]
 
+MAX_REGISTRIES = 4
+
 
 def render(detected: Detected, target: str | None) -> str:
     """A short, valid file with the reason for each line."""
@@ -27,6 +29,7 @@ def render(detected: Detected, target: str | None) -> str:
         _project(target),
         *_agents(detected.agents),
         _loop(detected.agents),
+        _network(detected.registries),
         *_checks(detected.checks),
         _REVIEW,
         _workspace(detected),
@@ -98,6 +101,15 @@ def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:
             '# name = "Tests"',
             '# run = "your test command"',
         ]
+
+
+def _network(registries: tuple[str, ...]) -> list[str]:
+    shown = ", ".join(registries[:MAX_REGISTRIES])
+    reached = f"checks reach only the registries of your lock files: {shown}"
+    why = (
+        f"{reached}; `hosts` adds others" if registries else "checks reach only what `hosts` lists"
+    )
+    return ["[verification]", f'network = "allow"  # {why}']
 
 
 def _workspace(detected: Detected) -> list[str]:

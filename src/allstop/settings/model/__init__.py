@@ -53,6 +53,7 @@ from allstop.settings.model.tasks import (
     Sprint,
     Target,
     Verification,
+    WorkNetwork,
     Workspace,
 )
 
@@ -62,7 +63,7 @@ __all__ = (
     "GatewayUse", "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
     "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
     "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
-    "WireFormat", "Workspace",
+    "WireFormat", "WorkNetwork", "Workspace",
 )  # fmt: skip
 
 

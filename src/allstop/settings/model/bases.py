@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from allstop.core import number_bounds
+from allstop.policy.allowed_hosts import RULE_PATTERN
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +40,12 @@ Milliseconds = Annotated[int, Meta(ge=0, le=86_400_000)]
 Dollars = Annotated[float, Meta(gt=0, le=number_bounds.DOLLARS)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+HostRule = Annotated[
+    str,
+    expecting(
+        'a host such as "files.example.com", "*.example.com" or "example.com:8443"', RULE_PATTERN
+    ),
+]
 Text = Annotated[str, Meta(min_length=1, extra={"expected": "a non-empty string"})]
 
 Name = Annotated[

@@ -3,7 +3,16 @@
 from enum import StrEnum
 from typing import Annotated
 
-from allstop.settings.model.bases import Entry, Hours, StoreAddress, Table, Text, ZoneName, doc
+from allstop.settings.model.bases import (
+    Entry,
+    HostRule,
+    Hours,
+    StoreAddress,
+    Table,
+    Text,
+    ZoneName,
+    doc,
+)
 
 Words = Text | tuple[Text, ...]
 
@@ -55,8 +64,11 @@ class SandboxMode(StrEnum):
 
 
 class Network(StrEnum):
+    """What agents in the sandbox can reach, from nothing to everything."""
+
     NONE = "none"
     MODEL_ONLY = "model-only"
+    ALLOW = "allow"
     FULL = "full"
 
 
@@ -69,11 +81,13 @@ class Sandbox(Table, frozen=True, kw_only=True):
         tuple[Text, ...], doc("Additional paths that are readable in the sandbox.")
     ] = ()
     network: Annotated[
-        Network,
-        doc(
-            "Network access in the sandbox. model-only: only calls to the agent's model, by the gateway."
-        ),
-    ] = Network.FULL
+        Network | None,
+        doc("What agents can reach. model-only: their model. allow: also `hosts`. Default: full."),
+    ] = None
+    hosts: Annotated[
+        tuple[HostRule, ...],
+        doc('With "allow", hosts that agents reach by HTTPS: name, *.name or name:port.'),
+    ] = ()
 
 
 class Server(Table, frozen=True, kw_only=True):

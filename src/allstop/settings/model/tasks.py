@@ -14,6 +14,7 @@ from allstop.settings.model.bases import (
     Count,
     Days,
     Entry,
+    HostRule,
     InsidePath,
     Minutes,
     Quantity,
@@ -101,6 +102,14 @@ PROTECTED = (
 )  # fmt: skip
 
 
+class WorkNetwork(StrEnum):
+    """What checks and the setup command can reach, from nothing to everything."""
+
+    NONE = "none"
+    ALLOW = "allow"
+    FULL = "full"
+
+
 class Verification(Table, frozen=True, kw_only=True):
     commands: Annotated[
         tuple[Check, ...], doc("Commands that must pass before a task is done, in order.")
@@ -125,6 +134,16 @@ class Verification(Table, frozen=True, kw_only=True):
     protection: Annotated[
         Protection | None, doc("The earlier name of integrity, with restore for ask.")
     ] = None
+    network: Annotated[
+        WorkNetwork | None,
+        doc(
+            "What checks can reach. allow: the registries of the target's lock files, and `hosts`."
+        ),
+    ] = None
+    hosts: Annotated[
+        tuple[HostRule, ...],
+        doc("More hosts that checks reach by HTTPS: name, *.name or name:port."),
+    ] = ()
     mutation: Annotated[
         bool, doc("Break changed lines and expect a test to fail. Not implemented; has no effect.")
     ] = False
@@ -154,6 +173,12 @@ class Workspace(Table, frozen=True, kw_only=True):
         None
     )
     setup_timeout: Annotated[Seconds, doc("Seconds the setup command may take.")] = 600
+    network: Annotated[
+        WorkNetwork | None, doc("What the setup command can reach, as [verification] network says.")
+    ] = None
+    hosts: Annotated[
+        tuple[HostRule, ...], doc("More hosts that the setup command reaches by HTTPS.")
+    ] = ()
     keep_days: Annotated[Days, doc("Days to keep workspaces and refs of finished tasks.")] = 7
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct
 
-from allstop.settings.key_path import Document, put
+from allstop.settings.key_path import Document, put, value_at
 from allstop.settings.model import (
     STANDARD_KEY,
     Driver,
@@ -20,6 +20,7 @@ from allstop.settings.model import (
     History,
     Network,
     SandboxMode,
+    WorkNetwork,
 )
 
 _LOCAL_HOST = re.compile(r"localhost|::1|127\.\d+\.\d+\.\d+")
@@ -34,6 +35,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """The driver of the agent that the setting belongs to."""
     is_yours: bool
     """Whether that agent exists without the repository's file."""
+    person: Document
+    """All settings without that file."""
     home: Path
     repository: Path
 
@@ -61,6 +64,19 @@ def _further_than(order: tuple[str, ...]) -> Callable[[Request], bool]:
         return order.index(str(request.value)) > order.index(str(request.without))
 
     return needs_trust
+
+
+def _opens_network(request: Request) -> bool:
+    """An unset network is one without hosts."""
+    without = Network.MODEL_ONLY if request.without is None else Network(str(request.without))
+    return _NETWORKS.index(Network(str(request.value))) > _NETWORKS.index(without)
+
+
+def _opens_work(request: Request) -> bool:
+    """Compared with the person's own setting, or what follows from their [sandbox] network."""
+    own = request.without or value_at(request.person, ("sandbox", "network"))
+    without = WorkNetwork(str(own)) if own in list(WorkNetwork) else WorkNetwork.ALLOW
+    return _WORK_NETWORKS.index(WorkNetwork(str(request.value))) > _WORK_NETWORKS.index(without)
 
 
 def _changes_yours(request: Request) -> bool:
@@ -113,7 +129,8 @@ def _items(value: object) -> list[object]:
 
 
 _MODES = (SandboxMode.ON, SandboxMode.AUTO, SandboxMode.OFF)
-_NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.FULL)
+_NETWORKS = (Network.NONE, Network.MODEL_ONLY, Network.ALLOW, Network.FULL)
+_WORK_NETWORKS = (WorkNetwork.NONE, WorkNetwork.ALLOW, WorkNetwork.FULL)
 _HISTORIES = (History.BRANCH, History.FULL)
 _GUARDED = (GuardedFiles.PAUSE, GuardedFiles.CONTINUE)
 
@@ -130,7 +147,12 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
     ("hooks.*", _always, "runs a command on this machine, outside the sandbox"),
     ("sandbox.mode", _further_than(_MODES), "lets agents run without a sandbox"),
     ("sandbox.read", _adds, "exposes more of your files to agents"),
-    ("sandbox.network", _further_than(_NETWORKS), "opens the network to agents"),
+    ("sandbox.network", _opens_network, "opens the network to agents"),
+    ("sandbox.hosts", _adds, "lets agents reach more hosts"),
+    ("verification.network", _opens_work, "opens the network to checks"),
+    ("verification.hosts", _adds, "lets checks reach more hosts"),
+    ("workspace.network", _opens_work, "opens the network to the setup command"),
+    ("workspace.hosts", _adds, "lets the setup command reach more hosts"),
     (
         "workspace.link",
         _adds,

@@ -75,6 +75,7 @@ def _request(stack: LayerStack, without: Document, path: tuple[str, ...], value:
         without=value_at(without, path, default_at(path)),
         driver=driver if isinstance(driver, str) else None,
         is_yours=any(key in yours for key in _MAKES_IT_YOURS),
+        person=without,
         home=stack.home,
         repository=stack.repository,
     )

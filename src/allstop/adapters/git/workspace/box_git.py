@@ -5,7 +5,17 @@ from collections.abc import Callable
 from allstop.adapters.git.repository.repository import GitError
 from allstop.adapters.git.workspace.box_scripts import DAMAGED
 from allstop.core.moves import CheckResult
-from allstop.ports import Box, Chunk, Launch, Launcher, LaunchError, Stream, UnsafeError
+from allstop.ports import (
+    Box,
+    Chunk,
+    Launch,
+    Launcher,
+    LaunchError,
+    OpenHosts,
+    Stream,
+    UnsafeError,
+    no_hosts,
+)
 from allstop.programs import Tail, run_to_end
 
 KEPT_BYTES = 4 * 1024**2
@@ -34,8 +44,10 @@ EXPECTED_ERRORS = (GitError, BoxFailedError, LaunchError, UnsafeError, OSError)
 
 
 class BoxGit:
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: Launcher, open_hosts: OpenHosts = no_hosts) -> None:
+        """`open_hosts`: for the setup command; git itself reaches nothing."""
         self._launcher = launcher
+        self._open_hosts = open_hosts
 
     @property
     def is_isolated(self) -> bool:
@@ -78,16 +90,22 @@ class BoxGit:
         if exit_.code != 0:
             raise BoxFailedError(errors.text().strip() or _reason(exit_.code), exit_.code)
 
-    async def set_up(self, box: Box, label: str, command: str) -> None:
-        """Run the user's setup command.
+    async def set_up(self, box: Box, label: str, command: str, tell: Callable[[str], None]) -> None:
+        """Run the user's setup command. `tell` gets a sentence for each host that is refused.
 
         Raises SetUpFailedError if it failed; the message ends with its output.
         """
-        output = Tail(4096)
-        launch = Launch(argv=("sh", "-c", command), box=box, label=label, env=box.env)
-        code = await run_to_end(self._launcher, launch, b"", output, lambda live: None)
+        output, refused = Tail(4096), list[str]()
+
+        def tell_and_keep(sentence: str) -> None:
+            refused.append(sentence)
+            tell(sentence)
+
+        async with self._open_hosts(box, tell_and_keep) as open_box:
+            launch = Launch(argv=("sh", "-c", command), box=open_box, label=label, env=open_box.env)
+            code = await run_to_end(self._launcher, launch, b"", output, lambda live: None)
         if code != 0:
-            text = output.text().strip()
+            text = "\n".join((output.text().strip(), *(f"Allstop: {each}" for each in refused)))
             message = f"setup ended with exit code {code}: {command}\n{text}"
             result = CheckResult(name=SETUP, run=command, passed=False, code=code, output=text)
             raise SetUpFailedError(message, result)

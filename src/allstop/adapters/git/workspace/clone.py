@@ -40,6 +40,8 @@ class CloneSetup(Struct, frozen=True, kw_only=True):
     copy: tuple[str, ...] = ()  # patterns of untracked files in the user's checkout
     setup: str = ""  # a command that runs once in the clone
     setup_timeout_s: float = 600.0
+    setup_box: Box | None = None  # the template of that command's box; None: the agents'
+    check_box: Box | None = None  # that of the checks in it
 
 
 NO_SETUP = CloneSetup()
@@ -58,6 +60,7 @@ class BuiltClone(Struct, frozen=True, kw_only=True):
     excluded: tuple[str, ...] = ()
     lfs: bool = False
     notes: tuple[str, ...] = ()
+    check_box: Box | None = None  # the template for checks in it
 
 
 def _meta_of(made: BuiltClone, port: int = 0) -> Meta:
@@ -131,6 +134,7 @@ class CloneBuilder:
             excluded=(*self._links, *plan.copies),
             lfs=plan.lfs or lfs or False,
             notes=plan.notes,
+            check_box=clone_setup.check_box,
         )
         find_lfs = lfs is None and not made.lfs
         try:
@@ -150,12 +154,21 @@ class CloneBuilder:
             await anyio.to_thread.run_sync(remove_tree, folders.staging)
         made = _add_output(made, printed)
         try:
-            await self._set_up(folders, made, clone_setup, label, port)
+            refused = await self._set_up(folders, made, clone_setup, label, port)
         except SetUpFailedError as error:
             raise SetUpFailedError(str(error), error.result, made.notes) from error
-        return made
+        return replace(made, notes=(*made.notes, *refused))
 
-    def box_of(self, folders: WorkspaceFolders, meta: Meta | None) -> Box:
+    @property
+    def check_box(self) -> Box | None:
+        """The template for checks, by the last target branch."""
+        return self._clone_setup.check_box
+
+    def box_of(
+        self, folders: WorkspaceFolders, meta: Meta | None, template: Box | None = None
+    ) -> Box:
+        """`template`: None for the box of an agent."""
+        template = template or self._box
         existing = tuple(self._existing_links())
         links = tuple(self._links[link] for link in existing)
         own = self._stores if meta is None or meta.borrows else ()
@@ -163,13 +176,13 @@ class CloneBuilder:
         port = {"ALLSTOP_PORT": str(meta.port)} if meta and meta.port else {}
         linked = {name: each for link in existing for name, each in _LINKED.get(link, {}).items()}
         return replace(
-            self._box,
+            template,
             home=str(folders.home),
             workspace=str(folders.work),
             at=str(self._repository.root),
             objects=stores,
-            read=(*self._box.read, *links),
-            env={**self._box.env, **linked, **port},
+            read=(*template.read, *links),
+            env={**template.env, **linked, **port},
         )
 
     def is_redirected(self, folders: WorkspaceFolders) -> bool:
@@ -250,17 +263,20 @@ class CloneBuilder:
         clone_setup: CloneSetup,
         label: str,
         port: int,
-    ) -> None:
+    ) -> tuple[str, ...]:
+        """Returns a note for each host that the command could not reach."""
         setup, timeout_s = clone_setup.setup, clone_setup.setup_timeout_s
         if not setup:
-            return
-        box = self.box_of(folders, _meta_of(made, port))
+            return ()
+        box = self.box_of(folders, _meta_of(made, port), clone_setup.setup_box)
+        refused: list[str] = []
         with anyio.move_on_after(timeout_s) as scope:
-            await self._box_git.set_up(box, label, setup)
+            await self._box_git.set_up(box, label, setup, refused.append)
         if scope.cancelled_caught:
-            took = f"setup took longer than {timeout_s:g} s"
+            took = "\n".join((f"setup took longer than {timeout_s:g} s", *refused))
             result = CheckResult(name=SETUP, run=setup, passed=False, timed_out=True, output=took)
             raise SetUpFailedError(f"{took}: {setup}", result)
+        return tuple(f"setup: {each}" for each in refused)
 
     def _existing_links(self) -> list[str]:
         return [link for link, path in self._links.items() if os.path.isdir(path)]  # noqa: PTH112

@@ -26,7 +26,16 @@ from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
 from allstop.core import moves
 from allstop.core.errors import AllstopError
-from allstop.ports import Box, Candidate, FileChange, Launcher, Subject, Unready
+from allstop.ports import (
+    Box,
+    Candidate,
+    FileChange,
+    Launcher,
+    OpenHosts,
+    Subject,
+    Unready,
+    no_hosts,
+)
 
 
 class WorkspaceLocks:
@@ -62,12 +71,13 @@ class GitWorkspaces:
         low_bytes: int = free_space.LOW_BYTES,
         check_every_s: float = 2.0,
         whole_history: bool = True,
+        open_hosts: OpenHosts = no_hosts,
     ) -> None:
         """`box` is the template of every workspace's box; `stores` hold the repository's objects;
         `links` are folders of the checkout that the box shows; `clone_setup` applies if
         `find_clone_setup` doesn't know that of the target branch; `disk_mb` is the most that a
         workspace may hold; without `whole_history` boxes show no other git objects than those of
-        their clone. No work is done on a disk with less than `low_bytes` left.
+        their clone; `open_hosts` is for the setup command. No work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
         self._folder = folder
@@ -75,7 +85,7 @@ class GitWorkspaces:
         self._disk_mb = disk_mb
         self._low_bytes = low_bytes
         self.check_every_s = check_every_s
-        self._box_git = BoxGit(launcher)
+        self._box_git = BoxGit(launcher, open_hosts)
         self._ports = PortRanges(folder)
         self._trees = FolderCache(folder)
         self._builder = clone.CloneBuilder(
@@ -151,6 +161,11 @@ class GitWorkspaces:
     def box_of(self, workspace: str) -> Box:
         folders = self._folders(workspace)
         return self._builder.box_of(folders, folders.meta())
+
+    def check_box_of(self, workspace: str) -> Box:
+        """The box of checks that run in the workspace itself."""
+        folders = self._folders(workspace)
+        return self._builder.box_of(folders, folders.meta(), self._builder.check_box)
 
     def shortage(self) -> str:
         return free_space.shortage(self._folder, self._low_bytes)
@@ -233,8 +248,12 @@ class GitWorkspaces:
             return _failed(error)
         port = meta.port if meta else 0
         kept = Meta(base=found.base, target="", port=port, borrows=made.borrows, stores=made.stores)
-        box = self._builder.box_of(clean, kept)
-        return Candidate(box, *found, notes=made.notes)
+        return Candidate(
+            self._builder.box_of(clean, kept, made.check_box),
+            *found,
+            notes=made.notes,
+            agent_box=self._builder.box_of(clean, kept),
+        )
 
     async def drop_candidate(self, workspace: str) -> None:
         await anyio.to_thread.run_sync(self._folders(workspace).check.remove)

@@ -16,22 +16,22 @@ from pathlib import Path
 import anyio.to_thread
 
 from allstop.adapters.processes.proc import family_of
-from allstop.ports import GATEWAY_PORT, BoxSockets, LaunchError
+from allstop.ports import BoxSockets, LaunchError
 
 HELPER = Path(__file__).with_name("socket_helper.py")
-PORTS = (GATEWAY_PORT, 53)
+NAMES_PORT = 53
 HELPER_TIMEOUT_S = 20.0
 
 
-async def make_sockets(root: int) -> BoxSockets:
-    """`root`: the first process of a box whose program hasn't started.
+async def make_sockets(root: int, port: int) -> BoxSockets:
+    """`root`: the first process of a box whose program hasn't started. `port`: the gateway's.
 
     Raises LaunchError if the sockets can't be made.
     """
-    return await anyio.to_thread.run_sync(_make, root)
+    return await anyio.to_thread.run_sync(_make, root, port)
 
 
-def _make(root: int) -> BoxSockets:
+def _make(root: int, port: int) -> BoxSockets:
     try:
         network = _open_network(root)
     except OSError as error:
@@ -41,7 +41,7 @@ def _make(root: int) -> BoxSockets:
         numbers = (network, theirs.fileno())
         try:
             done = subprocess.run(
-                (sys.executable, "-I", "-S", str(HELPER), *map(str, (*numbers, *PORTS))),
+                (sys.executable, "-I", "-S", str(HELPER), *map(str, (*numbers, port, NAMES_PORT))),
                 pass_fds=numbers,
                 env={},
                 stdin=subprocess.DEVNULL,

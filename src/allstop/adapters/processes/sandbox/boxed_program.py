@@ -87,7 +87,8 @@ class BoxedTree:
             if not is_ready or not self._root:
                 raise await self._failure()
             if self._gateway is not None:
-                self._gateway.serve(await make_sockets(self._root_pid))
+                sockets = await make_sockets(self._root_pid, self._gateway.port)
+                self._gateway.serve(sockets)
             return self._root_pid
         message = f"the box was not ready within {READY_TIMEOUT_S:g} s"
         raise LaunchError(message, code="box_timeout")
