@@ -24,7 +24,7 @@ IO_URING_SETUP, ENTRIES = 425, 8
 NEAR = ("127.0.0.1", "127.0.0.2", "0.0.0.0")  # noqa: S104 - nothing listens there
 FAR = ("10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "192.0.2.1")
 
-Attempt = tuple[str, Callable[[], None]]
+Attempt = tuple[str, Callable[[], object]]
 
 
 def connect(family: int, address: Any) -> None:
@@ -59,6 +59,33 @@ def find_other_networks() -> None:
         raise OSError(0, "there is only the loopback")
 
 
+def say(port: int, request: str) -> bytes:
+    """The beginning of the gateway's answer; raises OSError unless it is 200."""
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as end:
+        end.sendall(request.encode())
+        head = end.recv(4096)
+        status = head.partition(b"\r\n")[0].decode(errors="replace")
+        if " 200 " not in f"{status} ":
+            raise OSError(status or "closed")
+        return head.partition(b"\r\n\r\n")[2] or end.recv(4096)
+
+
+def tunnel(port: int, place: str) -> bytes:
+    return say(port, f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n")
+
+
+def plain(port: int, host: str) -> bytes:
+    return say(port, f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n")
+
+
+def reach(at: dict[str, Any]) -> str:
+    """What the allowed host says through the gateway; "" if it isn't reached."""
+    try:
+        return tunnel(at["gateway"], f"{at['allowed']}:443").decode(errors="replace")
+    except OSError:
+        return ""
+
+
 def attempts(at: dict[str, Any]) -> Iterator[Attempt]:
     inet, inet6, unix = socket.AF_INET, socket.AF_INET6, socket.AF_UNIX
     port, datagrams = at["port"], at["datagrams"]
@@ -81,9 +108,13 @@ def attempts(at: dict[str, Any]) -> Iterator[Attempt]:
     yield "a raw socket", partial(make, inet, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     yield "a packet socket", partial(make, PACKET, socket.SOCK_RAW)
     yield "io_uring", make_ring
+    for place in at.get("tunnels", ()):
+        yield f"a tunnel to {place}", partial(tunnel, at["gateway"], place)
+    if "tunnels" in at:
+        yield "plain HTTP by the proxy", partial(plain, at["gateway"], at["allowed"])
 
 
-def why_not(attempt: Callable[[], None]) -> str:
+def why_not(attempt: Callable[[], object]) -> str:
     try:
         attempt()
     except OSError as error:
@@ -127,6 +158,7 @@ def main() -> None:
         "tried": tried,
         "call": ask(at, "/v1/responses", call),
         "other_path": ask(at, "/v1/files", call),
+        "allowed": reach(at) if "allowed" in at else "",
         "readable": readable(),
     }
     sys.stdout.write(json.dumps(said))

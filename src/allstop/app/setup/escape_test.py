@@ -1,4 +1,4 @@
-"""Tries to get out of a box that has only a gateway: `allstop gateway test`."""
+"""Tries to get out of boxes that have only a gateway: `allstop gateway test`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ import socket
 import ssl
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
+from anyio.abc import SocketListener, SocketStream
 from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.adapters.gateway import escape_program
+from allstop.adapters.gateway.box_server import BoxServer
+from allstop.adapters.gateway.hosts_gateway import HostsGateway
 from allstop.adapters.gateway.model_call import Limit, Metering
 from allstop.adapters.gateway.model_connection import Target, Upstream
+from allstop.adapters.gateway.tunnels import Tunnels, connect_checked
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.api_models import key_name
@@ -29,7 +34,8 @@ from allstop.app.agents.box import own_box
 from allstop.core.errors import AllstopError
 from allstop.metering.turn_budget import TurnBudget
 from allstop.metering.wire_formats import Provider
-from allstop.ports import GATEWAY_PORT, Launch, Launcher, Network, Stream
+from allstop.policy.allowed_hosts import Place
+from allstop.ports import Launch, Launcher, Network, Stream
 from allstop.testing.model_server import Say, model_server
 
 if TYPE_CHECKING:
@@ -38,6 +44,13 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 120.0
 NOT_ALLOWED = 404
+
+ALLOWED = "allowed.example"
+INWARD = "inward.example"
+"""An allowed name that leads to this machine."""
+
+LOOPBACK = IPv4Address("127.0.0.1")
+GREETING = "hello from outside"
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -52,11 +65,12 @@ class _Said(Struct, frozen=True, kw_only=True):
     tried: dict[str, str]
     call: int
     other_path: int
+    allowed: str
     readable: str
 
 
 async def try_escapes(project: Project) -> list[Attempt]:
-    """Run a program in a box with a gateway, which tries every other way out.
+    """Run a program in two boxes with a gateway, which tries every other way out.
 
     Raises AllstopError if there is no sandbox, or the program didn't end.
     """
@@ -68,20 +82,24 @@ async def try_escapes(project: Project) -> list[Attempt]:
             launcher.isolation.hint or 'set [sandbox] mode = "on"',
             code="gateway_needs_sandbox",
         )
+    return [
+        *await _try_model_only(project, launcher),
+        *await _try_allowed_hosts(project, launcher),
+    ]
+
+
+async def _try_model_only(project: Project, launcher: Launcher) -> list[Attempt]:
     key = f"sk-{secrets.token_hex(24)}"
     with HostSockets() as listeners:
         async with model_server([Say(text="ok")]) as server:
-            said, gateway = await _run(project, launcher, server.openai_url, key, listeners)
+            gateway = _gateway(server.openai_url, key)
+            said = await _run(project, launcher, gateway, listeners, {})
         sent = [asked.headers.get("authorization") for asked in server.requests]
         arrived = listeners.arrived()
     keys = {key, *_keys(project)}
     return [
         *(_attempt(name, why) for name, why in said.tried.items()),
-        Attempt(
-            name="sockets of the host",
-            ok=not arrived,
-            found=f"reached: {', '.join(arrived)}" if arrived else "nothing arrived",
-        ),
+        _arrived(arrived),
         Attempt(
             name="a key in the box",
             ok=not any(each in said.readable for each in keys),
@@ -103,6 +121,73 @@ async def try_escapes(project: Project) -> list[Attempt]:
     ]
 
 
+async def _try_allowed_hosts(project: Project, launcher: Launcher) -> list[Attempt]:
+    """In a box that may reach one host: a server of this test, whatever its name leads to."""
+    told: list[str] = []
+    with HostSockets() as listeners, socket.socket() as far:
+        far.bind(("127.0.0.1", 0))
+        far.listen(8)
+
+        async def connect(place: Place) -> SocketStream:
+            if place.host == INWARD:
+                return await connect_checked(place, lambda host: [LOOPBACK])
+            return await anyio.connect_tcp("127.0.0.1", far.getsockname()[1])
+
+        gateway = HostsGateway(Tunnels((ALLOWED, INWARD), "sandbox", told.append, connect))
+        tunnels = (
+            *(
+                f"{host}:443"
+                for host in (f"sub.{ALLOWED}", "other.example", INWARD, "169.254.169.254")
+            ),
+            *(f"{ALLOWED}:{port}" for port in (22, 80, listeners.port)),
+            *(
+                f"{host}:{listeners.port}"
+                for host in ("127.0.0.1", "[::1]", "localhost", "2130706433")
+            ),
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(_greet, far)
+            said = await _run(
+                project, launcher, gateway, listeners, {"tunnels": tunnels, "allowed": ALLOWED}
+            )
+            group.cancel_scope.cancel()
+        arrived = listeners.arrived()
+    where = "with allowed hosts: "
+    tried = [
+        *(_attempt(name, why) for name, why in said.tried.items()),
+        _arrived(arrived),
+        Attempt(
+            name="hosts that were refused",
+            ok=any("other.example" in each for each in told),
+            found=f"{len(told)} told, each with what to add",
+        ),
+        Attempt(
+            name="an allowed host",
+            ok=said.allowed == GREETING,
+            found="reached" if said.allowed == GREETING else "not reached",
+        ),
+    ]
+    return [replace(each, name=where + each.name) for each in tried]
+
+
+async def _greet(far: socket.socket) -> None:
+    async with await SocketListener.from_socket(far) as listener:
+
+        async def greet(stream: SocketStream) -> None:
+            async with stream:
+                await stream.send(GREETING.encode())
+
+        await listener.serve(greet)
+
+
+def _arrived(arrived: Sequence[str]) -> Attempt:
+    return Attempt(
+        name="sockets of the host",
+        ok=not arrived,
+        found=f"reached: {', '.join(arrived)}" if arrived else "nothing arrived",
+    )
+
+
 def _attempt(name: str, why: str) -> Attempt:
     return Attempt(name=name, ok=bool(why), found=why or "it got out: please report this")
 
@@ -115,14 +200,18 @@ def _keys(project: Project) -> Iterator[str]:
 
 
 async def _run(
-    project: Project, launcher: Launcher, url: str, key: str, listeners: HostSockets
-) -> tuple[_Said, TurnGateway]:
-    gateway = _gateway(url, key)
+    project: Project,
+    launcher: Launcher,
+    gateway: BoxServer,
+    listeners: HostSockets,
+    more: Mapping[str, object],
+) -> _Said:
     at = {
         **listeners.places,
-        "gateway": GATEWAY_PORT,
+        "gateway": gateway.port,
         "control_room": project.settings.server.port or 7373,
         "addresses": _own_addresses(),
+        **more,
     }
     with tempfile.TemporaryDirectory(prefix="allstop-try-") as folder:
         box = own_box(project, Path(folder) / "home")
@@ -134,10 +223,10 @@ async def _run(
         async with anyio.create_task_group() as group:
             await group.start(gateway.run)
             try:
-                output = await _output(launcher, launch)
+                said = await _output(launcher, launch)
             finally:
                 gateway.close()
-    return output, gateway
+    return said
 
 
 def _program() -> str:
@@ -199,18 +288,20 @@ class HostSockets:
         self._stack = ExitStack()
         self._sockets: dict[str, socket.socket] = {}
         self.places: Mapping[str, object] = {}
+        self.port = 0
 
     def __enter__(self) -> HostSockets:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="allstop-try-"))
         file, abstract = f"{folder}/socket", f"allstop-{secrets.token_hex(8)}"
         tcp = self._listen("TCP", socket.AF_INET, ("127.0.0.1", 0))
+        self.port = tcp.getsockname()[1]
         self._listen("an abstract socket", socket.AF_UNIX, "\0" + abstract)
         self._listen("a socket file", socket.AF_UNIX, file)
         udp = self._stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         udp.bind(("127.0.0.1", 0))
         self._sockets["UDP"] = udp
         self.places = {
-            "port": tcp.getsockname()[1],
+            "port": self.port,
             "datagrams": udp.getsockname()[1],
             "abstract": abstract,
             "socket_file": file,

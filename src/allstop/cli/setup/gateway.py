@@ -1,4 +1,4 @@
-"""The command `gateway test`: tries to get out of a box that has only a gateway."""
+"""The command `gateway test`: tries to get out of boxes that have only a gateway."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def gateway() -> None:
 @json_option
 @click.pass_obj
 def test(context: Context, as_json: bool) -> int:
-    """Try every way out of a box that may reach only its model, and show what got out.
+    """Try every way out of boxes that may reach only a model or one host, and show what got out.
 
     A program in the box tries addresses, ports, names, sockets of the host and system calls, and
-    looks for a key. One call goes through the gateway to a model server of the test itself. It
-    ends with exit code 1 if anything else got out.
+    looks for a key. One call goes through the gateway to a model server of the test itself. In a
+    second box, only one allowed host may be reached. The command ends with exit code 1 if anything
+    else got out.
     """
     with context.project() as project:
         return run(lambda: _test(project, as_json=as_json))
