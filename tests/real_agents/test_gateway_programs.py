@@ -1,5 +1,6 @@
 """Real gemini, opencode, qwen, goose and aider reach a model server only through the gateway."""
 
+import itertools
 import json
 import re
 
@@ -98,8 +99,11 @@ async def test_g8_a_real_program_works_through_the_gateway(person, agent):
 async def test_g5_a_budget_holds_to_the_call_with_a_real_acp_agent(person, agent):
     """G5, NA2: the person's budget is never passed, and the work is kept."""
 
+    numbers = itertools.count()
+
     def answer(asked):
-        said = shell(asked, "echo more >>count.txt && git add -A && git commit -qm work")
+        number = next(numbers)  # some agents end a turn that repeats itself
+        said = shell(asked, f"echo {number} >>count.txt && git add -A && git commit -qm work")
         return Say(calls=said.calls, input=6_000, output=1_000) if said else Say(text="A title")
 
     budget = '[budget.task]\ntokens = 60_000\n[budget]\nat_limit = "stop"\n'
@@ -112,4 +116,4 @@ async def test_g5_a_budget_holds_to_the_call_with_a_real_acp_agent(person, agent
     assert 0 < task["tokens"] <= 60_000
     assert "capped: the turn has used" in log
     tree = person.repository / ".allstop" / "workspaces" / "T1" / "tree"
-    assert (tree / "count.txt").read_text().startswith("more\n")
+    assert (tree / "count.txt").read_text()

@@ -14,6 +14,7 @@ from allstop.core.errors import AllstopError
 if TYPE_CHECKING:
     from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.adapters.journals.sqlite_reader import SqliteRecords
+    from allstop.app.secrets import ReadKey
     from allstop.core.events import Event
     from allstop.core.secrets import Secrets
     from allstop.settings.loader import Loaded
@@ -52,6 +53,7 @@ class Project:
         self._repairs = repairs
         self.repair_note = ""
         self._copied: dict[str, None] = {}  # secrets in copied files; workspaces may hold old ones
+        self.read_keys: dict[tuple[str, ...], ReadKey] = {}  # by the command that printed them
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -202,6 +204,7 @@ class Project:
 
         if self.root is not None:
             self._copied.update(dict.fromkeys(copied_secrets(self.root, lambda: self.settings)))
+        self._copied.update((read.key, None) for read in self.read_keys.values())
         token = self.folder / "token"
         return known_secrets(self.environment, lambda: self.settings, token, self._copied)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from allstop.core.errors import AllstopError
@@ -26,12 +27,24 @@ from allstop.settings.problems import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from datetime import datetime
 
     from allstop.settings.model import Settings
     from allstop.settings.sources.environment import Environment
 
 T = TypeVar("T")
+
+
+class ReadKey(NamedTuple):
+    """A key that a command of the person printed, and when."""
+
+    key: str
+    at: datetime
+
+
+def key_file(environment: Environment, path: str) -> Path:
+    """The file of an agent's key; `~` is the person's home."""
+    return environment.home / path[2:] if path.startswith("~/") else Path(path)
 
 
 class SecretFilter:
@@ -148,6 +161,8 @@ def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> 
     variables = environment.variables
     yield from found.notify.urls
     for agent in found.agents.values():
+        if agent.api_key_file:
+            yield _text(key_file(environment, agent.api_key_file)).strip()
         if agent.api_key_env:
             yield variables.get(agent.api_key_env, "")
             own = (name for name in variables if name.startswith(f"{agent.api_key_env}_"))

@@ -30,7 +30,11 @@ def _redacted_text(text: str, path: KeyPath) -> str:
 def may_quote(path: KeyPath) -> bool:
     """Whether an error may quote the value. People sometimes put a key where its name belongs."""
     match path:
-        case ("agents", _, "env" | "api_key_env" | "pass_env", *_) | ("notify", "urls", *_):
+        case ("agents", _, "env" | "api_key_env" | "api_key_file" | "pass_env", *_) | (
+            "notify",
+            "urls",
+            *_,
+        ):
             return False
         case _:
             return True

@@ -1,7 +1,8 @@
 """A program of its own: tries with plain sockets to get out of a box that has only a gateway.
 
 `allstop gateway test` runs it in a box. It prints one JSON object: each attempt, and how it
-failed; "" for one that got out. It imports nothing of Allstop.
+failed; "" for one that got out. With the argument `search` it prints all that could hold a key.
+It imports nothing of Allstop.
 """
 
 import ctypes
@@ -9,6 +10,7 @@ import json
 import os
 import socket
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from typing import Any
 TIMEOUT_S = 3.0
 VSOCK, PACKET = 40, 17
 MACHINE_BELOW = (2, 1024)
+MAX_FILE_BYTES = 4 * 1024 * 1024
 IO_URING_SETUP, ENTRIES = 425, 8
 
 NEAR = ("127.0.0.1", "127.0.0.2", "0.0.0.0")  # noqa: S104 - nothing listens there
@@ -138,19 +141,45 @@ def ask(at: dict[str, Any], path: str, body: bytes) -> int:
         return 0
 
 
-def readable() -> str:
+def readable() -> Iterator[bytes]:
     """Everything that could hold a key: environments, command lines, and files."""
-    found = [json.dumps(dict(os.environ))]
-    files = [*Path("/proc").glob("[0-9]*/environ"), *Path("/proc").glob("[0-9]*/cmdline")]
-    for file in (*files, *Path.home().rglob("*"), *Path("/run").rglob("*")):
-        try:
-            found.append(file.read_bytes().decode(errors="replace") if file.is_file() else "")
-        except OSError:
-            continue
-    return "\n".join(found)
+    yield repr(dict(os.environ)).encode()
+    yield from map(content, Path("/proc").glob("[0-9]*/environ"))
+    yield from map(content, Path("/proc").glob("[0-9]*/cmdline"))
+    for top in dict.fromkeys((Path.home(), Path.cwd(), Path("/run"), Path(tempfile.gettempdir()))):
+        yield from map(content, files_below(top))
+
+
+def files_below(top: Path) -> Iterator[Path]:
+    """Without folders that are mounted there: those are programs and what [sandbox] read shows."""
+    device = top.stat().st_dev
+    for folder, names, files in os.walk(top):
+        names[:] = [name for name in names if device_of(f"{folder}/{name}") == device]
+        yield from (Path(folder, name) for name in files)
+
+
+def device_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_dev
+    except OSError:
+        return -1
+
+
+def content(file: Path) -> bytes:
+    try:
+        if not file.is_file():
+            return b""
+        with file.open("rb") as opened:
+            return b"\n" + opened.read(MAX_FILE_BYTES)
+    except OSError:
+        return b""
 
 
 def main() -> None:
+    if sys.argv[1] == "search":
+        for piece in readable():
+            sys.stdout.buffer.write(piece)
+        return
     at = json.loads(sys.argv[1])
     call = json.dumps({"model": "test", "input": "test"}).encode()
     tried = {name: why_not(attempt) for name, attempt in attempts(at)}
@@ -159,7 +188,7 @@ def main() -> None:
         "call": ask(at, "/v1/responses", call),
         "other_path": ask(at, "/v1/files", call),
         "allowed": reach(at) if "allowed" in at else "",
-        "readable": readable(),
+        "readable": b"".join(readable()).decode(errors="replace"),
     }
     sys.stdout.write(json.dumps(said))
 

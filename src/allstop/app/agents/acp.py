@@ -10,11 +10,11 @@ from allstop.app.agents.agent_programs import (
     command_line,
     find_program,
 )
-from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
 from allstop.app.agents.gateway_presets import find_gateway_preset
+from allstop.app.agents.keys import describe_key, key_for
 from allstop.app.agents.logins import has_login, login_home
-from allstop.app.agents.model_access import configuration, real_key, uses_gateway
+from allstop.app.agents.model_access import box_variable, configuration, real_key, uses_gateway
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
 from allstop.settings.detection.presets import preset_of
@@ -58,7 +58,7 @@ def make_acp_agent(project: Project, launcher: Launcher, name: str, settings: Ag
             model=None if preset and preset.sets_model else settings.model, mode=settings.mode
         ),
         key=key,
-        key_name=key_name(settings) if key else "",
+        key_name=box_variable(settings) if key else "",
         env={**DEFAULT_ENV.get(Path(program).name, {}), **configured.env},
         files=configured.files,
         flat_rate=settings.flat_rate,
@@ -95,4 +95,4 @@ def describe_acp(project: Project, name: str, settings: Agent) -> str:
     line = " ".join((program, *settings.command[1:]))
     if has_login(project, name, settings):
         return f"{line}, logged in; the agent can read that token"
-    return f"{line}, {variable} is set" if (variable := key_name(settings)) else line
+    return f"{line}, {source}" if (source := describe_key(settings)) else line

@@ -11,10 +11,10 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.keys import describe_key, key_for, key_name
 from allstop.app.agents.prices import PRICED_AS, token_price
 from allstop.ports import Agent as AgentPort
-from allstop.settings.model import STANDARD_KEY, Agent, Driver
+from allstop.settings.model import Agent, Driver
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -75,46 +75,6 @@ def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
 def describe_model(settings: Agent) -> str:
     """The model, its address and the key's variable, for people."""
     provider = PROVIDERS[settings.driver]
-    with_key = f", {key_name(settings)} is set" if key_name(settings) else ""
+    with_key = f", {source}" if (source := describe_key(settings)) else ""
     model, url = settings.model or provider.model, settings.base_url or provider.base_url
     return f"{model} at {re.sub('//[^/@]*@', '//', url)}{with_key}"
-
-
-def key_name(settings: Agent) -> str:
-    """The variable that holds the key; "" if none is needed."""
-    if settings.api_key_env is not None:
-        return settings.api_key_env
-    return STANDARD_KEY.get(settings.driver, "")
-
-
-def account_key_name(project: Project, settings: Agent, account: str) -> str | None:
-    """The variable of an account's own key, if it is set; else the agent's `api_key_env`."""
-    variable = f"{key_name(settings)}_{re.sub('[^A-Za-z0-9]', '_', account).upper()}"
-    is_set = bool(key_name(settings)) and variable in project.environment.variables
-    return variable if is_set else settings.api_key_env
-
-
-def key_for(project: Project, name: str, settings: Agent) -> str:
-    """The agent's key; "" if none is needed.
-
-    Raises AgentSetupError if the variable is not set, or its value can't be a key.
-    """
-    if not (variable := key_name(settings)):
-        return ""
-    key = project.environment.variables.get(variable, "").strip()
-    if not key:
-        has_login = settings.driver in (Driver.CODEX, Driver.CLAUDE_CODE)
-        login = f"`allstop agents login {name}`, " if has_login and not settings.base_url else ""
-        raise AgentSetupError(
-            f"agent {name!r} has no key: the variable {variable} is not set",
-            f"{login}export {variable}=…, name another variable with api_key_env, "
-            'or set api_key_env = "" for an endpoint without keys',
-            code="agent_key_missing",
-        )
-    if not key.isascii() or not key.isprintable():
-        raise AgentSetupError(
-            f"agent {name!r}: the value of {variable} can't be a key",
-            "a key has only printable ASCII characters",
-            code="agent_key_invalid",
-        )
-    return key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from allstop.app.agents.agent_programs import environment, find_program
-from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
+from allstop.app.agents.keys import describe_key, key_for
 from allstop.app.agents.logins import has_login, login_home
 from allstop.app.agents.model_access import Access, access
 from allstop.ports import Agent as AgentPort
@@ -61,5 +61,5 @@ def describe_claude(project: Project, name: str, settings: Agent) -> str:
     if has_login(project, name, settings):
         return f"{find_claude(project, name, settings)}, logged in; the agent can read that token"
     key_for(project, name, settings)
-    with_key = f", {variable} is set" if (variable := key_name(settings)) else ""
+    with_key = f", {source}" if (source := describe_key(settings)) else ""
     return f"{find_claude(project, name, settings)}{with_key}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from allstop.app.agents.agent_programs import environment, find_program
-from allstop.app.agents.api_models import key_for, key_name
 from allstop.app.agents.box import own_box
+from allstop.app.agents.keys import describe_key, key_for, key_name
 from allstop.app.agents.logins import has_login, login_home
 from allstop.app.agents.model_access import Access, access
 from allstop.app.agents.prices import PRICED_AS, token_price
@@ -63,4 +63,4 @@ def describe_codex(project: Project, name: str, settings: Agent) -> str:
     if has_login(project, name, settings):
         return f"{program}, logged in; the agent can read that token"
     key_for(project, name, settings)
-    return f"{program}, {variable} is set" if (variable := key_name(settings)) else program
+    return f"{program}, {source}" if (source := describe_key(settings)) else program

@@ -55,7 +55,9 @@ def login_home(project: Project, name: str, settings: Agent) -> Path:
 
 
 def has_login(project: Project, name: str, settings: Agent) -> bool:
-    """False if `api_key_env` or `base_url` is set: those take precedence over a login."""
+    """False if a key or `base_url` is set: those take precedence over a login."""
+    if settings.api_key_file or settings.api_key_command:
+        return False
     if settings.api_key_env is not None or settings.base_url is not None:
         return False
     login = login_of(settings)

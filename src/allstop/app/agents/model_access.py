@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from allstop.app.agents.agent_programs import AgentSetupError, environment
-from allstop.app.agents.api_models import PROVIDERS, key_for
+from allstop.app.agents.api_models import PROVIDERS
 from allstop.app.agents.gateway_presets import (
     Configuration,
     GatewayPreset,
@@ -16,7 +17,9 @@ from allstop.app.agents.gateway_presets import (
     needs_model,
     program_of,
 )
+from allstop.app.agents.keys import has_own_source, key_for, key_name
 from allstop.app.agents.logins import has_login
+from allstop.app.secrets import key_file
 from allstop.metering.wire_formats import Provider
 from allstop.ports import GATEWAY_PORT, Isolation
 from allstop.settings import networks
@@ -112,6 +115,7 @@ def access(project: Project, name: str, settings: Agent) -> Access:
         return Access(settings.base_url, key_for(project, name, settings))
     preset = _preset(settings)
     key = real_key(project, name, settings)
+    _refuse_shown_file(project, name, settings)
     _refuse_key(name, key, environment(project, settings))
     return Access(BOX_ORIGIN + preset.path, PLACEHOLDER if key else "")
 
@@ -123,13 +127,33 @@ def configuration(project: Project, name: str, settings: Agent) -> Configuration
     """
     given = environment(project, settings)
     if not uses_gateway(project, name, settings):
-        return Configuration(env=given)
+        return Configuration(env={**given, **_named_key(project, name, settings)})
     preset = _preset(settings)
     key = real_key(project, name, settings)
     made = preset.configuration(BOX_ORIGIN, PLACEHOLDER)
     env = {**given, **made.env}
+    _refuse_shown_file(project, name, settings)
     _refuse_key(name, key, env)
     return Configuration(env=env, files=made.files)
+
+
+def box_variable(settings: Agent) -> str:
+    """The variable in which an ACP agent or another program gets its key; "" if none is known."""
+    preset = find_gateway_preset(settings)
+    return key_name(settings) or (preset.key_env if preset and has_own_source(settings) else "")
+
+
+def _named_key(project: Project, name: str, settings: Agent) -> Mapping[str, str]:
+    """The key of a file or command, for a program that reaches its model by itself."""
+    if not has_own_source(settings):
+        return {}
+    if not (variable := box_variable(settings)):
+        raise AgentSetupError(
+            f"agent {name!r}: it is not known in which variable the program reads its key",
+            "name that variable with api_key_env",
+            code="agent_key_variable_unknown",
+        )
+    return {variable: key_for(project, name, settings)}
 
 
 def _preset(settings: Agent) -> GatewayPreset:
@@ -147,13 +171,29 @@ def _refuse_key(name: str, key: str, env: Mapping[str, str]) -> None:
         )
 
 
+def _refuse_shown_file(project: Project, name: str, settings: Agent) -> None:
+    if settings.api_key_file is None:
+        return
+    file = key_file(project.environment, settings.api_key_file).resolve()
+    home = project.environment.home
+    for path in project.settings.sandbox.read:
+        shown = Path(path.replace("~", str(home), 1) if path.startswith("~") else path).resolve()
+        if file.is_relative_to(shown):
+            raise AgentSetupError(
+                f"agent {name!r}: [sandbox] read shows the file of its key in every box",
+                f"move the key's file out of {path}, or remove that path",
+                code="gateway_key_shown",
+            )
+
+
 def real_key(project: Project, name: str, settings: Agent) -> str:
     """The key that the gateway adds; "" if the server needs none.
 
     Raises AgentSetupError if it is missing.
     """
     preset, given = _preset(settings), environment(project, settings)
-    if settings.api_key_env is None and settings.driver in (Driver.ACP, Driver.COMMAND):
+    is_bare = settings.api_key_env is None and not has_own_source(settings)
+    if is_bare and settings.driver in (Driver.ACP, Driver.COMMAND):
         if key := given.get(preset.key_env, "").strip():
             return key
         settings = replace(settings, api_key_env=preset.key_env)

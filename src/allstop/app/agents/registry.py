@@ -19,15 +19,21 @@ from allstop.app.agents.agent_programs import (
 )
 from allstop.app.agents.api_models import (
     PROVIDERS,
-    account_key_name,
     describe_model,
-    key_for,
     make_model_agent,
 )
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
 from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway, with_allowed_hosts
+from allstop.app.agents.keys import (
+    KeyedAgent,
+    account_key_name,
+    has_own_source,
+    key_for,
+    key_identity,
+    refresh_key,
+)
 from allstop.app.agents.model_access import (
     configuration,
     require_box,
@@ -129,10 +135,15 @@ def by_account(project: Project, name: str, settings: Agent) -> list[Agent]:
     """The agent's settings once for each of its accounts, in order."""
     if not settings.accounts:
         return [settings]
-    return [
-        replace(settings, account=each, api_key_env=account_key_name(project, settings, each))
-        for each in settings.accounts
-    ]
+    return [_for_account(project, settings, each) for each in settings.accounts]
+
+
+def _for_account(project: Project, settings: Agent, account: str) -> Agent:
+    """A variable with the account's own key replaces every other source of the key."""
+    variable = account_key_name(project, settings, account)
+    if variable != settings.api_key_env:
+        settings = replace(settings, api_key_file=None, api_key_command=())
+    return replace(settings, account=account, api_key_env=variable)
 
 
 def settings_of_account(project: Project, name: str, account: str | None) -> Agent:
@@ -155,7 +166,7 @@ def settings_of_account(project: Project, name: str, account: str | None) -> Age
 
 def account_names(project: Project, name: str, settings: Agent) -> AccountNames:
     """What agents with the same limits have in common: the account, its key and its address."""
-    account, key = settings.account or name, settings.api_key_env
+    account, key = settings.account or name, key_identity(settings)
     url = re.sub("//[^/@]*@", "//", settings.base_url or "")
     at = " ".join(filter(None, (key, f"at {url}" if url else "")))
     is_local = settings.driver in (Driver.SCRIPTED, Driver.COMMAND)
@@ -310,11 +321,19 @@ def make_agent(
     settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
     require_gateway(project, name, settings)
-    made = _make_agent(project, launcher, name, settings)
-    if not uses_gateway(project, name, settings):
-        return with_allowed_hosts(project, launcher, name, settings, made)
-    require_box(name, launcher.isolation)
-    return through_gateway(project, name, settings, made, held_now)
+    if uses_gateway(project, name, settings):
+        require_box(name, launcher.isolation)
+
+    def make() -> AgentPort:
+        made = _make_agent(project, launcher, name, settings)
+        if not uses_gateway(project, name, settings):
+            return with_allowed_hosts(project, launcher, name, settings, made)
+        return through_gateway(project, name, settings, made, held_now)
+
+    if not has_own_source(settings):
+        return make()
+    key = key_for(project, name, settings)
+    return KeyedAgent(partial(refresh_key, project, name, settings), make, key)
 
 
 def _make_agent(

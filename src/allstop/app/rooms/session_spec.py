@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
-from allstop.app.agents.api_models import key_name
+from allstop.app.agents.keys import key_identity, key_name
 from allstop.app.agents.prompt_cache import cache_pricing
 from allstop.app.board.board_spec import agent_terms, backoff, limit_patience
 from allstop.app.start_requests import StartRoom
@@ -147,4 +147,4 @@ def _account(agent: Agent) -> str:
     if agent.driver not in STANDARD_KEY:
         return ""
     host = urlsplit(agent.base_url or "").hostname or ""
-    return " ".join(filter(None, [agent.driver, host, key_name(agent)]))
+    return " ".join(filter(None, [agent.driver, host, key_identity(agent) or key_name(agent)]))

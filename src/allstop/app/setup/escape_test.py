@@ -29,8 +29,8 @@ from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.tunnels import Tunnels, connect_checked
 from allstop.adapters.gateway.turn_gateway import TurnGateway
 from allstop.adapters.processes.sandbox_probe import make_launcher
-from allstop.app.agents.api_models import key_name
 from allstop.app.agents.box import own_box
+from allstop.app.agents.keys import key_name
 from allstop.core.errors import AllstopError
 from allstop.metering.turn_budget import TurnBudget
 from allstop.metering.wire_formats import Provider

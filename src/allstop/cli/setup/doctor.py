@@ -40,9 +40,12 @@ def doctor(context: Context, quick: bool, fix: bool, as_json: bool) -> int:
 
 async def _doctor(project: Project, *, quick: bool, fix: bool, as_json: bool) -> int:
     from allstop.app.setup.doctor import Trial, examine, try_checks
+    from allstop.app.setup.key_search import key_findings, search_boxes
     from allstop.app.setup.tool_comparison import add_reads
 
     findings = await examine(project)
+    if any(finding.name == "sandbox" and finding.ok for finding in findings):
+        findings += key_findings(await search_boxes(project))
     missing = any(finding.needed and not finding.ok for finding in findings)
     width = max(WIDTH, *(len(finding.name) for finding in findings))
     if not as_json:

@@ -91,6 +91,17 @@ class Agent(bases.Table, frozen=True, kw_only=True):
             "The environment variable that holds the API key; empty for an endpoint without a key."
         ),
     ] = None
+    api_key_file: Annotated[
+        bases.OwnPath | None,
+        doc("A file that holds the API key, instead of a variable: an absolute path, or ~/…"),
+    ] = None
+    api_key_command: Annotated[
+        tuple[bases.Text, ...],
+        doc(
+            "A program of yours, with its arguments, that prints the API key. It runs on this "
+            "machine, at most once in five minutes. It takes precedence over the file."
+        ),
+    ] = ()
     account: Annotated[
         bases.Name | None, doc("Agents of one account share its rate limit and its login.")
     ] = None

@@ -85,6 +85,9 @@ ZoneName = Annotated[
     str,
     expecting("a time zone such as Europe/Berlin", r"^(?!.*\.\.)[A-Za-z][A-Za-z0-9_+/-]*$(?!\n)"),
 ]
+OwnPath = Annotated[
+    str, expecting("a path that begins with / or ~/", r"^(?:~/|/)[^\x00-\x1f]+$(?!\n)")
+]
 InsidePath = Annotated[
     str,
     expecting(

@@ -191,6 +191,16 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
         "passes one of your environment variables to this agent's provider",
     ),
     (
+        "agents.*.api_key_file",
+        _differs,
+        "sends a file of yours to this agent's provider",
+    ),
+    (
+        "agents.*.api_key_command",
+        _always,
+        "runs a command on this machine, outside the sandbox",
+    ),
+    (
         "agents.*.gateway",
         _differs,
         "chooses the provider that gets your key",

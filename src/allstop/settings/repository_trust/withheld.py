@@ -54,7 +54,10 @@ def withhold(stack: LayerStack) -> TrustedLayer:
     )
 
 
-_MAKES_IT_YOURS = ("driver", "command", "base_url", "api_key_env", "account", "env", "pass_env")
+_MAKES_IT_YOURS = (
+    *("driver", "command", "base_url", "api_key_env", "api_key_file", "api_key_command"),
+    *("account", "env", "pass_env"),
+)
 
 
 def _withheld(stack: LayerStack, without: Document) -> Iterator[tuple[tuple[str, ...], str]]:
