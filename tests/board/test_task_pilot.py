@@ -206,6 +206,33 @@ def test_checks_are_run_again_after_a_further_turn_and_only_a_pass_delivers():
     assert isinstance(flight.back(ChecksDone()), Deliver)
 
 
+QUICK = {"name": "Lint", "run": "lint {changed}", "each_turn": True}
+
+
+def test_m4_checks_of_each_turn_run_after_a_commit_and_tell_the_agent_what_fails():
+    flight = fly_in_a_workspace(checks=[TESTS, QUICK])
+    move = flight.back(said("going on", WORK))
+    lint = Check(name="Lint", run="lint {changed}", each_turn=True)
+    assert move == RunChecks(checks=(lint,), workspace="t", keep_going=True, affected=True)
+
+    bad = CheckResult(name="Lint", run=lint.run, passed=False, code=1, output="E501")
+    turn = flight.back(ChecksDone(results=(bad,)))
+    assert "E501" in turn.prompt.text
+    assert isinstance(flight.back(said("nothing new", WORK)), TakeTurn), "no commit, no check"
+
+    move = flight.back(said(COMPLETE, WORK))
+    assert [check.name for check in move.checks] == ["Tests", "Lint"], "in the end all of them"
+
+
+def test_m4_work_with_a_skipped_check_is_checked_as_a_whole_when_it_is_merged():
+    flight = fly_in_a_workspace(checks=[TESTS, {**TESTS, "name": "Docs", "paths": ["docs/**"]}])
+    assert flight.back(said(COMPLETE, WORK)).affected
+
+    done = flight.back(ChecksDone(tree="tree 1", skipped=("Docs",)))
+
+    assert done.facts["tree"] == "", "this tree has not passed everything"
+
+
 def test_a_check_that_is_not_required_fails_nobody():
     flight = fly_in_a_workspace(checks=[TESTS])
     flight.back(said(COMPLETE, WORK))

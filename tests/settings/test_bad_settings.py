@@ -30,6 +30,10 @@ MISTAKES = {
         "[verification]\nintegrity = 'ask'\nprotection = 'fail'",
         "allstop.toml:3: verification.protection: integrity and protection are both set (keep integrity)",
     ),
+    "a variable for checks only that an agent gets": (
+        "[verification]\nenv = ['DB_PASSWORD']\n[agents.a]\ndriver = 'codex'\npass_env = ['DB_PASSWORD']",
+        "allstop.toml:2: verification.env: DB_PASSWORD is for checks only, and the agent a gets it (remove it from one of them)",
+    ),
     "unknown key": (
         "[loop]\nmax_paralel = 3",
         "allstop.toml:2: loop.max_paralel: unknown key (did you mean max_parallel?)",

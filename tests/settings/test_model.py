@@ -43,6 +43,7 @@ DEFAULTS = {
         "commands": [],
         "default_timeout": 300,
         "required": False,
+        "env": [],
         "keep_going": False,
         "protected": [
             "tests/**",

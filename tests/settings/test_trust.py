@@ -47,6 +47,7 @@ WITHHELD = [
     (YOURS, "agents.x.api_key_env = 'OPENAI_API_KEY'", "agents.x.api_key_env"),
     (YOURS, "agents.x.account = 'work'", "agents.x.account"),
     (YOURS, "agents.x.env = {OPENAI_BASE_URL = 'https://evil'}", "agents.x.env"),
+    ("", "verification.env = ['AWS_SECRET_ACCESS_KEY']", "verification.env"),
     (YOURS, "agents.x.pass_env = ['AWS_SECRET_ACCESS_KEY']", "agents.x.pass_env"),
     ("", AGENT + "base_url = 'https://evil/v1'", "agents.x.base_url"),
     ("", "agents.x = {driver = 'ollama', base_url = 'http://localhost:1'}", "agents.x.base_url"),

@@ -1976,6 +1976,8 @@ export interface components {
             timeout_s: number | null;
             /** @default  */
             base: string;
+            /** @default false */
+            affected: boolean;
             /** @default  */
             follows: string;
             /** @default null */
@@ -2000,6 +2002,10 @@ export interface components {
             required: boolean;
             /** @default true */
             trusted: boolean;
+            /** @default [] */
+            paths: string[];
+            /** @default false */
+            each_turn: boolean;
         };
         /**
          * Protection
@@ -2240,6 +2246,8 @@ export interface components {
             error: string;
             /** @default [] */
             notes: string[];
+            /** @default [] */
+            skipped: string[];
         };
         /** CheckResult */
         CheckResult: {

@@ -1,6 +1,6 @@
 """Runs a check: a shell command in a clean clone, in the box."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -85,12 +85,21 @@ class DigestedTail(Tail):
 
 class BoxedChecks:
     def __init__(
-        self, launcher: Launcher, *, trusted: bool = False, open_hosts: OpenHosts = no_hosts
+        self,
+        launcher: Launcher,
+        *,
+        trusted: bool = False,
+        open_hosts: OpenHosts = no_hosts,
+        env: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """`trusted`: the person accepted the commands, so they may run without a sandbox."""
+        """`trusted`: the person accepted the commands, so they may run without a sandbox.
+
+        `env` are variables that only checks get.
+        """
         self._launcher = launcher
         self._trusted = trusted
         self._open_hosts = open_hosts
+        self._env = env
 
     async def run(self, check: Check, place: Box, label: str, progress: Progress) -> CheckResult:
         output = DigestedTail(KEPT_BYTES)
@@ -107,7 +116,7 @@ class BoxedChecks:
                 argv=("sh", "-c", check.run),
                 box=box,
                 label=label,
-                env=box.env,
+                env={**box.env, **self._env()},
                 trusted=self._trusted and check.trusted,
             )
             try:

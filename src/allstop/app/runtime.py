@@ -31,7 +31,7 @@ from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
 from allstop.app.runs.status import engine_name
 from allstop.app.secrets import SecretFilter, SecretStream
-from allstop.app.target_gate import TargetFile, clone_setup
+from allstop.app.target_gate import TargetFile, check_variables, clone_setup
 from allstop.app.traces import tracing
 from allstop.core.asks import Ask
 from allstop.core.errors import AllstopError
@@ -97,6 +97,7 @@ async def start_runtime(
             launcher,
             trusted=project.is_trusted,
             open_hosts=hosts_opener(launcher, "verification"),
+            env=lambda: check_variables(project),
         ),
         workspaces=workspaces,
         launcher=launcher,

@@ -160,6 +160,7 @@ def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> 
         return
     variables = environment.variables
     yield from found.notify.urls
+    yield from (variables.get(name, "") for name in found.verification.env)
     for agent in found.agents.values():
         if agent.api_key_file:
             yield _text(key_file(environment, agent.api_key_file)).strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyio import to_thread
@@ -50,9 +50,18 @@ def checks(settings: Settings) -> tuple[Check, ...]:
             run=check.run,
             timeout_s=float(check.timeout or verification.default_timeout),
             required=check.required,
+            paths=check.paths,
+            each_turn=check.each_turn,
         )
         for check in verification.commands
     )
+
+
+def check_variables(project: Project) -> Mapping[str, str]:
+    """The variables that only checks get."""
+    variables = project.environment.variables
+    names = project.settings.verification.env
+    return {name: variables[name] for name in names if name in variables}
 
 
 def clone_setup(

@@ -62,6 +62,7 @@ class TaskState(Struct, frozen=True, gc=False, kw_only=True):
     standstill: LimitStreak = NO_STREAK
     wait_until: datetime | None = None
     checked: bool = False
+    is_due: bool = False  # the checks of each turn run before the next one
     check_missing: bool = False  # the last gate had a check that could not be started
     tree: str = ""  # the tree that passed the checks
     findings: tuple[Finding, ...] = ()

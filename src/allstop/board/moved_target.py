@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from allstop.board import attempt
 from allstop.board.attempt import TaskState
 from allstop.core import moves, work_prompts
+from allstop.core.gate import Check, Gate
 from allstop.gate import intent
 
 NOT_MERGEABLE = frozenset({moves.FailureKind.CONFLICT, moves.FailureKind.BAD_REQUEST})
@@ -22,16 +23,36 @@ def gate_move(state: TaskState) -> moves.Move:
     if must_merge_first(state):
         message = f"Merge {spec.task} to check it"
         return moves.Integrate(workspace=spec.task, target=spec.target or "", message=message)
+    gate = state.effective_gate
     return moves.RunChecks.for_gate(
-        state.effective_gate,
+        gate,
         spec.task,
         commit=_merge_commit(state.target_merge),
+        affected=any(check.paths for check in gate.checks),
         follows=(spec.target or "") if _must_follow_target(state) else "",
         timeout_s=None if left_s == math.inf else left_s,
         unreviewed=spec.unreviewed,
         may_change=spec.may_change,
         fixes=_is_strict(state) and intent.asks_for_fix(spec.goal),
     )
+
+
+def checks_of_turns(state: TaskState) -> tuple[Check, ...]:
+    """The checks that also run after each turn."""
+    return tuple(check for check in state.effective_gate.checks if check.each_turn)
+
+
+def turn_checks(state: TaskState) -> moves.RunChecks:
+    gate = Gate(checks=checks_of_turns(state), keep_going=True)  # judges wait for the end
+    left_s = attempt.seconds_left(state)
+    timeout_s = None if left_s == math.inf else left_s
+    return moves.RunChecks.for_gate(gate, state.spec.task, affected=True, timeout_s=timeout_s)
+
+
+def turn_checked(state: TaskState, result: moves.ChecksDone) -> TaskState:
+    """Failures after a turn are only told to the agent, which has not finished yet."""
+    told = work_prompts.failed_gate(result) if result.failed else ""
+    return replace(state, is_due=False, news="\n\n".join(filter(None, [state.news, told])))
 
 
 def _is_strict(state: TaskState) -> bool:

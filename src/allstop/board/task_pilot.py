@@ -131,7 +131,7 @@ class TaskPilot:
         until = attempts.wait_without_progress(state)
         if until is not None and context.now < until:
             return moves.Wait(reason=attempts.NO_PROGRESS_WAIT, until=until)
-        return _turn(state, context)
+        return moved_target.turn_checks(state) if state.is_due else _turn(state, context)
 
     def completion(self, state: TaskState, context: PilotContext) -> moves.Move | None:
         if state.spec.edition < 3 or state.claim.signal is not Signal.COMPLETE:
@@ -155,6 +155,7 @@ def _turn_started(state: TaskState, turn: moves.TakeTurn, at: datetime) -> TaskS
         move_began_at=at,
         claim=NO_CLAIM,
         checked=False,
+        is_due=False,
         delivered=False,
     )
 
@@ -280,7 +281,10 @@ def _apply_result(state: TaskState, result: moves.Result, at: datetime) -> TaskS
             return _turn_done(state, result)
         case moves.WorkspaceOpen():
             return _workspace_opened(state, result)
-        case moves.ChecksDone(passed=True, tree=tree, findings=findings):
+        case moves.ChecksDone() if state.is_due:
+            return moved_target.turn_checked(state, result)
+        case moves.ChecksDone(passed=True, tree=tree, findings=findings, skipped=skipped):
+            tree = "" if skipped else tree  # what was skipped runs when it is merged
             return replace(state, checked=True, tree=tree, findings=findings, gate_result=result)
         case moves.ChecksDone():
             return replace(_gate_failed(state, result), gate_result=result)
@@ -353,8 +357,12 @@ def _workspace_opened(state: TaskState, opened: moves.WorkspaceOpen) -> TaskStat
 
 def _turn_done(state: TaskState, turn: moves.TurnDone) -> TaskState:
     claim = _signal(state.spec.terms_of(state.agent), turn)
+    has_commit = _idle_iterations(state, turn.change) == 0
     state = replace(
         state,
+        is_due=has_commit
+        and claim.signal in (*UNSIGNALLED, Signal.PROGRESS)
+        and bool(moved_target.checks_of_turns(state)),
         thread=turn.thread or state.thread,
         talk=conversation.turn_done(state.talk, turn),
         change=turn.change or state.change,

@@ -14,6 +14,8 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     timeout_s: float = 300.0
     required: bool = True
     trusted: bool = True  # `allstop trust` covers it; otherwise it follows the sandbox settings
+    paths: tuple[str, ...] = ()  # patterns; attempts skip it unless one of these files changed
+    each_turn: bool = False  # it also runs after each turn with a commit
 
 
 class Verdict(StrEnum):

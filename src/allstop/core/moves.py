@@ -120,6 +120,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     protection: Protection = Protection.REPORT  # counts if `integrity` is None
     timeout_s: float | None = None  # for all checks together
     base: str = ""  # what the changes are compared with; "" is the commit's first parent
+    affected: bool = False  # skip checks whose paths have no change
     follows: str = ""  # a branch; if the work lacks its tip, the move fails with MOVED
     integrity: Integrity | None = None
     unreviewed: bool = False  # no person reviews the work before it is merged
@@ -426,6 +427,7 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
     tree: str = ""  # the tree that was checked
     error: str = ""  # the code of a failed gate; see `gate_error`
     notes: tuple[str, ...] = ()  # what the checked clone lacked
+    skipped: tuple[str, ...] = ()  # checks that no change affects; they run when it is merged
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:

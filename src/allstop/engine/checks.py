@@ -14,12 +14,13 @@ from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
-from allstop.gate import composition
+from allstop.gate import affected, composition
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
 from allstop.ports import (
     UNREACHED,
     Candidate,
     Checks,
+    FileChange,
     Launcher,
     Live,
     Subject,
@@ -81,12 +82,17 @@ class CheckRunner:
             return await _unready(candidate, watch)
         found = await self._findings(move, candidate, watch)
         results: tuple[moves.CheckResult, ...] = ()
+        move, skipped, changes = await self._affected(move, candidate)
         if move.keep_going or not any(finding.fatal for finding in found):
-            results = await self._run_all(run, move, candidate, watch)
+            results = await self._run_all(run, move, candidate, watch, changes)
             results = await self._with_baseline(run, move, candidate, results, watch)
         return _with_error_code(
             moves.ChecksDone(
-                results=results, findings=found, tree=candidate.tree, notes=candidate.notes
+                results=results,
+                findings=found,
+                tree=candidate.tree,
+                notes=candidate.notes,
+                skipped=skipped,
             )
         )
 
@@ -175,14 +181,20 @@ class CheckRunner:
         return Unready(_killed_result(CLONING, deadlines.why, 0.0))
 
     async def _run_all(
-        self, run: RunId, move: moves.RunChecks, candidate: Candidate, watch: ActivityWatch
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        candidate: Candidate,
+        watch: ActivityWatch,
+        changes: Sequence[FileChange],
     ) -> tuple[moves.CheckResult, ...]:
         results: list[moves.CheckResult] = []
         for number, check in enumerate(move.checks):
             watch.live(Live("check", f"● {check.name} running (0s / {check.timeout_s:.0f}s)"))
             for later in move.checks[number + 1 :]:
                 watch.live(Live("check", f"○ {later.name} waiting"))
-            ran = await self._run_one(run, move.workspace, check, candidate, watch)
+            commands = affected.commands(check, changes)
+            ran = await self._run_each(run, move.workspace, check, commands, candidate, watch)
             results.append(ran.result)
             said = verdict(ran.result, check.timeout_s)
             watch.live(Live("check", said))
@@ -198,6 +210,44 @@ class CheckRunner:
                     break
                 candidate = again
         return tuple(results)
+
+    async def _affected(
+        self, move: moves.RunChecks, candidate: Candidate
+    ) -> tuple[moves.RunChecks, tuple[str, ...], Sequence[FileChange]]:
+        """The move without the checks that are skipped, their names, and the changed files."""
+        if not affected.needs_changes(move.checks):
+            return move, (), ()
+        changes = await self._workspaces.changes(candidate)
+        skipped = {
+            check.name
+            for check in move.checks
+            if (move.affected and not affected.is_affected(check, changes))
+            or not affected.commands(check, changes)
+        }
+        left = tuple(check for check in move.checks if check.name not in skipped)
+        needed = [check.name for check in move.checks if check.name in skipped]
+        return replace(move, checks=left), tuple(needed), changes
+
+    async def _run_each(
+        self,
+        run: RunId,
+        workspace: str,
+        check: Check,
+        commands: Sequence[str],
+        candidate: Candidate,
+        watch: ActivityWatch,
+    ) -> _RunResult:
+        """Run the commands of one check until one fails; there are several for very many files."""
+        first, *others = commands
+        ran = await self._run_one(run, workspace, replace(check, run=first), candidate, watch)
+        seconds = ran.result.seconds
+        for command in others:
+            if not ran.result.passed:
+                break
+            later = replace(check, run=command)
+            ran = await self._run_one(run, workspace, later, candidate, watch)
+            seconds += ran.result.seconds
+        return ran._replace(result=replace(ran.result, run=check.run, seconds=seconds))
 
     async def _run_one(
         self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: ActivityWatch
@@ -251,7 +301,10 @@ class CheckRunner:
         doubtful = [
             check
             for check, result in zip(move.checks, results, strict=False)
-            if check.required and not result.passed and not result.timed_out
+            if check.required
+            and not result.passed
+            and not result.timed_out
+            and not affected.names_changes(check)  # the base may lack its files
         ]
         if candidate.base != candidate.commit:
             await self._run_on_base(run, move.workspace, candidate.base, doubtful, watch)

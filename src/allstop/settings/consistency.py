@@ -37,6 +37,19 @@ def _integrity(document: Document) -> Iterator[Fault]:
         yield Fault(("verification", "protection"), message, "keep integrity")
 
 
+def _variables_of_checks(document: Document) -> Iterator[Fault]:
+    """What only checks may have goes to no agent."""
+    only = value_at(document, ("verification", "env"))
+    names = set(only) if isinstance(only, list | tuple) else set()
+    for name, agent in table_at(document, ("agents",)).items():
+        given = agent if isinstance(agent, dict) else {}
+        passed = given.get("pass_env")
+        its_own = [*passed] if isinstance(passed, list | tuple) else []
+        for variable in sorted(names & {*its_own, given.get("api_key_env")}, key=str):
+            message = f"{variable} is for checks only, and the agent {name} gets it"
+            yield Fault(("verification", "env"), message, "remove it from one of them")
+
+
 def _agents(document: Document) -> Iterator[Fault]:
     for name, agent in table_at(document, ("agents",)).items():
         path: KeyPath = ("agents", name)
@@ -206,4 +219,5 @@ _RULES: tuple[Callable[[Document], Iterator[Fault]], ...] = (
     _patterns,
     _zone,
     _integrity,
+    _variables_of_checks,
 )

@@ -36,5 +36,7 @@ def may_quote(path: KeyPath) -> bool:
             *_,
         ):
             return False
+        case ("verification", "env", *_):
+            return False
         case _:
             return True

@@ -1,6 +1,7 @@
 """Checks run in the box, within their time, and leave nothing behind."""
 
 import subprocess
+from pathlib import Path
 
 import anyio
 
@@ -74,6 +75,57 @@ async def test_k19_a_failure_the_target_has_too_is_known(repo):
         ("always", False, True),
         ("by the work", False, False),
     ]
+
+
+ODD_NAMES = ("a b.txt", "it's.txt", 'say "x".txt', "-rf", "new\nline.txt", "$(id).txt", "é*.txt")
+
+
+async def test_m4_a_check_gets_the_changed_files_whatever_their_names_are(repo):
+    for name in ODD_NAMES:
+        (repo.root / name).write_text("1")
+    await repo.worked("git rm -q a.txt; echo x >x")
+    box = Path(repo.workspaces.box_of("w").workspace)
+    for name in ODD_NAMES:
+        (box / name).write_text("changed")
+    await repo.kept()
+
+    told = Check(name="told", run="printf '%s|' {changed}; ls {changed} >/dev/null")
+    some = Check(name="some", run="cat {changed}", paths=("x", "docs/**"))
+    none = Check(name="none", run="false {changed}", paths=("docs/**",))
+    done = await gate(repo)(told, some, none)
+
+    assert done.passed
+    said, read = done.results
+    files = said.output.split("|")[:-1]
+    assert sorted(files) == sorted(["--", *ODD_NAMES, "x"]), "and not the file that is gone"
+    assert (said.run, read.output) == (told.run, "x\n")
+    assert done.skipped == ("none",)
+
+
+async def test_m4_checks_of_other_paths_are_skipped_in_an_attempt_and_run_at_the_merge(repo):
+    await repo.worked("mkdir docs; echo x >docs/x.md")
+    docs = Check(name="docs", run="true", paths=("docs/**",))
+    code = Check(name="code", run="false", paths=("**/*.py",))
+
+    attempt = await gate(repo)(docs, code, affected=True)
+    merge = await gate(repo)(docs, code, commit=(await repo.integrated()).commit)
+
+    assert ([r.name for r in attempt.results], attempt.skipped) == (["docs"], ("code",))
+    assert attempt.passed
+    assert [(r.name, r.passed) for r in merge.results] == [("docs", True), ("code", False)]
+
+
+async def test_m4_secrets_for_checks_reach_checks_and_no_agent(repo):
+    await repo.worked("echo x >x")
+    env = {"DB_PASSWORD": "correct horse"}
+    checks = BoxedChecks(repo.launcher, env=lambda: env)
+    look = 'test "$DB_PASSWORD" = "correct horse"'
+    box = repo.workspaces.box_of("w")
+
+    result = await checks.run(Check(name="db", run=look), box, "run", lambda live: None)
+
+    assert result.passed
+    assert (await repo.agent(look))[0] == 1
 
 
 async def test_b16_the_gate_finds_a_skipped_test_in_real_work(repo):

@@ -39,7 +39,7 @@ from allstop.app.gateway.hosts import hosts_opener
 from allstop.app.runs.commands import is_stopped, refuse_if_stopped
 from allstop.app.setup.tool_comparison import Tool, compare_tools
 from allstop.app.setup.work_networks import describe, lock_files_of_target
-from allstop.app.target_gate import TargetFile, checks
+from allstop.app.target_gate import TargetFile, check_variables, checks
 from allstop.core.errors import AllstopError
 from allstop.core.gate import Check
 from allstop.core.ids import RunId
@@ -49,6 +49,7 @@ from allstop.core.text import last_chars
 from allstop.engine.deadlines import DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.tool_adviser import NullWatch
+from allstop.gate.affected import CHANGED
 from allstop.ports import Box, Isolation, LaunchError, Turn, Workspaces
 from allstop.settings import networks
 from allstop.settings.agent_order import roster
@@ -516,10 +517,12 @@ async def try_checks(project: Project) -> Trial:
         if isinstance(opened, str | Failed):
             message = opened if isinstance(opened, str) else opened.message
             raise AllstopError(message, code="workspace_not_opened")
+        env = check_variables(project)
         boxed = BoxedChecks(
             launcher,
             trusted=project.is_trusted,
             open_hosts=hosts_opener(launcher, "verification"),
+            env=lambda: env,
         )
         tools = await compare_tools(project, launcher, workspaces.box_of(name))
         results = [
@@ -538,6 +541,7 @@ async def try_checks(project: Project) -> Trial:
 async def _try_check(
     boxed: BoxedChecks, check: Check, workspaces: GitWorkspaces, name: str
 ) -> CheckResult:
+    check = replace(check, run=check.run.replace(CHANGED, ""))  # nothing has changed yet
     running = boxed.run(check, workspaces.check_box_of(name), "doctor", lambda live: None)
     not_done = CheckResult(name=check.name, run=check.run, required=check.required, passed=False)
     with anyio.move_on_after(check.timeout_s):

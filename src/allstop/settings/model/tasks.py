@@ -79,12 +79,24 @@ class Loop(Table, frozen=True, kw_only=True):
 class Check(Entry, frozen=True, kw_only=True):
     shorthand: ClassVar[str | None] = "run"
 
-    run: Annotated[Text, doc("The command, run by sh -c in a clean clone.")]
+    run: Annotated[
+        Text,
+        doc(
+            "The command, run by sh -c in a clean clone. {changed} becomes -- and the changed files."
+        ),
+    ]
     name: Annotated[Text | None, doc("The name shown. Default: the command.")] = None
     timeout: Annotated[
         Seconds | None, doc("Maximum seconds. Default: verification.default_timeout.")
     ] = None
     required: Annotated[bool, doc("A failure fails the gate.")] = True
+    paths: Annotated[
+        tuple[Text, ...],
+        doc("Attempts skip the command if no file matches that changed; a merge never does."),
+    ] = ()
+    each_turn: Annotated[
+        bool, doc("Run it after each turn with a commit, too; the agent is told of failures.")
+    ] = False
     report: Annotated[
         InsidePath | None,
         doc("JUnit XML report that decides the result. Not implemented; has no effect."),
@@ -113,6 +125,10 @@ class WorkNetwork(StrEnum):
 class Verification(Table, frozen=True, kw_only=True):
     commands: Annotated[
         tuple[Check, ...], doc("Commands that must pass before a task is done, in order.")
+    ] = ()
+    env: Annotated[
+        tuple[Text, ...],
+        doc("Names of this machine's environment variables that checks get and agents never do."),
     ] = ()
     default_timeout: Annotated[
         Seconds, doc("Maximum seconds of a command without its own timeout.")

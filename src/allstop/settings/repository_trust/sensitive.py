@@ -205,6 +205,7 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
         _differs,
         "chooses the provider that gets your key",
     ),
+    ("verification.env", _adds, "passes your environment variables to checks"),
     ("agents.*.mode", _always, "can let an agent act without asking you"),
     ("agents.*.account", _differs, "chooses which of your logins the agent uses"),
     ("agents.*.accounts", _differs, "chooses which of your logins the agent uses"),
