@@ -11,13 +11,15 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import anyio
 import pytest
+from msgspec.structs import replace
 
 from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.gateway.hosts import hosts_opener
 from allstop.core.gate import Check
-from allstop.ports import Box, Network
+from allstop.ports import HOSTS_PORT, Box, Network
 from support.tls_site import tls_site
 
 HOST, OTHER = "files.example", "other.example"
@@ -89,7 +91,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 async def check(site, tmp_path):
-    """Runs a command in a box that reaches only HOST; returns its result."""
+    """Runs a command in a box that reaches only HOST, or what it is told; returns its result."""
     launcher = await make_launcher("auto", tmp_path / "live")
     assert launcher.isolation.boxed, launcher.isolation.hint
     certificates = tmp_path / "certificates"
@@ -111,9 +113,9 @@ async def check(site, tmp_path):
     )
     boxed = BoxedChecks(launcher, open_hosts=hosts_opener(launcher, "verification", site.connect))
 
-    async def run(command):
+    async def run(command, **how):
         asked = Check(name="install", run=command, timeout_s=100)
-        return await boxed.run(asked, box, "run", lambda live: None)
+        return await boxed.run(asked, replace(box, **how), "run", lambda live: None)
 
     return run
 
@@ -197,3 +199,55 @@ async def test_g2_a_box_shows_no_socket_file_of_ours(check):
     result = await check("cat /proc/net/unix")
 
     assert (result.passed, len(result.output.splitlines())) == (True, 1)  # only its header
+
+
+async def test_g2_another_box_can_not_use_the_way_out(check, tmp_path, site):
+    """G2: it leads only out of the network that it was made in, while its program runs."""
+    others = [tmp_path / name for name in ("other-home", "other-work")]
+    for folder in others:
+        folder.mkdir()
+    home, work = map(str, others)
+    began, may_end = tmp_path / "work" / "began", tmp_path / "work" / "may-end"
+    first = []
+
+    async def hold():
+        wait = "touch began; until test -e may-end; do sleep 0.05; done"
+        first.append(await check(f"{wait}; python -c '{ESCAPE}' {HOSTS_PORT} {HOST}:443"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(hold)
+        with anyio.fail_after(60):
+            while not began.exists():
+                await anyio.sleep(0.02)
+        attempt = f"python -c '{ESCAPE}' {HOSTS_PORT} {HOST}:443"
+        second = await check(attempt, hosts=None, home=home, workspace=work)
+        may_end.touch()
+
+    assert (second.passed, "Connection refused" in second.output) == (False, True), second.output
+    assert first[0].output.startswith("HTTP/1.1 200"), first[0].output
+
+
+async def test_g10_ten_boxes_have_their_own_lists(check, tmp_path):
+    """G10: they run at the same time in one process."""
+    results = {}
+
+    async def one(number):
+        folders = [tmp_path / f"{name}{number}" for name in ("home-", "work-")]
+        for folder in folders:
+            folder.mkdir()
+        home, work = map(str, folders)
+        places = " ".join(f"h{each}.example:443" for each in range(10))
+        results[number] = await check(
+            f"python -c '{ESCAPE}' {HOSTS_PORT} {places}",
+            hosts=(f"h{number}.example",),
+            home=home,
+            workspace=work,
+        )
+
+    async with anyio.create_task_group() as group:
+        for number in range(10):
+            group.start_soon(one, number)
+
+    for number, result in results.items():
+        statuses = [line[9:12] for line in result.output.splitlines()[:10]]
+        assert statuses == ["200" if each == number else "403" for each in range(10)], result.output

@@ -18,7 +18,9 @@ from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.agents.box import box
 from allstop.app.agents.gateway_agent import not_held
 from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
+from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.agent import GatewayAgent
+from allstop.app.gateway.hosts import HostsAgent
 from allstop.app.setup import doctor
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
 from allstop.metering.wire_formats import Provider
@@ -59,12 +61,12 @@ class Caller:
         pass
 
 
-def through(caller, server, held_now=not_held, price=PRICE, **more):
+def through(caller, server, held_now=not_held, price=PRICE, clock=None, **more):
     return GatewayAgent(
         caller,
         Target(provider=Provider.OPENAI, base_url=server.openai_url, key="sk-real"),
         ssl.create_default_context(),
-        clock=SystemClock(),
+        clock=clock or SystemClock(),
         fallback_box=Box(home="/fallback"),
         price_of=lambda model: TokenPrice(model, own=price),
         held_now=held_now,
@@ -426,3 +428,97 @@ def test_g8_a_trial_that_was_answered_without_a_call_through_the_gateway_is_not_
     assert not doctor.AgentTrial(result=DONE, seconds=1, gateway=silent).ok
     assert doctor.AgentTrial(result=DONE, seconds=1, gateway=called).ok
     assert not doctor.AgentTrial(result=FAILED, seconds=1, gateway=called).ok
+
+
+@pytest.mark.parametrize("hours", [-20_000, -1, 1, 20_000])
+async def test_g6_a_clock_that_jumps_makes_no_wait_negative_and_breaks_no_call(hours):
+    """G6: a limit whose end lies behind passes at once; one that moved away ends the turn."""
+    clock, held = JumpingClock(), Failed(kind=FailureKind.USAGE_LIMITED, message="held")
+    held = replace(held, retry_at=clock.now() + timedelta(seconds=5))
+
+    async def held_now():
+        return held
+
+    limit = AccountLimit(clock, held_now)
+    before = await limit.held()
+    clock.jump(timedelta(hours=hours))
+    after = await limit.held()
+    judged = limit.judge(429, {"retry-after": "5"}, b"")
+
+    assert 0 < before.wait_s <= 5
+    assert after.wait_s == (0 if hours > 0 else None)
+    assert 0 <= judged.wait_s <= 10
+
+
+class JumpingClock:
+    def __init__(self):
+        self._ahead = timedelta()
+
+    def now(self):
+        return SystemClock().now() + self._ahead
+
+    def jump(self, by):
+        self._ahead += by
+
+
+async def test_g7_a_clock_that_jumps_during_a_call_changes_neither_its_times_nor_its_cost():
+    clock, watch = JumpingClock(), RecordingWatch()
+
+    class Jumps(Caller):
+        async def take_turn(self, turn, watch):
+            clock.jump(timedelta(days=-4000))
+            return await super().take_turn(turn, watch)
+
+    async with model_server([Say(text="Hi", input=1000, output=50)]) as server:
+        agent = through(Jumps("/v1/responses"), server, clock=clock)
+        result = await agent.take_turn(turn(None), watch)
+
+    (call,) = [item.call for item in watch.items if item.call is not None]
+    assert 0 <= call.first_ms <= call.total_ms
+    assert (result.usage.tokens, result.usage.cost_microusd) == (1050, 1500)
+
+
+async def test_g10_an_agent_with_allowed_hosts_gets_a_proxy_and_is_told_what_it_lacks():
+    """G10: its model calls need none, and its own loopback neither."""
+
+    class Wants(Caller):
+        async def take_turn(self, turn, watch):
+            box, self.box = turn.place, turn.place
+            calls, names = loopback(socket.SOCK_STREAM), loopback(socket.SOCK_DGRAM)
+            place = calls.getsockname()
+            box.gateway.serve(BoxSockets(calls=calls.detach(), names=names.detach()))
+            async with await anyio.connect_tcp(*place) as stream:
+                await stream.send(b"CONNECT other.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+                self.statuses.append((await stream.receive())[9:12])
+            return DONE
+
+    caller, watch = Wants(), RecordingWatch()
+    async with model_server(["Hi"]) as server:
+        agent = through(caller, server, hosts=("files.example",))
+        await agent.take_turn(turn(None), watch)
+
+    assert caller.statuses == [b"403"]
+    assert caller.box.env["HTTPS_PROXY"] == "http://127.0.0.1:8787"
+    assert "127.0.0.1" in caller.box.env["NO_PROXY"]
+    assert "HTTP_PROXY" not in caller.box.env
+    (told,) = [item.text for item in watch.items if item.kind == "gateway"]
+    assert told.startswith('other.example could not be reached: add "other.example" to hosts in ')
+
+
+ALLOWING = SETTINGS.replace("model-only", "allow").replace(
+    "[agents", 'hosts = ["files.example"]\n[agents', 1
+)
+
+
+async def test_g10_an_agent_that_can_not_use_the_gateway_reaches_the_allowed_hosts(trusted, person):
+    mine = '[agents.mine]\ndriver = "command"\ncommand = ["/bin/true"]\n'
+    project = project_with(trusted, person, ALLOWING + mine)
+    launcher = await make_launcher("auto", project.live)
+
+    made = {name: registry.make_agent(project, launcher, name) for name in ("coder", "mine")}
+
+    kinds = {name: type(agent) for name, agent in made.items()}
+    assert kinds == {"coder": GatewayAgent, "mine": HostsAgent}
+    assert box(project).hosts == ("files.example",)
+    for agent in made.values():
+        await agent.close()

@@ -137,6 +137,12 @@ def test_the_rest_of_a_body_is_passed_on_as_it_is():
         ({"model": "m", "max_tokens": "500"}, "not a whole number"),
         ({"model": "m", "max_tokens": True}, "not a whole number"),
         ({"model": "m", "max_tokens": 1.5}, "not a whole number"),
+        ({"model": "m", "stream": "yes"}, "neither true nor false"),
+        ({"model": "m", "stream": 1}, "neither true nor false"),
+        ({"model": "m", "Max_Tokens": 9}, "must be written max_tokens"),
+        ({"model": "m", "maxTokens": 9}, "must be written max_tokens"),
+        ({"model": "m", "N": 2}, "must be written n"),
+        ({"model": "m", "Stream": True}, "must be written stream"),
         ({"model": "m", "n": 2}, "several replies"),
         ({"model": "m", "background": True}, "in the background"),
     ],
@@ -147,8 +153,34 @@ def test_g5_a_body_that_can_not_be_metered_is_refused(body, why):
 
 
 @for_each(
-    "settings", [{"candidateCount": 2}, [], "x", {"maxOutputTokens": "1"}], ids=lambda each: each
+    "settings",
+    [{"candidateCount": 2}, [], "x", {"maxOutputTokens": "1"}, {"max_output_tokens": 9}],
+    ids=lambda each: each,
 )
 def test_g5_bad_settings_of_gemini_are_refused(settings):
     with pytest.raises(BodyError):
         read(GEMINI, {"generationConfig": settings or [1]})
+
+
+@for_each("name", ["generation_config", "GenerationConfig", "generationconfig"])
+def test_g5_settings_of_gemini_under_another_name_are_refused(name):
+    """G5: its servers read both spellings, and a cap beside them would not count."""
+    with pytest.raises(BodyError, match="must be written generationConfig"):
+        read(GEMINI, {name: {"candidateCount": 8}})
+
+
+@for_each("cap", [0, -1, -(10**9), -0.0])
+def test_g5_a_cap_that_is_none_is_replaced(cap):
+    """G5: a negative cap means "no limit" to some servers."""
+    assert written(CHAT, {"max_tokens": cap, "max_completion_tokens": cap}, 50) == {
+        "model": "m",
+        "max_tokens": 50,
+        "max_completion_tokens": 50,
+    }
+
+
+def test_g5_of_two_caps_the_smaller_one_counts_and_both_are_set():
+    body = {"model": "m", "max_tokens": 500, "max_completion_tokens": 70}
+
+    assert read(CHAT, body).wanted == 70
+    assert written(CHAT, body, 60) == {"model": "m", "max_tokens": 60, "max_completion_tokens": 60}

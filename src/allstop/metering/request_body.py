@@ -25,6 +25,24 @@ _REFERENCES = (b'"previous_response_id"', b'"file_id"', b'"fileUri"', b'"image_u
 """Names of content that the provider fetches or remembers, with more tokens than the body shows."""
 
 
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+_NAMES = {
+    _plain(name): name
+    for name in (
+        *("model", "stream", "stream_options", "n", "background", "thinking"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens"),
+    )
+}
+_GEMINI_NAMES = {
+    _plain(name): name
+    for name in ("generationConfig", "candidateCount", "maxOutputTokens", "thinkingConfig")
+}
+"""Names that some servers read in other spellings, too: a cap there would go unseen."""
+
+
 class BodyError(Exception):
     """A body that can't be metered, in words for the client."""
 
@@ -108,6 +126,13 @@ def _refuse_unmeterable(wire: WireFormat, body: dict[str, Any]) -> None:
         raise BodyError("several replies to one call can't be metered")
     if body.get("background"):
         raise BodyError("a call in the background can't be metered")
+    if not isinstance(body.get("stream"), bool | None):
+        raise BodyError("stream is neither true nor false")
+    known = _GEMINI_NAMES if wire is WireFormat.GEMINI else _NAMES
+    for table in (body, body.get("generationConfig")):
+        for name in table if isinstance(table, dict) else ():
+            if (proper := known.get(_plain(name), name)) != name:
+                raise BodyError(f"{name} must be written {proper}")
 
 
 def _wanted(wire: WireFormat, body: dict[str, Any]) -> int | None:

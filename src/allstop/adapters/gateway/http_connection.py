@@ -32,6 +32,10 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
         return "upgrade" in self.headers
 
     @property
+    def is_compressed(self) -> bool:
+        return self.headers.get("content-encoding", "identity").strip().lower() != "identity"
+
+    @property
     def is_tunnel(self) -> bool:
         return self.method == "CONNECT"
 

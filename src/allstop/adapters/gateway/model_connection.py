@@ -125,9 +125,9 @@ class Upstream:
                 tls_hostname=self._host,
             )
 
-    def _headers(self, headers: Mapping[str, str], body: bytes) -> list[tuple[str, str]]:
+    def _headers(self, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
         passed = {name: headers[name] for name in PASSED_REQUEST_HEADERS if name in headers}
-        return [
+        given = [
             ("host", self._netloc),
             *{"user-agent": f"allstop/{__version__}", **passed}.items(),
             *self._authorization(),
@@ -135,6 +135,7 @@ class Upstream:
             ("connection", "close"),
             *([("content-length", str(len(body)))] if body else []),
         ]
+        return [(name.encode(), value.encode("latin-1")) for name, value in given]  # any byte
 
     def _authorization(self) -> Iterator[tuple[str, str]]:
         if key := self._target.key:

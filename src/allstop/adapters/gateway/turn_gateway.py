@@ -32,6 +32,9 @@ class TurnGateway(BoxServer):
         elif request.is_upgrade:
             message = "this gateway speaks plain HTTP only"
             await refuse(connection, target, Refusal.NO_UPGRADE, message)
+        elif request.is_compressed:
+            message = "a compressed request can't be metered"
+            await refuse(connection, target, Refusal.BAD_BODY, message)
         elif request.is_too_large:
             await refuse(connection, target, Refusal.TOO_LARGE, "the request is too large")
         elif self._tunnels is not None and request.is_tunnel:
