@@ -13,7 +13,7 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.gate.receipt import (
     CommandReceipt,
-    Receipt,
+    GateReceipt,
     decode,
     differences,
     encode,
@@ -33,7 +33,7 @@ TESTS = CommandReceipt(
 )
 LINT = CommandReceipt(name="Lint", run="ruff check", passed=False, required=False, code=1)
 RECEIPT = sealed(
-    Receipt(
+    GateReceipt(
         run="T1.1",
         work="T1",
         commit="c" * 40,

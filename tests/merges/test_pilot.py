@@ -290,3 +290,15 @@ def test_k19_paths_that_the_tip_protects_are_looked_at_without_any_check():
         protected=("tests/**",),
         protection=Protection.FAIL,
     )
+
+
+def test_k21_checks_of_another_tree_never_let_a_merge_land():
+    flight = fly()
+    flight.back(MADE)
+    end = flight.back(ChecksDone(tree="tree of something else"))
+    assert isinstance(end, Finish)
+    assert end.outcome is Outcome.FAILED
+
+    flight = fly()
+    flight.back(MADE)
+    assert flight.back(ChecksDone(tree="tree m1")) == LAND

@@ -295,6 +295,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{task}/receipt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The receipt of a task's verified tree. */
+        get: operations["get_tasks_task_receipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{task}/evidence": {
         parameters: {
             query?: never;
@@ -2244,6 +2261,8 @@ export interface components {
             tree: string;
             /** @default  */
             error: string;
+            /** @default  */
+            receipt: string;
             /** @default [] */
             notes: string[];
             /** @default [] */
@@ -2512,6 +2531,67 @@ export interface components {
             };
             tasks: components["schemas"]["TaskView"][];
             more: boolean;
+        };
+        /** GateReceipt */
+        GateReceipt: {
+            /** @default 1 */
+            version: number;
+            /** @default  */
+            digest: string;
+            /** @default  */
+            run: string;
+            /** @default  */
+            work: string;
+            commit: string;
+            tree: string;
+            /** @default  */
+            base: string;
+            /** @default  */
+            gate: string;
+            passed: boolean;
+            /** @default  */
+            error: string;
+            /** @default [] */
+            commands: components["schemas"]["CommandReceipt"][];
+            /** @default [] */
+            findings: components["schemas"]["allstop.core.moves.Finding"][];
+            /** @default {} */
+            tools: {
+                [key: string]: string;
+            };
+            /** @default  */
+            allstop: string;
+            /** @default  */
+            platform: string;
+            /** @default null */
+            at: string | null;
+        };
+        /**
+         * CommandReceipt
+         * @description One command and its result.
+         */
+        CommandReceipt: {
+            name: string;
+            run: string;
+            passed: boolean;
+            /** @default true */
+            required: boolean;
+            /** @default false */
+            held_out: boolean;
+            /** @default null */
+            code: number | null;
+            /** @default false */
+            timed_out: boolean;
+            /** @default 300 */
+            timeout_s: number;
+            /** @default 0 */
+            seconds: number;
+            /** @default  */
+            log_digest: string;
+            /** @default null */
+            tests: {
+                [key: string]: string;
+            } | null;
         };
         /**
          * Evidence
@@ -4670,6 +4750,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Diff"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            409: components["responses"]["409"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_tasks_task_receipt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A task's id. */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateReceipt"];
                 };
             };
             400: components["responses"]["400"];

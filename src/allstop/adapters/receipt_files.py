@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from allstop.gate.receipt import Receipt, decode, encode
+from allstop.gate.receipt import GateReceipt, decode, encode
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -15,11 +15,11 @@ class ReceiptFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def keep(self, receipt: Receipt) -> None:
+    async def keep(self, receipt: GateReceipt) -> None:
         """Write it before its digest is recorded; a crash leaves at most a file that none names."""
         await to_thread.run_sync(self._write, receipt)
 
-    def read(self, digest: str) -> Receipt | None:
+    def read(self, digest: str) -> GateReceipt | None:
         """The receipt; None if there is no such file.
 
         Raises AllstopError if the file was changed.
@@ -31,7 +31,7 @@ class ReceiptFiles:
         except FileNotFoundError:
             return None
 
-    def _write(self, receipt: Receipt) -> None:
+    def _write(self, receipt: GateReceipt) -> None:
         file = self._file(receipt.digest)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}.part")

@@ -25,6 +25,7 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
+from allstop.app.gate_receipts import GateReceipts
 from allstop.app.gateway.hosts import hosts_opener
 from allstop.app.live_text import sharing_live_text
 from allstop.app.notify.alerts import sending_alerts
@@ -106,6 +107,7 @@ async def start_runtime(
         unverified=lambda: unverified(project),
         words=lambda: SecretStream(lambda: project.secrets),
         settings_problem=file.problem if file else no_problem,
+        receipts=GateReceipts(project, launcher, note),
     )
     name = engine_name(os.getpid())
     engine = LocalEngine(

@@ -426,6 +426,7 @@ class ChecksDone(_Result, frozen=True, tag="checks_done"):
     findings: tuple[Finding, ...] = ()
     tree: str = ""  # the tree that was checked
     error: str = ""  # the code of a failed gate; see `gate_error`
+    receipt: str = ""  # the digest of its receipt; "" if none was kept
     notes: tuple[str, ...] = ()  # what the checked clone lacked
     skipped: tuple[str, ...] = ()  # checks that no change affects; they run when it is merged
 

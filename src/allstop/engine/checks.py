@@ -16,6 +16,7 @@ from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
 from allstop.gate import affected, composition
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
+from allstop.gate.receipt import receipt_of
 from allstop.ports import (
     UNREACHED,
     Candidate,
@@ -23,6 +24,7 @@ from allstop.ports import (
     FileChange,
     Launcher,
     Live,
+    Receipts,
     Subject,
     Unready,
     Workspaces,
@@ -61,7 +63,9 @@ class CheckRunner:
         unverified: Callable[[], str],
         disk_watch: DiskWatch,
         settings_problem: SettingsProblem,
+        receipts: Receipts | None = None,
     ) -> None:
+        self._receipts = receipts
         self._settings_problem = settings_problem
         self._launcher = launcher
         self._unverified = unverified
@@ -86,7 +90,7 @@ class CheckRunner:
         if move.keep_going or not any(finding.fatal for finding in found):
             results = await self._run_all(run, move, candidate, watch, changes)
             results = await self._with_baseline(run, move, candidate, results, watch)
-        return _with_error_code(
+        done = _with_error_code(
             moves.ChecksDone(
                 results=results,
                 findings=found,
@@ -95,6 +99,16 @@ class CheckRunner:
                 skipped=skipped,
             )
         )
+        return await self._with_receipt(run, move, candidate, done)
+
+    async def _with_receipt(
+        self, run: RunId, move: moves.RunChecks, candidate: Candidate, done: moves.ChecksDone
+    ) -> moves.ChecksDone:
+        """Keep the receipt of this tree before the result that names it is recorded."""
+        if self._receipts is None:
+            return done
+        made = receipt_of(run, move, done, commit=candidate.commit, base=candidate.base)
+        return replace(done, receipt=await self._receipts.keep(made, candidate.box))
 
     async def _check_changes(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch

@@ -50,6 +50,7 @@ from allstop.ports import (
     Checks,
     Gates,
     Launcher,
+    Receipts,
     TokenCap,
     Turn,
     Unready,
@@ -79,6 +80,7 @@ class Hands:
         unverified: Callable[[], str] = str,  # the warning if there are no checks
         words: Callable[[], TextStream] | None = None,  # removes secrets from streamed text
         settings_problem: SettingsProblem = no_problem,
+        receipts: Receipts | None = None,
     ) -> None:
         self.clean = clean
         self.words = words
@@ -87,7 +89,13 @@ class Hands:
         self._disk_watch = DiskWatch(workspaces) if workspaces else None
         self._gate = (
             CheckRunner(
-                checks, workspaces, launcher, unverified, self._disk_watch, settings_problem
+                checks,
+                workspaces,
+                launcher,
+                unverified,
+                self._disk_watch,
+                settings_problem,
+                receipts,
             )
             if checks and workspaces and self._disk_watch
             else None

@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core.errors import AllstopError
-from allstop.core.moves import Finding
+from allstop.core.gate import Gate
+from allstop.core.moves import ChecksDone, Finding, RunChecks
 from allstop.core.text import counted
 
 VERSION = 1
@@ -36,7 +37,7 @@ class CommandReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: dict[str, str] | None = None  # the result of each test by its id; None: ids unknown
 
 
-class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GateReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: int = VERSION
     digest: str = ""  # of everything else
     run: str = ""
@@ -52,35 +53,81 @@ class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: dict[str, str] = {}  # the version of each program, by its name
     allstop: str = ""
     platform: str = ""
-    at: datetime
+    at: datetime | None = None
 
 
-def sealed(receipt: Receipt) -> Receipt:
+def receipt_of(
+    run: str,
+    move: RunChecks,
+    done: ChecksDone,
+    *,
+    commit: str,
+    base: str,
+    tests: Mapping[str, Mapping[str, str]] = {},
+) -> GateReceipt:
+    """The receipt of a gate's run, without the facts of the machine. `tests`: by check."""
+    timeouts = {check.name: check.timeout_s for check in move.checks}
+    gate = Gate(
+        checks=move.checks,
+        keep_going=move.keep_going,
+        protected=move.protected,
+        protection=move.protection,
+        integrity=move.integrity,
+    )
+    return GateReceipt(
+        run=run,
+        work=move.workspace,
+        commit=commit,
+        tree=done.tree,
+        base=base,
+        gate=gate.fingerprint,
+        passed=done.passed,
+        error=done.error,
+        commands=tuple(
+            CommandReceipt(
+                name=each.name,
+                run=each.run,
+                passed=each.passed,
+                required=each.required,
+                code=each.code,
+                timed_out=each.timed_out,
+                timeout_s=timeouts.get(each.name, 0.0),
+                seconds=each.seconds,
+                log_digest=each.log_digest,
+                tests=dict(tests[each.name]) if each.name in tests else None,
+            )
+            for each in done.results
+        ),
+        findings=done.findings,
+    )
+
+
+def sealed(receipt: GateReceipt) -> GateReceipt:
     """The receipt with its digest."""
     return replace(receipt, digest=_digest(receipt))
 
 
-def is_intact(receipt: Receipt) -> bool:
+def is_intact(receipt: GateReceipt) -> bool:
     return receipt.digest == _digest(receipt)
 
 
-def _digest(receipt: Receipt) -> str:
+def _digest(receipt: GateReceipt) -> str:
     from hashlib import sha256  # loads OpenSSL, which read-only commands don't need
 
     content = msgspec.json.encode(replace(receipt, digest=""), order="deterministic")
     return sha256(content).hexdigest()
 
 
-def encode(receipt: Receipt) -> bytes:
+def encode(receipt: GateReceipt) -> bytes:
     return msgspec.json.format(msgspec.json.encode(receipt), indent=1) + b"\n"
 
 
-def decode(data: bytes, name: str) -> Receipt:
+def decode(data: bytes, name: str) -> GateReceipt:
     """Raises AllstopError if it isn't a receipt, or was changed."""
     if len(data) > LARGEST_BYTES:
         raise AllstopError(f"{name} is too long for a receipt", code="receipt_invalid")
     try:
-        receipt = msgspec.json.decode(data, type=Receipt)
+        receipt = msgspec.json.decode(data, type=GateReceipt)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = "`allstop show --receipt TASK` prints one"
         raise AllstopError(
@@ -111,7 +158,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         return f"{self.what}: {self.then or 'none'} → {self.now or 'none'}"
 
 
-def differences(then: Receipt, now: Receipt) -> tuple[Difference, ...]:
+def differences(then: GateReceipt, now: GateReceipt) -> tuple[Difference, ...]:
     """What differs, results before circumstances. Times and logs are never equal, and don't count."""
     found = [
         *_differ("tree", then.tree, now.tree),
@@ -123,7 +170,7 @@ def differences(then: Receipt, now: Receipt) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=lambda each: not each.counts))
 
 
-def _commands(then: Receipt, now: Receipt) -> Iterator[Difference]:
+def _commands(then: GateReceipt, now: GateReceipt) -> Iterator[Difference]:
     again = {each.name: each for each in now.commands}
     for before in then.commands:
         if before.held_out:

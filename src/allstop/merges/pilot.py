@@ -163,6 +163,9 @@ def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> Merg
             state = replace(state, made=result, checked=is_known, failures=0)
             is_alone = (is_known and _needs_run(state, result)) or result.sets_rules
             return _if_known_red(replace(state, is_full=is_alone))
+        case moves.ChecksDone(passed=True) if not _is_of_this_tree(state, result):
+            note = "its checks ran on another tree than the one that would be merged"
+            return replace(state, end=moves.Outcome.FAILED, note=note)
         case moves.ChecksDone(passed=True):
             note = f"passed when run again: {', '.join(state.again)}" if state.again else ""
             return replace(state, checked=True, note=note)
@@ -174,6 +177,11 @@ def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> Merg
             return _failed(state, result, at)
         case _:
             return state
+
+
+def _is_of_this_tree(state: MergeState, result: moves.ChecksDone) -> bool:
+    made = state.made and _last(state, state.made)
+    return made is None or result.tree in ("", made.tree)
 
 
 def _with_added(state: MergeState, merge: moves.Integrated) -> MergeState:

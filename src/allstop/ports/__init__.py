@@ -54,6 +54,7 @@ from allstop.ports.workspaces import Clock as Clock
 from allstop.ports.workspaces import FileChange as FileChange
 from allstop.ports.workspaces import Gates as Gates
 from allstop.ports.workspaces import Progress as Progress
+from allstop.ports.workspaces import Receipts as Receipts
 from allstop.ports.workspaces import Subject as Subject
 from allstop.ports.workspaces import Unready as Unready
 from allstop.ports.workspaces import Workspaces as Workspaces

@@ -17,6 +17,7 @@ from allstop.core.moves import (
     Surveyed,
     WorkspaceOpen,
 )
+from allstop.gate.receipt import GateReceipt
 from allstop.ports.agents import Live
 from allstop.ports.programs import Box
 
@@ -194,6 +195,17 @@ class Checks(Protocol):
     async def run(
         self, check: Check, place: Box, label: str, progress: Progress
     ) -> CheckResult: ...
+
+
+class Receipts(Protocol):
+    """Keeps the receipts of verified trees."""
+
+    async def keep(self, receipt: GateReceipt, place: Box) -> str:
+        """Add the time, this machine and the versions of the tools in the box, and keep it.
+
+        Returns its digest once it is safe, or "" with a note to people if it can't be kept.
+        """
+        ...
 
 
 class Clock(Protocol):

@@ -198,22 +198,43 @@ def _line(task: TaskView, wide: int = 0) -> str:
 @click.command()
 @click.argument("task_id", metavar="ID", type=TASK)
 @click.option("--review", "as_evidence", is_flag=True, help="Show the evidence for a review, with the diff.")  # fmt: skip
+@click.option("--receipt", "as_receipt", is_flag=True, help="Print the receipt of its verified tree, as JSON.")  # fmt: skip
 @click.option("--columns", "in_columns", is_flag=True, help="With --review: the diff side by side, in a wide terminal.")  # fmt: skip
 @json_option
 @click.pass_obj
 def show(
-    context: Context, task_id: str, as_evidence: bool, in_columns: bool, as_json: bool
+    context: Context,
+    task_id: str,
+    as_evidence: bool,
+    as_receipt: bool,
+    in_columns: bool,
+    as_json: bool,
 ) -> None:
     """Show a task with its attempts, checks and findings.
 
     With --review, show all that a decision about its work needs, in this order: what was asked, the
     acceptance criteria and what shows each, the checks and findings, the diff with the riskiest
     files first, what the agent said last, and the cost.
+
+    With --receipt, print what the gate ran on its tree and what came out. `allstop verify` checks
+    that again, also on another machine.
     """
+    if as_receipt:
+        _print_receipt(context, task_id)
+        return
     if as_evidence:
         _show_evidence(context, task_id, in_columns=in_columns, as_json=as_json)
     else:
         _show_task(context, task_id, as_json=as_json)
+
+
+def _print_receipt(context: Context, task_id: str) -> None:
+    from allstop.app.board.task_receipts import receipt_of_task
+    from allstop.gate.receipt import encode
+
+    with context.project() as project:
+        found = look(lambda: receipt_of_task(project, task_id))
+    echo(encode(found).decode().rstrip())
 
 
 def _show_task(context: Context, task_id: str, *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from allstop.app.board.forecast import Question, make_forecast, sprint_question
 from allstop.app.board.review_comments import reviews_of
 from allstop.app.board.sprints import named, sprint_spec, sprint_start
 from allstop.app.board.statistics import StatisticsReport, statistics_since
+from allstop.app.board.task_receipts import receipt_of_task
 from allstop.app.start_requests import SprintRequest
 from allstop.board.attempt import TaskState
 from allstop.board.forecast import Forecast, NoForecast
@@ -25,6 +26,7 @@ from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, RunId, child_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Status, Task
+from allstop.gate.receipt import GateReceipt
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
@@ -93,6 +95,10 @@ async def diff(app: AppState, params: path_parameters.OneTask) -> wire_types.Dif
 async def remarks(app: AppState, params: path_parameters.OneTask) -> wire_types.ReviewList:
     _, found = await _task(app, params.task)
     return wire_types.ReviewList(task=found.id, reviews=await reviews_of(app.project, found))
+
+
+async def receipt(app: AppState, params: path_parameters.OneTask) -> GateReceipt:
+    return await receipt_of_task(app.project, params.task)
 
 
 async def evidence(app: AppState, params: path_parameters.OneTask) -> Evidence:

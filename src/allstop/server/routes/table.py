@@ -13,6 +13,7 @@ from allstop.app.stop.receipts import Stopped
 from allstop.app.supervisor import RunKinds
 from allstop.app.usage import UsageReport
 from allstop.board.forecast import Forecast, NoForecast
+from allstop.gate.receipt import GateReceipt
 from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
@@ -72,6 +73,7 @@ READ_ROUTES = (
     Route("/receipts/{run}", "Every decision of a run with its reasons.", path_parameters.OneRun, wire_types.ReceiptList, runs.receipts),
     Route("/board", "The board and its tasks.", path_parameters.Tasks, wire_types.BoardPage, board.board),
     Route("/tasks/{task}/diff", "The changes of a task's work.", path_parameters.OneTask, wire_types.Diff, board.diff),
+    Route("/tasks/{task}/receipt", "The receipt of a task's verified tree.", path_parameters.OneTask, GateReceipt, board.receipt),
     Route("/tasks/{task}/evidence", "The evidence for a decision about a task's work.", path_parameters.OneTask, Evidence, board.evidence),
     Route("/review", "The tasks that wait for a decision, the worst finding first.", path_parameters.NoParameters, wire_types.ReviewQueue, board.review),
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
