@@ -86,6 +86,8 @@ def result_lines(root: Path | None, stopped: Stopped) -> Iterator[str]:
     yield from receipt_lines(receipt)
     for pid in stopped.silent:
         yield f"  ended      process {pid}, which did not answer; its records are kept"
+    for name in stopped.unreached:
+        yield f"  no answer  {name}; it ends its agents when it hears of this, or after its lease"
     if not (receipt.killed or receipt.discarded or stopped.silent):
         yield f"  nothing was running {_searched_place(root)}"
     if not stopped.holds:

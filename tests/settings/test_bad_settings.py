@@ -178,7 +178,7 @@ MISTAKES = {
     ),
     "a store nobody knows": (
         "[store]\nurl = 'mysql://x'",
-        'allstop.toml:2: store.url: expected "sqlite" or "postgresql://…", got "mysql://x"',
+        'allstop.toml:2: store.url: expected "sqlite" or "postgresql://…", got another value',
     ),
     "a name with blanks": (
         "[agents.'my agent']\ndriver = 'codex'",
@@ -345,10 +345,10 @@ def test_k14_a_repository_that_may_not_have_it_is_not_asked_for_it(world):
     assert [each.key for each in loaded.untrusted] == ["sandbox.network"]
 
 
-def test_a_store_on_a_server_is_refused_rather_than_left_aside(world):
-    assert world.user("[store]\nurl = 'postgresql://me@host/x'").problems() == [
-        f'{world.user_file}:2: store.url: only sqlite is implemented (use "sqlite")'
-    ]
+def test_z1_a_person_can_choose_a_store_on_a_server(world):
+    loaded = world.user("[store]\nurl = 'postgresql://me@host/x'").load()
+
+    assert loaded.settings.store.url == "postgresql://me@host/x"
 
 
 def test_a_repository_can_not_move_the_store(world):

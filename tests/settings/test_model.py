@@ -167,7 +167,7 @@ DEFAULTS = {
         "zone": None,
     },
     "traces": {"on": False, "endpoint": None, "content": False},
-    "store": {"url": "sqlite"},
+    "store": {"url": "sqlite", "lease_s": 30.0},
 }
 
 

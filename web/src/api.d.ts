@@ -3310,6 +3310,8 @@ export interface components {
             receipt: components["schemas"]["Halted"];
             /** @default [] */
             silent: number[];
+            /** @default [] */
+            unreached: string[];
             /** @default true */
             recorded: boolean;
             /** @default true */

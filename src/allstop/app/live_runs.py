@@ -13,10 +13,10 @@ from allstop.app.board.overview import attempt_under_way
 from allstop.app.runs.status import unknown_kind_error, unknown_run_error
 from allstop.core.events import Closed, Event, MoveStarted, Opened
 from allstop.core.helm import Helm, steer
-from allstop.core.ids import ACCOUNTS, BOARD, HELM, STREAMS, RunId, child_of, root_of
+from allstop.core.ids import ACCOUNTS, BOARD, HELM, STREAMS, RunId, child_of
 from allstop.core.run import RunState
 from allstop.core.tasks import Task
-from allstop.ports import Head, Holder, PositionedRecord, Record
+from allstop.ports import Head, Holder, PositionedRecord, Record, is_driven
 from allstop.views import accounts
 from allstop.views.board_phase import ChildRuns, below
 from allstop.views.inbox import OpenRun, Waiting, inbox
@@ -100,7 +100,7 @@ class LiveRuns:
             self._steer(placed.record)
             return
         self._heads[run] = _head(self._heads.get(run), run, seq, event)
-        if root_of(run) not in self._held:
+        if not is_driven(run, self._held):
             self._held_until = 0.0  # a process may have started to drive it
         if isinstance(event, MoveStarted | Closed):
             self._queued.pop(run, None)
@@ -238,7 +238,7 @@ class LiveRuns:
         )
 
     def is_driven(self, run: RunId) -> bool:
-        return root_of(run) in self.holders()
+        return is_driven(run, self.holders())
 
     def holders(self) -> dict[RunId, Holder | None]:
         now = anyio.current_time()

@@ -12,6 +12,10 @@ from allstop.adapters.clock import SystemClock
 from allstop.core.errors import AllstopError
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from allstop.adapters.journals.postgres import PostgresJournal
+    from allstop.adapters.journals.postgres_reader import PostgresRecords
     from allstop.adapters.journals.sqlite import SqliteJournal
     from allstop.adapters.journals.sqlite_reader import SqliteRecords
     from allstop.app.secrets import ReadKey
@@ -22,7 +26,11 @@ if TYPE_CHECKING:
     from allstop.settings.sources.environment import Environment
     from allstop.views.kind import Kind
 
+    ProjectJournal: TypeAlias = SqliteJournal | PostgresJournal
+    ProjectRecords: TypeAlias = SqliteRecords | PostgresRecords
+
 FOLDER = ".allstop"
+SQLITE = "sqlite"
 
 
 class NoRepositoryError(AllstopError):
@@ -52,6 +60,7 @@ class Project:
         self._kinds = kinds
         self._repairs = repairs
         self.repair_note = ""
+        self.worker = ""  # the name under which this process works in a fleet
         self._copied: dict[str, None] = {}  # secrets in copied files; workspaces may hold old ones
         self.read_keys: dict[tuple[str, ...], ReadKey] = {}  # by the command that printed them
 
@@ -163,10 +172,27 @@ class Project:
 
     @property
     def has_store(self) -> bool:
-        return (self.folder / "journal.db").exists()
+        """Whether there is a journal to read; on a server there always is."""
+        return (self.folder / "journal.db").exists() or self.store_url != SQLITE
 
     @cached_property
-    def journal(self) -> SqliteJournal:
+    def store_url(self) -> str:
+        """The address of the journal's database, or `sqlite`. It may contain a password.
+
+        The settings are loaded only if a file can name an address, because that takes long. A
+        repository's address needs trust, and only the checkout's counts.
+        """
+        if given := self.environment.variables.get("ALLSTOP_STORE_URL", "").strip():
+            return given
+        files = (self.environment.user_file, self.settings_folder / "allstop.toml")
+        return self.checkout.settings.store.url if any(map(_may_name_server, files)) else SQLITE
+
+    @cached_property
+    def journal(self) -> ProjectJournal:
+        if self.store_url != SQLITE:
+            from allstop.app.store import open_postgres
+
+            return open_postgres(self, self.store_url, clean=self.as_recorded)
         from allstop.adapters.journals.sqlite import SqliteJournal
 
         with self._opening():
@@ -174,12 +200,16 @@ class Project:
             return SqliteJournal(self.folder, self.clock, clean=self.as_recorded)
 
     @property
-    def records(self) -> SqliteRecords:
+    def records(self) -> ProjectRecords:
         """The journal for readers: it loads faster than one that can write."""
         return self.journal if "journal" in self.__dict__ else self._records
 
     @cached_property
-    def _records(self) -> SqliteRecords:
+    def _records(self) -> ProjectRecords:
+        if self.store_url != SQLITE:
+            from allstop.app.store import open_records
+
+            return open_records(self, self.store_url)
         from allstop.adapters.journals.sqlite_reader import SqliteRecords
 
         with self._opening():
@@ -232,6 +262,13 @@ class Project:
         for name in ("journal", "_records"):
             if name in self.__dict__:
                 self.__dict__[name].close()
+
+
+def _may_name_server(file: Path) -> bool:
+    try:
+        return b"postgres" in file.read_bytes()
+    except OSError:
+        return False
 
 
 def find_root(start: Path) -> Path | None:

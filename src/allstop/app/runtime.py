@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from allstop.app.gateway.hosts import hosts_opener
 from allstop.app.live_text import sharing_live_text
 from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
-from allstop.app.runs.status import engine_name
+from allstop.app.runs.status import own_name
 from allstop.app.secrets import SecretFilter, SecretStream
 from allstop.app.target_gate import TargetFile, check_variables, clone_setup
 from allstop.app.traces import tracing
@@ -109,7 +108,7 @@ async def start_runtime(
         settings_problem=file.problem if file else no_problem,
         receipts=GateReceipts(project, launcher, note),
     )
-    name = engine_name(os.getpid())
+    name = own_name(project)
     engine = LocalEngine(
         journal=project.journal,
         hands=hands,

@@ -161,6 +161,8 @@ def _of_settings(environment: Environment, settings: Callable[[], Settings]) -> 
     variables = environment.variables
     yield from found.notify.urls
     yield from (variables.get(name, "") for name in found.verification.env)
+    for password in url_passwords(found.store.url):
+        yield from (password, unquote(password))
     for agent in found.agents.values():
         if agent.api_key_file:
             yield _text(key_file(environment, agent.api_key_file)).strip()

@@ -27,7 +27,7 @@ from allstop.core.events import Opened
 from allstop.core.helm import Hold
 from allstop.core.ids import BOARD, RunId, child_of, root_of
 from allstop.engine.context import Show
-from allstop.ports import HeldError
+from allstop.ports import HeldError, is_driven
 
 if TYPE_CHECKING:
     from allstop.adapters.git import GitWorkspaces
@@ -364,7 +364,7 @@ class Supervisor:
 
     def is_driven(self, run: RunId) -> bool:
         """Whether this process or another one drives it."""
-        return root_of(run) in self.project.journal.holders()
+        return is_driven(run, self.project.journal.holders())
 
 
 @asynccontextmanager

@@ -101,6 +101,7 @@ COMMANDS = {
         "config": CommandEntry("setup.init", "Show all settings with their values and origins"),
         "trust": CommandEntry("setup.init", "Accept the sensitive settings of this repository"),
         "agents": CommandEntry("setup.agents", "List the configured agents, or test one"),
+        "store": CommandEntry("store", "Check the journal's store, or copy it to another one"),
         "gateway": CommandEntry("setup.gateway", "Test the gateway between boxes and models"),
         "guidance": CommandEntry("auto.guidance", "Try out the guidance of Full Auto"),
         "approvals": CommandEntry("setup.approvals", "Check whether agents may run a command"),

@@ -90,6 +90,8 @@ def _stop_run(context: Context, run_id: str, *, as_json: bool) -> None:
         echo(line)
     if stopped.note:
         echo(f"  {stopped.note}")
+    for name in stopped.unreached:
+        echo(f"No answer: {name} drives the run, and ends its agents when it hears of this.")
     if silent:
         echo(f"Process {silent} hangs and still drives the run; `allstop stop` ends it.")
     if not stopped.driven:

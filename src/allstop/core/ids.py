@@ -1,5 +1,6 @@
 """Types for the ids of runs, moves, agents and writes."""
 
+from collections.abc import Iterator
 from typing import NewType
 
 RunId = NewType("RunId", str)
@@ -33,3 +34,10 @@ def label_of(run: RunId) -> str:
 def root_of(run: RunId) -> RunId:
     """The topmost ancestor. The process that drives it also drives all runs below it."""
     return RunId(run.partition("/")[0])
+
+
+def with_ancestors(run: RunId) -> Iterator[RunId]:
+    """The run and those above it, the nearest first."""
+    while run:
+        yield run
+        run = RunId(run.rpartition("/")[0])

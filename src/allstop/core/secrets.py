@@ -59,6 +59,7 @@ _ASSIGNMENT = re.compile(
 _COMMENT = re.compile(r"[ \t]+#.*$")
 _OPAQUE_RUN = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{8,}")
 _URL_PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
+_QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)([^&#\s]+)")
 _URL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -83,9 +84,21 @@ def assigned_secrets(text: str) -> Iterator[str]:
         yield from url_passwords(value)
 
 
+def without_password(address: str) -> str:
+    """An address with everything hidden that may be a password, even where it is malformed."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return address
+    login, at, place = rest.rpartition("@")
+    user = login.partition(":")[0]
+    hidden = f":{HIDDEN}" if ":" in login else ""
+    place = _QUERY_PASSWORD.sub(rf"\g<1>{HIDDEN}", place)
+    return redact_patterns(f"{scheme}://{user}{hidden}{at}{place}")
+
+
 def url_passwords(text: str) -> list[str]:
     """The passwords in addresses, as they are written there."""
-    return _URL_PASSWORD.findall(text)
+    return [*_URL_PASSWORD.findall(text), *(found for _, found in _QUERY_PASSWORD.findall(text))]
 
 
 def _unquoted(raw: str) -> str:

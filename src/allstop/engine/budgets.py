@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from allstop.core import budget
-from allstop.core.ids import RunId
+from allstop.core.ids import RunId, with_ancestors
 
 SHARED = "*"
 """Prefix of the accounts that every run pays from."""
@@ -84,8 +84,4 @@ class Budgets:
         return names
 
     def _above(self, run: RunId) -> Iterable[str]:
-        path = run
-        while path:
-            if path in self._accounts:
-                yield path
-            path = RunId(path.rpartition("/")[0])
+        return (each for each in with_ancestors(run) if each in self._accounts)

@@ -21,10 +21,10 @@ from allstop.core.daily_budget import (
 )
 from allstop.core.events import Event, MoveEnded, MoveStarted
 from allstop.core.helm import Helm
-from allstop.core.ids import RunId, root_of
+from allstop.core.ids import RunId
 from allstop.core.moves import TakeTurn
 from allstop.engine.journal_position import position_before
-from allstop.ports import Journal
+from allstop.ports import Journal, is_driven
 
 READ_AT_ONCE = 1000
 
@@ -123,7 +123,7 @@ class DailyBudget:
             self._last_refusal = None
             return None
         fits_later = refuse(NAME, replace(account, reserved=NOTHING), asked) is None
-        if fits_later and any(root_of(each) in self._journal.holders() for each in others):
+        if fits_later and any(is_driven(each, self._journal.holders()) for each in others):
             why = f"{refusal}, partly reserved by running turns"
             return DayRefusal(why, day.ends_at, for_person=False)
         return self._refused(str(refusal), day, limits)

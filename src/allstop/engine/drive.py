@@ -63,6 +63,7 @@ class Drive(Generic[S]):
         self._stops_seen = context.helm_reader.helm.stops  # at the last write
         self._cancel_handle = CancelHandle()
         self._frozen = False
+        self._is_interrupted = False
         self._held_s = 0.0  # of the last move
         self._slot = RunSlot(context.turn_slots if pilot.needs_slots else Slots())
         self._reservations: Reservations[S] = Reservations(run, pilot, context)
@@ -126,6 +127,12 @@ class Drive(Generic[S]):
         """Moves that an Allstop cut off or whose results it discarded; each is returned once."""
         lost, self._lost = tuple(self._lost.values()), {}
         return lost
+
+    def interrupt(self) -> None:
+        """End the current move as if the process had ended; the drive continues."""
+        if self.at_work:
+            self._is_interrupted = True
+            self._context.hands.cut(self.run)
 
     async def react(self) -> None:
         """Read newer events while a move is being performed, and cut, freeze or thaw it."""
@@ -290,6 +297,7 @@ class Drive(Generic[S]):
 
     async def _carry_out(self, move: Work) -> Result:
         self.at_work = True
+        self._is_interrupted = False
         try:
             frozen = runs.is_frozen(self.state, self._context.helm_reader.helm)
             if self._has_news or frozen is not self._frozen:
@@ -301,7 +309,8 @@ class Drive(Generic[S]):
         assert self.state.open_move is not None, "the move being performed is open"
         if result is None:
             known = self._context.hands.advice_usage(self.run)
-            result = steps.unfinished_result(self.state.open_move, FailureKind.CANCELLED, known)
+            kind = FailureKind.INTERRUPTED if self._is_interrupted else FailureKind.CANCELLED
+            result = steps.unfinished_result(self.state.open_move, kind, known)
         result = self._context.hands.clean(result)
         self._reservations.release(spent(result))
         if isinstance(move, TakeTurn):

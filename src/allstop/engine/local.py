@@ -113,7 +113,7 @@ class LocalEngine:
             self._stops_before = self._helm_reader.helm.stops
             async with anyio.create_task_group() as group:
                 self._group = group
-                with self._journal.listen(self._on_write, self.kill_agents):
+                with self._journal.listen(self._on_write, self.kill_agents, self.cut_off):
                     group.start_soon(self._journal.watch_writes)
                     group.start_soon(self._context.hands.keep_time)
                     group.start_soon(self._react_to_helm)
@@ -233,6 +233,16 @@ class LocalEngine:
         for driven_run in self._driven_runs.values():
             if driven_run.drive.at_work:
                 self._context.hands.cut(driven_run.drive.run)
+        self._launcher.kill(EVERYTHING)
+
+    def cut_off(self) -> None:
+        """End all moves and programs: other processes may soon take over the runs.
+
+        The moves count as interrupted. That is written when the store answers, unless another
+        process has taken over the run by then.
+        """
+        for driven_run in self._driven_runs.values():
+            driven_run.drive.interrupt()
         self._launcher.kill(EVERYTHING)
 
     @property

@@ -26,6 +26,7 @@ from allstop.ports.journal import StoreBusyError as StoreBusyError
 from allstop.ports.journal import StoreFullError as StoreFullError
 from allstop.ports.journal import StoreTroubleError as StoreTroubleError
 from allstop.ports.journal import StoreUnreachableError as StoreUnreachableError
+from allstop.ports.journal import is_driven as is_driven
 from allstop.ports.journal import no_alarm as no_alarm
 from allstop.ports.notify import Channel as Channel
 from allstop.ports.programs import GATEWAY_PORT as GATEWAY_PORT

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from allstop.core.errors import AllstopError
 from allstop.core.events import Event
-from allstop.core.ids import RunId, WriteId
+from allstop.core.ids import RunId, WriteId, with_ancestors
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -62,6 +62,19 @@ class Holder(Struct, frozen=True, kw_only=True):
     started: str = ""  # when the process began, as its machine's kernel says it
     process: str = ""  # its id in the store, if the store gives one
 
+    @property
+    def name(self) -> str:
+        """How people and receipts call it; on a store of several machines with its host."""
+        if not self.world:
+            return f"process {self.pid}"
+        worker = f"worker {self.worker}, " if self.worker else ""
+        return f"{worker}process {self.pid} on {self.host}"
+
+
+def is_driven(run: RunId, holders: Mapping[RunId, Holder | None]) -> bool:
+    """Whether a process has claimed this run or one above it."""
+    return any(each in holders for each in with_ancestors(run))
+
 
 class StaleError(Exception):
     """Another writer wrote to the run or the helm first: read the run again."""
@@ -73,15 +86,11 @@ class HeldError(AllstopError):
     default_code = "held"
 
     def __init__(self, run: RunId, holder: Holder | None) -> None:
-        who = f"{_describe(holder)} ({holder.command})" if holder else "another process"
+        where = f" on {holder.host}" if holder and not holder.world else ""
+        who = f"{holder.name}{where} ({holder.command})" if holder else "another process"
         super().__init__(f"{run} is driven by {who}", "stop that process first, or let it finish")
         self.run = run
         self.holder = holder
-
-
-def _describe(holder: Holder) -> str:
-    worker = f"worker {holder.worker}, " if holder.worker else ""
-    return f"{worker}process {holder.pid} on {holder.host}"
 
 
 class ClaimLostError(HeldError):

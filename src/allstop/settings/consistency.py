@@ -23,13 +23,6 @@ _WITHOUT_ACCOUNTS = (Driver.COMMAND, Driver.SCRIPTED, Driver.OLLAMA)
 """Drivers that use neither a login nor a key of the provider."""
 
 
-def unavailable(document: Document) -> Iterator[Fault]:
-    """Faults for values that aren't implemented."""
-    store = value_at(document, ("store", "url"))
-    if isinstance(store, str) and store != "sqlite":
-        yield Fault(("store", "url"), "only sqlite is implemented", 'use "sqlite"')
-
-
 def _integrity(document: Document) -> Iterator[Fault]:
     table = table_at(document, ("verification",))
     if "integrity" in table and "protection" in table:

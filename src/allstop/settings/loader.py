@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, convert, to_builtins
 
-from allstop.settings.consistency import inconsistencies, unavailable
+from allstop.settings.consistency import inconsistencies
 from allstop.settings.files.settings_file import parse, read_file
 from allstop.settings.key_path import Document, dotted, table_at
 from allstop.settings.model import Settings
@@ -67,11 +67,11 @@ def load(
     if problems := _in_order(_problems(layers.all())):
         raise SettingsError(problems)
     if repository is None:
-        return _loaded(_available(layers.all()), ())
+        return _loaded(layers.all(), ())
     sensitive = sensitive_part(layers.project.document)
     trusted = _trusted_layer(environment, repository, layers)
     in_force = (layers.user, trusted.layer, layers.variables, layers.flags)
-    return _loaded(_available(in_force), trusted.untrusted, sensitive)
+    return _loaded(in_force, trusted.untrusted, sensitive)
 
 
 def _layers(
@@ -107,15 +107,6 @@ def _problems(layers: tuple[Layer, ...]) -> Iterator[Problem]:
     for fault in inconsistencies(merged(layer.document for layer in layers)):
         if fault.path[:2] not in faulty:
             yield locate(fault, origin_of(layers, fault.path))
-
-
-def _available(in_force: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """The same layers; raises if they request values that aren't implemented."""
-    document = merged(layer.document for layer in in_force)
-    faults = unavailable(document)
-    if problems := _in_order(locate(each, origin_of(in_force, each.path)) for each in faults):
-        raise SettingsError(problems)
-    return in_force
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:

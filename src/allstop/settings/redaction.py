@@ -1,6 +1,6 @@
 """Redaction: hides parts of settings that may be secrets."""
 
-from allstop.core.secrets import HIDDEN, redact_patterns
+from allstop.core.secrets import HIDDEN, redact_patterns, without_password
 from allstop.settings.key_path import KeyPath
 
 
@@ -21,6 +21,8 @@ def _redacted_text(text: str, path: KeyPath) -> str:
     match path:
         case ("agents", _, "env", _):
             return HIDDEN
+        case ("store", "url"):
+            return without_password(text)
         case ("notify", "urls", _):
             return text.partition("://")[0] + "://" + HIDDEN if "://" in text else HIDDEN
         case _:
@@ -30,10 +32,10 @@ def _redacted_text(text: str, path: KeyPath) -> str:
 def may_quote(path: KeyPath) -> bool:
     """Whether an error may quote the value. People sometimes put a key where its name belongs."""
     match path:
-        case ("agents", _, "env" | "api_key_env" | "api_key_file" | "pass_env", *_) | (
-            "notify",
-            "urls",
-            *_,
+        case (
+            ("agents", _, "env" | "api_key_env" | "api_key_file" | "pass_env", *_)
+            | ("notify", "urls", *_)
+            | ("store", "url")
         ):
             return False
         case ("verification", "env", *_):

@@ -47,7 +47,7 @@ class Heartbeat:
     ) -> None:
         self.times = times
         self.seen_at = now()  # when the store last knew this process, by this machine's clock
-        self.holders: dict[RunId, Holder | None] | None = None  # None: not known now
+        self.holders: dict[RunId, Holder | None] | None = None  # None: not known yet
         self._url = url
         self._me = me
         self._register = register
@@ -68,15 +68,14 @@ class Heartbeat:
             self._thread.start()
 
     def close(self) -> None:
+        if self._closing.is_set():
+            return
         self._closing.set()
         self._end_out.send(b"!")
         if self._thread is not None:
             self._thread.join(timeout=1.0)
         for end in (self._bell_out, self.bell, self._end_out, self._end):
             end.close()
-
-    def is_cut_off(self) -> bool:
-        return self.left_s() <= 0
 
     def left_s(self) -> float:
         """Seconds until this process must have ended its agents, unless the store answers."""
@@ -87,6 +86,10 @@ class Heartbeat:
         with self._lock:
             if first <= self._announced + 1:
                 self._announced = max(self._announced, last)
+
+    def note_seen(self, began: float) -> None:
+        """A write that was sent at this time has told the store of this process."""
+        self.seen_at = max(self.seen_at, began)
 
     def take_news(self) -> dict[RunId, int]:
         """The newest number of each run that was written to since the last call."""
@@ -106,7 +109,6 @@ class Heartbeat:
                     connection.execute("listen allstop")
                     self._stay(connection)
             except (AllstopError, OSError, self._errors):
-                self.holders = None
                 self._closing.wait(_RETRY_S)
 
     def _stay(self, connection: psycopg.Connection) -> None:
@@ -115,7 +117,7 @@ class Heartbeat:
             if now() >= beats_at:
                 began = now()
                 self._register(connection)
-                self.seen_at = began
+                self.note_seen(began)
                 beats_at = began + self.times.beat_s
             self._look(connection)
             self._wait(connection, min(beats_at, now() + self.times.look_s))
@@ -132,8 +134,12 @@ class Heartbeat:
 
     def _look(self, connection: psycopg.Connection) -> None:
         rows = connection.execute(HOLDERS).fetchall()
+        before = self.holders
         self.holders = {RunId(str(row[0])): holder_of(row) for row in rows}
         self._add(connection.execute(_NEWER, (self._announced,)).fetchall())
+        if self._news or before != self.holders:
+            with suppress(OSError):  # full: it rings already
+                self._bell_out.send(b"!")
 
     def _add(self, rows: Sequence[tuple[str, int, int]]) -> None:
         if not rows:
@@ -141,8 +147,6 @@ class Heartbeat:
         with self._lock:
             self._announced = max(self._announced, *(pos for _, _, pos in rows))
             self._news.update({RunId(run): seq for run, seq, _ in rows})
-        with suppress(OSError):  # full: it rings already
-            self._bell_out.send(b"!")
 
 
 def _bell() -> tuple[socket.socket, socket.socket]:

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import msgspec
 from anyio.to_thread import run_sync
 
-from allstop.adapters.journals.heartbeat import Heartbeat, LeaseTimes
+from allstop.adapters.journals.heartbeat import Heartbeat, LeaseTimes, now
 from allstop.adapters.journals.postgres_connection import Link
 from allstop.adapters.journals.postgres_reader import HOLDERS, PostgresRecords, call, holder_of
 from allstop.adapters.journals.postgres_schema import prepare
@@ -22,7 +22,7 @@ from allstop.adapters.journals.write_jobs import Job, encode_jobs
 from allstop.core.commands import Allstop
 from allstop.core.events import Commanded, Event
 from allstop.core.helm import Helm, Hold, steer
-from allstop.core.ids import HELM, RunId, WriteId
+from allstop.core.ids import HELM, RunId, WriteId, with_ancestors
 from allstop.ports import (
     Alarm,
     ClaimLostError,
@@ -35,7 +35,6 @@ from allstop.ports import (
     StaleError,
     StoreBrokenError,
     StoreTroubleError,
-    StoreUnreachableError,
     no_alarm,
 )
 
@@ -84,12 +83,10 @@ class PostgresJournal(PostgresRecords):
         times: LeaseTimes | None = None,
         is_gone: Callable[[Holder], bool] = lambda holder: False,
     ) -> None:
-        """`is_gone` says of a process of this machine that it has ended."""
-        super().__init__(url, folder, repository)
+        super().__init__(url, folder, repository, is_gone)
         self.own = msgspec.structs.replace(own, process=str(uuid.uuid4()))
         self._clock = clock
         self._clean = clean
-        self._is_gone = is_gone
         self._about: Mapping[str, object] = {}
         self._writer = Link(url, self._begin)
         times = times or LeaseTimes()
@@ -101,6 +98,7 @@ class PostgresJournal(PostgresRecords):
         self._alarms: list[Alarm] = []
         self._cut_offs: list[Alarm] = []
         self._watching = 0
+        self._one_watches = anyio.Lock(fast_acquire=True)
         self._first_place: int | None = None  # listeners are told of what was written after it
         self._helm, self._helm_seq = Helm(), 0
         self._stop: Event | None = None  # agents were ended for it, and it isn't on the helm yet
@@ -160,11 +158,13 @@ class PostgresJournal(PostgresRecords):
             found: dict[str, object] = row[0]
             return found
 
+        began = now()
         found = await run_sync(lambda: self._writer.run(work))
         answer = msgspec.convert(found, _Answer)
         for job, verdict in zip(batch, answer.verdicts, strict=True):
             job.error = self._refusal(job, verdict)
         if answer.written:
+            self._heartbeat.note_seen(began)
             self._heartbeat.note_own(answer.first, answer.last)
             self._announce(answer.written)
 
@@ -186,7 +186,7 @@ class PostgresJournal(PostgresRecords):
         connection.execute(_PRUNE)
 
     def _check(self, connection: psycopg.Connection) -> None:
-        prepare(connection, self._repository, makes=True)
+        prepare(connection, self._repository, writes=True)
         if self._first_place is None:
             row = connection.execute("select coalesce(max(pos), 0) from allstop.events").fetchone()
             self._first_place = int(row[0]) if row else 0
@@ -222,13 +222,13 @@ class PostgresJournal(PostgresRecords):
 
     def _own_stop(self) -> Event:
         """The stop with the text in the file, if that can be cleaned of secrets."""
-        now, host = self._clock.now(), self.own.host
+        at, host = self._clock.now(), self.own.host
         try:
             by = f"{self.stop_file.author()} on {host}"
-            stop = Commanded(at=now, command=Allstop(), by=by)
+            stop = Commanded(at=at, command=Allstop(), by=by)
             return self._clean(stop) if self._clean else stop
         except Exception:  # noqa: BLE001 - no error may prevent a stop
-            return Commanded(at=now, command=Allstop(), by=f"{UNNAMED} on {host}")
+            return Commanded(at=at, command=Allstop(), by=f"{UNNAMED} on {host}")
 
     def _call_alarms(self) -> None:
         for alarm in self._alarms:
@@ -267,15 +267,28 @@ class PostgresJournal(PostgresRecords):
     async def watch_writes(self) -> None:
         self._watching += 1
         try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._watch_stop_file)
-                group.start_soon(self._watch_lease)
-                self._heartbeat.start(self._first_place or 0)
-                while True:
-                    self._announce(self._heartbeat.take_news())
-                    await anyio.wait_readable(self._heartbeat.bell)
+            async with self._one_watches:  # the others take over when it ends
+                await self._watch()
         finally:
             self._watching -= 1
+
+    async def _watch(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch_stop_file)
+            group.start_soon(self._watch_lease)
+            self._heartbeat.start(self._first_place or 0)
+            while True:
+                self._announce(self._heartbeat.take_news())
+                self._check_claims()
+                await anyio.wait_readable(self._heartbeat.bell)
+
+    def _check_claims(self) -> None:
+        """End all agents if another process has taken over a run of this one."""
+        kept = self._heartbeat.holders or {}
+        taken = [kept.get(run) for run in self._held]
+        if any(by is not None and by.process != self.own.process for by in taken):
+            for cut_off in list(self._cut_offs):
+                cut_off()
 
     async def _watch_lease(self) -> None:
         """This timer awaits no socket, so a cut network can't delay it."""
@@ -323,7 +336,7 @@ class PostgresJournal(PostgresRecords):
             return given
         rows = connection.execute(f"{HOLDERS} and c.run = %s".encode(), (run,)).fetchall()
         holder = holder_of(rows[0]) if rows else None
-        if holder is None or (holder.world == self.own.world and self._is_gone(holder)):
+        if holder is None or self._is_gone(holder):
             given = self._try_claim(connection, run, holder.process if holder else None)
         return given if given is not None else holder or self.own
 
@@ -345,23 +358,17 @@ class PostgresJournal(PostgresRecords):
 
     def _claim_over(self, run: RunId) -> tuple[RunId, int] | None:
         """This process's claim on the run, or on the nearest run above it."""
-        path = run
-        while path:
-            if (claim := self._held.get(path)) is not None:
-                return claim.run, claim.epoch
-            path = RunId(path.rpartition("/")[0])
-        return None
+        claims = (self._held[each] for each in with_ancestors(run) if each in self._held)
+        return next(((claim.run, claim.epoch) for claim in claims), None)
 
     def holders(self) -> dict[RunId, Holder | None]:
         kept = self._heartbeat.holders if self._watching else None
-        if kept is None and self._watching and self._heartbeat.is_cut_off():
-            raise StoreUnreachableError("the database doesn't answer", "it is tried again")
         if kept is None:
             return super().holders()
         held: dict[RunId, Holder | None] = {
             run: holder
             for run, holder in kept.items()
-            if holder is None or holder.process != self.own.process
+            if holder and holder.process != self.own.process and not self._is_gone(holder)
         }
         return held | dict.fromkeys(self._held, self.own)
 

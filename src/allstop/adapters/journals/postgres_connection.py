@@ -63,11 +63,12 @@ def conninfo(url: str, application: str = "allstop") -> str:
 
     try:
         given = conninfo_to_dict(url)
+        is_valid = "@" not in str(given.get("host", ""))  # else it is the rest of a password
     except psycopg.ProgrammingError:  # its text may show a part of the password
+        is_valid, given = False, {}
+    if not is_valid:
         hint = "the form is postgresql://USER:PASSWORD@HOST:PORT/DATABASE; write @ : / in a password as %40 %3A %2F"
-        raise AllstopError(
-            "the address of the store is invalid", hint, code="store_address"
-        ) from None
+        raise AllstopError("the address of the store is invalid", hint, code="store_address")
     settings: dict[str, Any] = {"application_name": application, **SETTINGS, **given}
     return make_conninfo(**settings)
 

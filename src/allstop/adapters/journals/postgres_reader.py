@@ -32,12 +32,22 @@ where p.seen_at + p.lease > now()
 class PostgresRecords:
     """The reading half of a `Journal`. Work on the connection is done in threads."""
 
-    def __init__(self, url: str, folder: Path, repository: str = "") -> None:
-        """`folder` is the project's on this machine, with its STOP file."""
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        repository: str = "",
+        is_gone: Callable[[Holder], bool] = lambda holder: False,
+    ) -> None:
+        """`folder` is the project's on this machine, with its STOP file.
+
+        `is_gone` says of a process whether it is one of this machine that has ended.
+        """
         self.url = url
         self.folder = folder
         self.stop_file = StopFile(folder / "STOP")
         self._repository = repository
+        self._is_gone = is_gone
         self._reader = Link(url, self._check)
         self._decode: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 
@@ -82,14 +92,15 @@ class PostgresRecords:
     def holders(self) -> dict[RunId, Holder | None]:
         """Return the runs that processes of any machine drive."""
         rows = self._reader.run(lambda connection: connection.execute(HOLDERS).fetchall())
-        return {RunId(str(row[0])): holder_of(row) for row in rows}
+        held = {RunId(str(row[0])): holder_of(row) for row in rows}
+        return {run: holder for run, holder in held.items() if not self._is_gone(holder)}
 
     def is_full(self) -> bool:
         """Whether the next events can't be stored; the server's disk can't be seen from here."""
         return False
 
     def _check(self, connection: psycopg.Connection) -> None:
-        prepare(connection, self._repository, makes=False)
+        prepare(connection, self._repository, writes=False)
 
     async def _query(self, sql: str, values: Row) -> list[tuple]:  # type: ignore[type-arg]
         def work(connection: psycopg.Connection) -> list[tuple]:  # type: ignore[type-arg]

@@ -253,8 +253,10 @@ OLDEST = 1
 """The oldest version whose programs can use a store of this version."""
 
 
-def prepare(connection: psycopg.Connection, repository: str, *, makes: bool) -> None:
-    """Check the store's header, and with `makes` create or migrate the tables first.
+def prepare(connection: psycopg.Connection, repository: str, *, writes: bool) -> None:
+    """Check the store's header; create or migrate the tables if they are missing or older.
+
+    The first process that writes names the repository.
 
     Raises StoreBrokenError if the store is newer than this program, or of another repository.
     """
@@ -267,15 +269,9 @@ def prepare(connection: psycopg.Connection, repository: str, *, makes: bool) -> 
             code="store_too_new",
         )
     if version < known:
-        if not makes:
-            raise StoreBrokenError(
-                "the database holds no journal of this version",
-                "`allstop store check` creates or migrates it",
-                code="store_not_made",
-            )
         _migrate(connection)
         _, _, owner = _header(connection)
-    if repository and not owner and makes:
+    if repository and not owner and writes:
         connection.execute("update allstop.store set repository = %s", (repository,))
     elif repository and owner and owner != repository:
         raise StoreBrokenError(

@@ -14,7 +14,7 @@ from allstop.board import graph, remedy_hints
 from allstop.board.graph import Board, Score
 from allstop.board.task_actions import task_actions
 from allstop.core import run as runs
-from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.ids import BOARD, RunId
 from allstop.core.run import RunState
 from allstop.core.tasks import OVER, Attempt, Status, Task
 from allstop.views.board_phase import below, counts, phase, stopped
@@ -85,7 +85,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 async def overview(project: Project) -> BoardView:
     read = await commands.read(project)
     helm = await helm_of(project)
-    driven = root_of(BOARD) in project.records.holders()
+    driven = BOARD in project.records.holders()
     state = read.state
     tasks = list(state.board.tasks())
     open_ = (await runs_below(project, state)).values()

@@ -15,8 +15,9 @@ from allstop.core import run as runs
 from allstop.core.commands import Give, Pause, Resume, Take
 from allstop.core.errors import AllstopError
 from allstop.core.helm import Hold
-from allstop.core.ids import BOARD, RunId, child_of, root_of
+from allstop.core.ids import BOARD, RunId, child_of
 from allstop.core.tasks import STALLED, Status, Task
+from allstop.ports import is_driven
 from allstop.views.inbox import needs_person, suggested_command
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ async def pause(project: Project, task_id: str) -> RunId:
     """
     run = await _run_of(project, task_id)
     await deliver_command(project, run, Pause(), by="allstop take")
-    if root_of(run) in project.journal.holders():
+    if is_driven(run, project.journal.holders()):
         await _wait_until_idle(project, run)
     return run
 

@@ -17,7 +17,7 @@ from allstop.core.ids import HELM, AgentName, RunId
 from allstop.core.room_specs import ALL, YOU, SessionSpec, TalkMode
 from allstop.core.run import must_record_stop
 from allstop.engine.send import send_command
-from allstop.ports import Cursor, Entry, StaleError
+from allstop.ports import Cursor, Entry, Holder, StaleError
 from allstop.rooms.pilot import RoomPilot
 from allstop.rooms.session import RoomState, mentioned_agent
 from allstop.rooms.typed_input import InvalidInput, Message, StartRequest, StopWord, parse_input
@@ -219,13 +219,13 @@ async def stop(project: Project, thread: str, by: str = "user") -> InputResult:
     )
 
 
-async def stop_undriven_sessions(project: Project, silent: Collection[int] = ()) -> None:
+async def stop_undriven_sessions(project: Project, silent: Collection[Holder] = ()) -> None:
     """Record Allstops in the sessions that they ended and that no process drives.
 
     The processes `silent` don't count: they were killed.
     """
     holders = project.journal.holders()
-    driven = {run for run, by in holders.items() if by is None or by.pid not in silent}
+    driven = {run for run, by in holders.items() if by is None or by not in silent}
     for head in await project.journal.heads():
         thread = thread_of(head.run)
         while thread and head.run not in driven:

@@ -12,10 +12,10 @@ from allstop.core.commands import Answer, Command, Permit
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded
 from allstop.core.helm import Hold
-from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.ids import HELM, RunId
 from allstop.core.run import RunState
 from allstop.engine.send import send_command
-from allstop.ports import Entry
+from allstop.ports import Entry, is_driven
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -148,7 +148,7 @@ async def deliver_command(
         return CommandEffect(driven=bool(project.journal.holders()), stopped=stopped)
     name, state = await _find_open(project, run)
     await send_command(project.journal, project.clock, name, command, by)
-    driven = root_of(name) in project.journal.holders()
+    driven = is_driven(name, project.journal.holders())
     kind = project.kinds[state.opened.kind]
     deferred = "" if driven else kind.takes_effect(run, name, state)
     return CommandEffect(driven=driven, deferred=deferred, stopped=state.hold is Hold.STOPPED)

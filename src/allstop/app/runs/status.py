@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from allstop.adapters.journals.stop_file import StopFile
+from allstop.app.project import SQLITE
 from allstop.board import graph, remedy_hints
 from allstop.board.board_pilot import BoardPilot
 from allstop.board.dependencies import cancelled_needs
@@ -26,7 +27,7 @@ from allstop.core.helm import Helm, Hold
 from allstop.core.ids import ACCOUNTS, BOARD, HELM, STREAMS, RunId, child_of, label_of, root_of
 from allstop.core.run import Pilot, RunState
 from allstop.core.tasks import Task
-from allstop.ports import Head, Holder
+from allstop.ports import Head, Holder, is_driven
 from allstop.views.accounts import AccountView, account_view
 from allstop.views.accounts import fold as fold_accounts
 from allstop.views.board_phase import below, counts, phase, stopped
@@ -254,7 +255,7 @@ def _view(
         seen.state,
         helm=helm,
         now=project.clock.now(),
-        driven=root_of(seen.run) in held,
+        driven=is_driven(seen.run, held),
         last_at=seen.last_at,
     )
 
@@ -329,12 +330,26 @@ def unknown_kind_error(run: str, kind: str) -> AllstopError:
     return AllstopError(message, "use a newer allstop", code="kind_unknown")
 
 
-def engine_name(pid: int) -> str:
-    """The name under which a driving process signs its receipts."""
-    return f"process {pid}"
+def own_name(project: Project) -> str:
+    """The name under which this process signs its receipts, if it drives runs."""
+    if project.store_url == SQLITE:
+        return f"process {os.getpid()}"
+    from allstop.app.store import own_process
+
+    return own_process(project).name
 
 
-def other_drivers(project: Project) -> dict[int, Holder]:
-    """The other processes that drive runs of this project, by pid."""
+def other_drivers(project: Project) -> dict[str, Holder]:
+    """The other processes that drive runs of this project, by the name that they sign with."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)
-    return {holder.pid: holder for holder in holders if holder.pid != os.getpid()}
+    own = own_name(project)
+    return {holder.name: holder for holder in holders if holder.name != own}
+
+
+def is_local(holder: Holder) -> bool:
+    """Whether the process is one of this machine, so that it can be looked at and killed."""
+    if not holder.world:
+        return holder.host == os.uname().nodename
+    from allstop.adapters.processes.identity import current_world
+
+    return holder.world == current_world()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded
-from allstop.app.runs.status import RunRecord, engine_name, helm_of, other_drivers, record_of
+from allstop.app.runs.status import RunRecord, helm_of, is_local, other_drivers, record_of
 from allstop.app.stop import receipts
 from allstop.app.stop.agents import (
     KilledAgents,
@@ -27,15 +26,14 @@ from allstop.core.commands import Allstop, Resume
 from allstop.core.errors import AllstopError
 from allstop.core.events import Commanded, Halted, Killed
 from allstop.core.helm import Hold
-from allstop.core.ids import HELM, RunId, root_of
+from allstop.core.ids import HELM, RunId, with_ancestors
 from allstop.ports import Entry, Holder, StoreBrokenError, StoreTroubleError
 from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from allstop.adapters.journals.sqlite import SqliteJournal
-    from allstop.app.project import Project
+    from allstop.app.project import Project, ProjectJournal
 
 STORE_FAILS = (StoreBrokenError, StoreTroubleError)
 GONE_S = 2.0
@@ -55,49 +53,49 @@ async def stop(
     agents = agents or kill_agents(project, by)
     command = Commanded(at=agents.at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
-    driving: dict[int, Holder] = {}
+    driving: dict[str, Holder] = {}
     try:
         driving = other_drivers(project)
         with anyio.move_on_after(receipts.ANSWER_S):
-            await _tell_and_wait(project, command, set(driving), answers)
+            await _tell_and_wait(project, command, driving, answers)
     except* STORE_FAILS:
         pass  # the STOP file holds; this process ends the agents
-    silent = tuple(pid for pid in driving if engine_name(pid) not in answers)
+    unanswered = [holder for name, holder in driving.items() if name not in answers]
+    silent = tuple(holder for holder in unanswered if is_local(holder))
+    unreached = tuple(holder.name for holder in unanswered if not is_local(holder))
     left = kill_recorded(project.live) if project.live.exists() else ()
     killed = (*agents.killed, *left)
     cut = await _driven_by(project, silent)
-    for pid in silent:
-        _kill(project, pid)
+    for holder in silent:
+        _kill(project, holder)
     asked_at = asked_at or command.at
     stopped = await _record(project, command, asked_at, answers, silent, killed, cut)
     await _are_gone(project, silent)
-    return stopped
+    return replace(stopped, unreached=unreached)
 
 
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
     """The driving processes and the agents that a stop would end."""
-    driving = [
-        f"process {pid} ({holder.command})" for pid, holder in other_drivers(project).items()
-    ]
+    driving = [f"{name} ({holder.command})" for name, holder in other_drivers(project).items()]
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
 
 
-async def _driven_by(project: Project, silent: tuple[int, ...]) -> dict[RunId, RunRecord]:
+async def _driven_by(project: Project, silent: tuple[Holder, ...]) -> dict[RunId, RunRecord]:
     """The open runs of processes that did not answer."""
     try:
-        held = {run for run, who in project.records.holders().items() if who and who.pid in silent}
+        held = {run for run, who in project.records.holders().items() if who in silent}
         heads = await project.records.heads() if held else []
         return {
             head.run: await record_of(project, head.run)
             for head in heads
-            if not head.closed and root_of(head.run) in held
+            if not head.closed and not held.isdisjoint(with_ancestors(head.run))
         }
     except AllstopError:
         return {}  # the store can't be read
 
 
 async def _tell_and_wait(
-    project: Project, command: Commanded, driving: set[int], answers: dict[str, Halted]
+    project: Project, command: Commanded, driving: dict[str, Holder], answers: dict[str, Halted]
 ) -> None:
     journal = project.journal
 
@@ -106,7 +104,10 @@ async def _tell_and_wait(
             event = record.event
             if isinstance(event, Halted) and event.at >= command.at:
                 answers[event.by] = event
-        return all(engine_name(pid) in answers or receipts.is_suspended(pid) for pid in driving)
+        return all(
+            name in answers or (is_local(holder) and receipts.is_suspended(holder.pid))
+            for name, holder in driving.items()
+        )
 
     async with receipts.waiting(project, HELM) as wait:
         with suppress(StoreTroubleError):  # the driving process may answer anyway
@@ -114,7 +115,7 @@ async def _tell_and_wait(
         await wait(have_answered)
 
 
-async def _write(journal: SqliteJournal, command: Commanded) -> None:
+async def _write(journal: ProjectJournal, command: Commanded) -> None:
     """Every write records a new STOP file first; an older one needs the command again."""
     before = helm.fold(record.event for record in await journal.read(HELM))
     if before.hold is not Hold.STOPPED and journal.stop_file.exists():
@@ -123,18 +124,17 @@ async def _write(journal: SqliteJournal, command: Commanded) -> None:
         await journal.append(Entry(HELM, command))
 
 
-def _kill(project: Project, pid: int) -> None:
+def _kill(project: Project, holder: Holder) -> None:
     """End a process that hangs; the journal has everything that it knew."""
-    holder = other_drivers(project).get(pid)
-    if holder is not None and holder.host == socket.gethostname():
+    if holder in other_drivers(project).values():
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(holder.pid, signal.SIGKILL)
 
 
-async def _are_gone(project: Project, killed: tuple[int, ...]) -> None:
-    """Wait until the kernel has released what the killed processes held, at most GONE_S."""
+async def _are_gone(project: Project, killed: tuple[Holder, ...]) -> None:
+    """Wait until what the killed processes held is free, at most GONE_S."""
     with suppress(AllstopError), anyio.move_on_after(GONE_S):
-        while any(pid in killed for pid in other_drivers(project)):  # noqa: ASYNC110 - nothing tells it
+        while any(each in killed for each in other_drivers(project).values()):  # noqa: ASYNC110 - nothing tells it
             await anyio.sleep(0.01)
 
 
@@ -143,7 +143,7 @@ async def _record(
     command: Commanded,
     asked_at: datetime,
     answers: dict[str, Halted],
-    silent: tuple[int, ...],
+    silent: tuple[Holder, ...],
     killed: tuple[Killed, ...],
     cut: dict[RunId, RunRecord],
 ) -> receipts.Stopped:
@@ -182,10 +182,15 @@ async def _record(
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
     filed = StopFile(project.folder / "STOP").exists()
-    return receipts.Stopped(receipt=whole, silent=silent, recorded=is_recorded, filed=filed)
+    return receipts.Stopped(
+        receipt=whole,
+        silent=tuple(holder.pid for holder in silent),
+        recorded=is_recorded,
+        filed=filed,
+    )
 
 
-async def stop_sessions(project: Project, silent: tuple[int, ...] = ()) -> None:
+async def stop_sessions(project: Project, silent: tuple[Holder, ...] = ()) -> None:
     """End the sessions of rooms that no process drives, if an Allstop came after they began."""
     if not project.has_store:
         return

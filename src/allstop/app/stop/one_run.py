@@ -12,16 +12,16 @@ import anyio
 from allstop.adapters.processes.live_registry import kill_recorded
 from allstop.app.rooms import threads
 from allstop.app.runs.commands import find_open_run
-from allstop.app.runs.status import RunRecord, helm_of, other_drivers, record_of
+from allstop.app.runs.status import RunRecord, helm_of, is_local, other_drivers, record_of
 from allstop.app.stop import receipts
 from allstop.app.stop.agents import agent_trees, killed_of
 from allstop.core import run as runs
 from allstop.core.commands import Allstop
 from allstop.core.events import Halted, MoveEnded, MoveStarted
-from allstop.core.ids import RunId, root_of
+from allstop.core.ids import RunId, with_ancestors
 from allstop.core.moves import CUT_BY_STOP, Failed
 from allstop.engine.send import send_command
-from allstop.ports import Entry
+from allstop.ports import Entry, Holder, is_driven
 from allstop.views.log import describe
 from allstop.views.runs import view
 
@@ -49,15 +49,20 @@ async def stop(project: Project, name: str, by: str) -> receipts.Stopped:
             await send_command(project.journal, project.clock, run, Allstop(), by)
 
     halted, silent = await _stop(project, run, by, tell)
-    driven = root_of(run) in project.journal.holders()
+    driven = is_driven(run, project.journal.holders())
+    is_here = silent is not None and is_local(silent)
     return receipts.Stopped(
-        receipt=halted, driven=driven, note=note, silent=() if silent is None else (silent,)
+        receipt=halted,
+        driven=driven,
+        note=note,
+        silent=(silent.pid,) if silent is not None and is_here else (),
+        unreached=(silent.name,) if silent is not None and not is_here else (),
     )
 
 
 async def _stop(
     project: Project, run: RunId, by: str, tell: Callable[[], Awaitable[None]]
-) -> tuple[Halted, int | None]:
+) -> tuple[Halted, Holder | None]:
     """Stop a run by `tell`, wait until none of its agents works, and write the receipt.
 
     Also returns the driving process if it did not answer. Its agents for this run are killed; the
@@ -68,7 +73,7 @@ async def _stop(
     heads = await project.journal.heads() if project.has_store else []
     below = [head.run for head in heads if not head.closed]
     stopped = [run, *(each for each in below if each != run and _is_part(each, run))]
-    silent: int | None = None
+    silent: Holder | None = None
     with anyio.move_on_after(ENDS_WITHIN_S):
         silent = await _tell_and_wait(project, stopped, tell)
     records = {each: await record_of(project, each) for each in stopped}
@@ -102,7 +107,7 @@ async def would_stop(project: Project, name: str) -> list[str]:
 
 async def _moves_without_tree(project: Project, run: RunId, known: AbstractSet[RunId]) -> list[str]:
     """Turns of models that are called by API."""
-    if not project.has_store or root_of(run) not in project.records.holders():
+    if not project.has_store or not is_driven(run, project.records.holders()):
         return []
     heads = await project.records.heads()
     below = [head.run for head in heads if not head.closed and _is_part(head.run, run)]
@@ -117,12 +122,15 @@ def _is_part(run: RunId, of: RunId) -> bool:
 
 async def _tell_and_wait(
     project: Project, stopped: list[RunId], tell: Callable[[], Awaitable[None]]
-) -> int | None:
+) -> Holder | None:
     """The driving process, if it still has not answered once its agents were killed."""
     moves = _OpenMoves(project, stopped)
 
     async def have_ended() -> bool:
-        return not await moves.exist() or receipts.is_suspended(_driver(project, stopped[0]))
+        if not await moves.exist():
+            return True
+        driver = _driver(project, stopped[0])
+        return driver is not None and is_local(driver) and receipts.is_suspended(driver.pid)
 
     async with receipts.waiting(project) as wait:
         await tell()
@@ -137,10 +145,11 @@ async def _tell_and_wait(
         return silent if await moves.exist() else None
 
 
-def _driver(project: Project, run: RunId) -> int | None:
+def _driver(project: Project, run: RunId) -> Holder | None:
     """The other process that drives the run."""
-    holder = project.journal.holders().get(root_of(run))
-    return holder.pid if holder is not None and holder.pid in other_drivers(project) else None
+    holders = project.journal.holders()
+    holder = next((holders[each] for each in with_ancestors(run) if each in holders), None)
+    return holder if holder in other_drivers(project).values() else None
 
 
 class _OpenMoves:
@@ -160,10 +169,10 @@ class _OpenMoves:
                 elif isinstance(record.event, MoveEnded):
                     self._open.discard(run)
         holders = self._journal.holders()
-        return any(root_of(run) in holders for run in self._open)
+        return any(is_driven(run, holders) for run in self._open)
 
 
-def _lost(found: RunRecord, since: datetime, silent: int | None) -> Iterator[str]:
+def _lost(found: RunRecord, since: datetime, silent: Holder | None) -> Iterator[str]:
     moves = {event.id: event.move for event in found.events if isinstance(event, MoveStarted)}
     open_move = runs.fold(found.pilot, found.events).open_move
     if silent is not None and open_move is not None:
@@ -178,12 +187,12 @@ def _lost(found: RunRecord, since: datetime, silent: int | None) -> Iterator[str
                 pass
 
 
-async def _where(project: Project, run: RunId, found: RunRecord, silent: int | None) -> str:
+async def _where(project: Project, run: RunId, found: RunRecord, silent: Holder | None) -> str:
     """The status of a run after the stop, in a few words."""
     state = runs.fold(found.pilot, found.events)
-    driven = root_of(run) in project.journal.holders()
+    driven = is_driven(run, project.journal.holders())
     now = project.clock.now()
     seen = view(run, found.kind, state, helm=await helm_of(project), now=now, driven=driven)
     if silent is not None:
-        return f"stopped; process {silent} drives it and does not answer"
+        return f"stopped; {silent.name} drives it and does not answer"
     return "still ending" if state.open_move and driven else seen.status

@@ -26,6 +26,7 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
     receipt: Halted
     silent: tuple[int, ...] = ()  # driving processes that did not answer
+    unreached: tuple[str, ...] = ()  # the same on other machines, which end their agents themselves
     recorded: bool = True  # in the journal
     filed: bool = True  # the STOP file exists, if the stop was for everything
     driven: bool = False  # a process still drives the run

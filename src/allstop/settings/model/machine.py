@@ -152,6 +152,14 @@ class Store(Table, frozen=True, kw_only=True):
     url: Annotated[
         StoreAddress,
         doc(
-            '"sqlite": a database in .allstop/. "postgresql://…" isn\'t implemented and is refused.'
+            '"sqlite": a database in .allstop/. "postgresql://…": a server that several machines share.'
         ),
     ] = "sqlite"
+    lease_s: Annotated[
+        float,
+        doc(
+            "Seconds without an answer of the server after which others take over runs.",
+            ge=3,
+            le=86_400,
+        ),
+    ] = 30.0
