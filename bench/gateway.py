@@ -1,8 +1,8 @@
 """K16: CPU and first byte of a streamed model call through the gateway.
 
-The floor is a proxy that copies bytes: it reads no HTTP, no usage, and has no budget. The server
-and the clients run in a process of their own; it sends 600 events for each reply, one every 3 ms.
-Prints figures and ratios; asserts nothing.
+Beside it: the model called directly, and a pass-through in aiohttp, which reads no usage and has
+no budget. The server and the clients run in a process of their own; it sends 600 events for each
+reply, one every 3 ms. Prints figures and ratios; asserts nothing.
 """
 
 from __future__ import annotations
@@ -13,23 +13,30 @@ import ssl
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 
 from allstop.adapters.gateway.model_call import Metering
 from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.metering.turn_budget import TurnBudget
+from allstop.engine.call_account import account_within
 from allstop.metering.wire_formats import Provider
 from allstop.ports import BoxSockets
-from common import figure, print_load, sized
+from common import TINY, figure, print_load, sized
 
 STREAMS = 32
 EVENTS = sized(600, 20)
 PAUSE_S = 0.003
+MANY = sized(64, 4)
+CUT_S = sized(0.5, 0.1)
+PEER = Path(__file__).parent / "gateway_peers" / "pass_through.py"
 ROUNDS = sized(3, 1)
 BODY = json.dumps({"model": "m", "stream": True, "input": "word " * 9_000}).encode()  # 45 KB
 DELTA = json.dumps({"type": "response.output_text.delta", "delta": "word "}).encode()
@@ -45,57 +52,78 @@ async def serve_model(stream):
         received = b""
         while b"\r\n\r\n" not in received or len(received.partition(b"\r\n\r\n")[2]) < len(BODY):
             received += await stream.receive()
-        await stream.send(HEAD)
-        for data in (*[DELTA] * EVENTS, END):
-            await stream.send(b"data: " + data + b"\n\n")
-            await anyio.sleep(PAUSE_S)
+        with suppress(anyio.BrokenResourceError):  # the call was cut
+            await stream.send(HEAD)
+            for data in (*[DELTA] * EVENTS, END):
+                await stream.send(b"data: " + data + b"\n\n")
+                await anyio.sleep(PAUSE_S)
 
 
-async def call(port, firsts):
+async def call(port, firsts, gaps, ends):
     began = time.perf_counter()
     head = f"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: {len(BODY)}\r\n\r\n"
     async with await anyio.connect_tcp("127.0.0.1", port) as stream:
         await stream.send(head.encode() + BODY)
-        received = b""
-        while b"response.completed" not in received[-4096:]:
-            received += await stream.receive()
-            if DELTA in received[:4096] and len(firsts) < STREAMS:
-                firsts.setdefault(id(stream), time.perf_counter() - began)
+        seen, last, longest = b"", 0.0, 0.0
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while b"response.completed" not in seen:
+                seen = seen[-100:] + await stream.receive()
+                if b"data: " in seen:
+                    now = time.perf_counter()
+                    if not last:
+                        firsts.append(now - began)
+                    longest, last = max(longest, now - (last or now)), now
+        gaps.append(longest)
+        ends.append(time.perf_counter())
 
 
 async def peer():
-    """The process with the model server and the clients; reads a port, prints a first byte."""
+    """The process with the model server and the clients; reads a port, prints what clients saw."""
     async with (
-        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        await anyio.create_tcp_listener(local_host="127.0.0.1", backlog=256) as listener,
         anyio.create_task_group() as servers,
     ):
         servers.start_soon(listener.serve, serve_model)
         print(listener.extra(anyio.abc.SocketAttribute.local_port), flush=True)
         while line := await anyio.to_thread.run_sync(sys.stdin.readline):
-            port, streams = map(int, line.split())
-            firsts = {}
+            firsts, gaps, ends = [], [], []
             async with anyio.create_task_group() as clients:
-                for _ in range(streams):
-                    clients.start_soon(call, port, firsts)
-            print(statistics.median(firsts.values()) * 1000, flush=True)
+                for port in line.split():
+                    clients.start_soon(call, int(port), firsts, gaps, ends)
+            seen = {"first": statistics.median(firsts), "gap": max(gaps), "last": max(ends)}
+            print(json.dumps(seen), flush=True)
         servers.cancel_scope.cancel()
 
 
 @asynccontextmanager
-async def gateway(upstream):
+async def gateways(upstream, streams):
+    """One for each box, as in the product."""
     target = Target(provider=Provider.OPENAI, base_url=f"http://127.0.0.1:{upstream}/v1", key="k")
+    model = Upstream(target, ssl.create_default_context())
+    async with anyio.create_task_group() as group:
+        opened = [await open_gateway(group, target, model) for _ in range(streams)]
 
+        def end():
+            for gateway, _ in opened:
+                gateway.end()
+
+        yield Way([port for _, port in opened], cpu=own_cpu, end=end)
+        for gateway, _ in opened:
+            gateway.close()
+
+
+async def open_gateway(group, target, model):
     async def not_held():
         return None
 
     async def report(record):
-        assert record.usage.output == EVENTS, record
+        assert record.usage.output == EVENTS or record.is_estimated, record
 
     opened = TurnGateway(
         Metering(
             target,
-            Upstream(target, ssl.create_default_context()),
-            TurnBudget(10**9),
+            model,
+            account_within(10**9),
             judge=lambda *_: None,
             held=not_held,
             seen=lambda headers: None,
@@ -106,57 +134,105 @@ async def gateway(upstream):
     names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     names.bind(("127.0.0.1", 0))
     port = calls.getsockname()[1]
-    async with anyio.create_task_group() as group:
-        await group.start(opened.run)
-        opened.serve(BoxSockets(calls=calls.detach(), names=names.detach()))
-        yield port
-        opened.close()
+    await group.start(opened.run)
+    opened.serve(BoxSockets(calls=calls.detach(), names=names.detach()))
+    return opened, port
 
 
 @asynccontextmanager
-async def copying_proxy(upstream):
-    async def copy(source, sink):
-        try:
-            while True:
-                await sink.send(await source.receive())
-        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await sink.aclose()
+async def pass_through(python, upstream, streams):
+    """aiohttp's own server and client, in a process of its own."""
+    with subprocess.Popen(
+        [python, PEER, f"http://127.0.0.1:{upstream}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
 
-    async def serve(stream):
-        async with (
-            stream,
-            await anyio.connect_tcp("127.0.0.1", upstream) as there,
-            anyio.create_task_group() as group,
-        ):
-            group.start_soon(copy, stream, there)
-            await copy(there, stream)
-            group.cancel_scope.cancel()
+        def cpu():
+            print(file=process.stdin, flush=True)
+            return float(process.stdout.readline())
 
-    async with (
-        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
-        anyio.create_task_group() as group,
-    ):
-        group.start_soon(listener.serve, serve)
-        yield listener.extra(anyio.abc.SocketAttribute.local_port)
-        group.cancel_scope.cancel()
+        yield Way([int(process.stdout.readline())] * streams, cpu=cpu)
+        process.stdin.close()
 
 
 @asynccontextmanager
-async def directly(upstream):
-    yield upstream
+async def directly(upstream, streams):
+    yield Way([upstream] * streams, cpu=own_cpu)
 
 
-async def measure(opened, process, upstream, streams):
-    """CPU of this process for each stream in ms, and the first byte in ms."""
-    async with opened(upstream) as port:
-        began = time.process_time()
-        process.stdin.write(f"{port} {streams}\n")
-        process.stdin.flush()
-        first = float(await anyio.to_thread.run_sync(process.stdout.readline))
-        return (time.process_time() - began) * 1000 / streams, first
+def own_cpu():
+    return time.process_time()
 
 
-async def main():
+class Way(NamedTuple):
+    ports: list[int]  # one for each stream
+    cpu: Callable[[], float]
+    end: Callable[[], None] = lambda: None  # the turn
+
+
+class Seen(NamedTuple):
+    cpu_ms: float  # for each stream
+    first_ms: float
+    gap_ms: float  # the longest between two pieces, of any stream
+
+
+async def measure(opened, process, upstream, streams, *, cut_after_s=None):
+    """What the clients of so many streams saw; with `cut_after_s`, ms from the cut to the last end."""
+    async with opened(upstream, streams) as way:
+        began = way.cpu()
+        print(*way.ports, file=process.stdin, flush=True)
+        cut_at = 0.0
+        if cut_after_s is not None:
+            await anyio.sleep(cut_after_s)
+            cut_at = time.perf_counter()
+            way.end()
+        seen = json.loads(await anyio.to_thread.run_sync(process.stdout.readline))
+        cpu = (way.cpu() - began) * 1000 / streams
+        if cut_after_s is not None:
+            return (seen["last"] - cut_at) * 1000
+        return Seen(cpu, seen["first"] * 1000, seen["gap"] * 1000)
+
+
+def install_aiohttp(folder):
+    """A Python with aiohttp; None if it can't be installed."""
+    python = str(folder / "bin" / "python")
+    commands = (
+        [sys.executable, "-m", "venv", str(folder)],
+        [python, "-m", "pip", "install", "--quiet", "aiohttp"],
+    )
+    for command in commands:
+        if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+            print("    aiohttp isn't measured: it can't be installed")
+            return None
+    return python
+
+
+async def compare(ways, process, upstream, streams):
+    found = {name: [] for name in ways}
+    for _ in range(ROUNDS):
+        for name, opened in ways.items():
+            found[name].append(await measure(opened, process, upstream, streams))
+    middle = {name: Seen(*map(statistics.median, zip(*each, strict=True))) for name, each in found.items()}  # fmt: skip
+    for name, seen in middle.items():
+        print(f"    {streams} streams, {name}: CPU {seen.cpu_ms:.1f} ms each, first byte "
+              f"{seen.first_ms:.1f} ms, longest gap {seen.gap_ms:.0f} ms")  # fmt: skip
+    own, direct, peer = middle["gateway"], middle["directly"], middle.get("aiohttp")
+    ratio = f"{own.cpu_ms / peer.cpu_ms:.2f} x aiohttp passing on" if peer else ""
+    figure(f"CPU of a call of {EVENTS} events, {streams} at once, ms", f"{own.cpu_ms:.1f}", goal="1.5 x" if streams == STREAMS else "", ratio=ratio)  # fmt: skip
+    late = own.first_ms - direct.first_ms
+    beside = f"aiohttp {peer.first_ms - direct.first_ms:.1f}" if peer else ""
+    figure(f"first byte later than directly, {streams} at once, ms", f"{late:.1f}", goal="5", ratio=beside)  # fmt: skip
+    figure(f"longest gap in any of {streams} streams, ms", f"{own.gap_ms:.0f}", ratio=f"directly {direct.gap_ms:.0f}")  # fmt: skip
+
+
+def rss_mb():
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+async def main(python):
     print_load()
     with subprocess.Popen(
         [sys.executable, __file__, "--peer"],
@@ -165,32 +241,28 @@ async def main():
         text=True,
     ) as process:
         upstream = int(process.stdout.readline())
-        ways = {"direct": directly, "copying proxy": copying_proxy, "gateway": gateway}
+        ways = {"directly": directly, "gateway": gateways}
+        if python is not None:
+            ways["aiohttp"] = partial(pass_through, python)
         for streams in (1, STREAMS):
-            found = {name: [] for name in ways}
-            for _ in range(ROUNDS):
-                for name, opened in ways.items():
-                    found[name].append(await measure(opened, process, upstream, streams))
-            middle = {
-                name: tuple(map(statistics.median, zip(*each, strict=True)))
-                for name, each in found.items()
-            }
-            for name, (cpu, first) in middle.items():
-                print(
-                    f"{streams} streams, {name}: CPU {cpu:.1f} ms each, first byte {first:.1f} ms"
-                )
-            (own_cpu, own_first), (floor_cpu, _) = middle["gateway"], middle["copying proxy"]
-            more = own_first - middle["direct"][1]
-            figure(
-                f"CPU of a call of {EVENTS} events, {streams} at once, ms",
-                f"{own_cpu:.1f}",
-                ratio=f"{own_cpu / floor_cpu:.1f} times a proxy that copies bytes",
-            )
-            figure(
-                f"first byte later than directly, {streams} at once, ms", f"{more:.1f}", goal="5"
-            )
+            await compare(ways, process, upstream, streams)
+        before = rss_mb()
+        await compare(
+            {name: ways[name] for name in ("directly", "gateway")}, process, upstream, MANY
+        )
+        figure(f"memory for {MANY} streams at once, MB", f"{rss_mb() - before:.1f}")
+        cuts = [await measure(gateways, process, upstream, STREAMS, cut_after_s=CUT_S) for _ in range(ROUNDS)]  # fmt: skip
+        figure(f"{STREAMS} calls cut by an Allstop, the last after ms", f"{statistics.median(cuts):.1f}", goal="50")  # fmt: skip
         process.stdin.close()
 
 
+def run():
+    if "--peer" in sys.argv:
+        anyio.run(peer)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        anyio.run(main, None if TINY else install_aiohttp(Path(folder)))
+
+
 if __name__ == "__main__":
-    anyio.run(partial(peer) if "--peer" in sys.argv else main)
+    run()

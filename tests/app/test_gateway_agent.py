@@ -22,7 +22,10 @@ from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.agent import GatewayAgent
 from allstop.app.gateway.hosts import HostsAgent
 from allstop.app.setup import doctor
+from allstop.core.budget import Cap
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.engine.budgets import Budgets
+from allstop.engine.call_account import TurnAccount
 from allstop.metering.wire_formats import Provider
 from allstop.ports import LATE_CALLS, Abilities, Box, BoxSockets, Isolation, Network
 from allstop.testing.agent_contract import RecordingWatch, turn
@@ -141,10 +144,17 @@ async def test_g5_a_reply_cut_by_the_budget_is_told_even_if_the_agent_reports_su
     assert any("cut by the budget" in item.text for item in watch.items)
 
 
+def with_money(microusd):
+    """A turn whose run may spend so much."""
+    budgets = Budgets()
+    budgets.open("t", Cap(cost_microusd=microusd))
+    return replace(turn(None), account=TurnAccount("t", budgets))
+
+
 async def test_g5_a_limit_on_money_refuses_a_model_without_a_price_before_its_first_call():
     caller = Caller("/v1/responses", ends=FAILED)
     async with model_server(["Hi"]) as server:
-        asked = replace(turn(None), max_microusd=5_000_000)
+        asked = with_money(5_000_000)
         result = await through(caller, server, price=None).take_turn(asked, RecordingWatch())
 
     assert (caller.statuses, server.requests) == ([402], [])
@@ -160,14 +170,16 @@ async def test_g5_without_a_limit_on_money_a_model_without_a_price_is_counted_in
     assert (result.usage.tokens, result.usage.cost_microusd, result.usage.partial) == (700, 0, True)
 
 
-async def test_g5_a_limit_on_money_allows_no_call_once_it_is_used_up():
+async def test_g5_a_limit_on_money_lowers_the_cap_and_is_never_passed():
+    """G5: each call may cost what is left: its input, and the rest for the reply."""
     caller = Caller("/v1/responses", "/v1/responses", "/v1/responses", ends=FAILED)
-    async with model_server([Say(text="Hi", input=1_000, output=1_000)]) as server:
-        asked = replace(turn(None), max_microusd=12_000)
-        result = await through(caller, server).take_turn(asked, RecordingWatch())
+    async with model_server([Say(text="Hi", input=400, output=900)]) as server:
+        result = await through(caller, server).take_turn(with_money(19_000), RecordingWatch())
+        caps = [asked.body["max_output_tokens"] for asked in server.requests]
 
     assert caller.statuses == [200, 200, 402]
-    assert (result.kind, result.usage.cost_microusd) == (FailureKind.CAPPED, 22_000)
+    assert caps[0] - caps[1] == (400 + 10 * 900) // 10
+    assert (result.kind, result.usage.cost_microusd) == (FailureKind.CAPPED, 18_800)
 
 
 async def test_g6_a_long_limit_ends_the_turn_with_the_time_of_its_end():

@@ -458,7 +458,7 @@ async def test_r8_a_stop_file_ends_the_session_too(person):
     assert record.told("ended") == [STOPPED]
     assert [text.count(BEGUN) for text in record.told("cut")] == [1]
     assert record.messages == []
-    assert record.last.tokens == record.last.estimated_tokens > 0
+    assert record.last.tokens > 0, "the call that was cut is charged"
     assert not any(BEGUN in part.text for part in record.room.talk.parts)
 
 

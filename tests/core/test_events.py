@@ -85,6 +85,7 @@ def test_tags_are_distinct_and_never_change():
         "account_held",
         "account_released",
         "asked",
+        "call_reserved",
         "child_closed",
         "child_rested",
         "child_waited",

@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allstop.metering.call_reservation import Reservation, usage_of
 from allstop.metering.request_body import ModelCall
-from allstop.metering.turn_budget import Reservation, usage_of
 from allstop.metering.usage import CallUsage, Reported, UsageReader
 from allstop.metering.wire_formats import WireFormat
 from support.cases import for_each

@@ -11,7 +11,7 @@ import httpx2
 from allstop.adapters.gateway.model_call import Metering
 from allstop.adapters.gateway.model_connection import Target, Upstream
 from allstop.adapters.gateway.turn_gateway import TurnGateway
-from allstop.metering.turn_budget import TurnBudget
+from allstop.engine.call_account import account_within
 from allstop.metering.wire_formats import Provider
 from allstop.ports import BoxSockets
 
@@ -59,7 +59,7 @@ async def open_gateway(
     metering = Metering(
         target,
         Upstream(target, tls or ssl.create_default_context()),
-        TurnBudget(max_tokens),
+        account_within(max_tokens),
         judge=judge,
         held=held,
         seen=seen.append,

@@ -2205,6 +2205,8 @@ export interface components {
             context: number;
             /** @default null */
             compacted: components["schemas"]["Compaction"] | null;
+            /** @default null */
+            call: components["schemas"]["ModelCall"] | null;
         };
         /**
          * Change
@@ -2248,6 +2250,36 @@ export interface components {
             after: number;
             /** @default false */
             summary: boolean;
+        };
+        /**
+         * ModelCall
+         * @description The numbers of one model call, as the gateway measured them.
+         */
+        ModelCall: {
+            model: string;
+            status: number;
+            /** @default 0 */
+            input: number;
+            /** @default 0 */
+            cached: number;
+            /** @default 0 */
+            output: number;
+            /** @default 0 */
+            reasoning: number;
+            /** @default null */
+            cost_microusd: number | null;
+            /** @default 0 */
+            first_ms: number;
+            /** @default 0 */
+            total_ms: number;
+            /** @default  */
+            request_id: string;
+            /** @default false */
+            cut: boolean;
+            /** @default false */
+            estimated: boolean;
+            /** @default 0 */
+            number: number;
         };
         /** ChecksDone */
         ChecksDone: {
@@ -2444,6 +2476,8 @@ export interface components {
             change: components["schemas"]["Change"] | null;
             /** @default [] */
             notes: string[];
+            /** @default null */
+            call: components["schemas"]["ModelCall"] | null;
         };
         /**
          * DecisionReceipt

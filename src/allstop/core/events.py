@@ -51,6 +51,15 @@ class Noted(_Event, frozen=True, tag="noted"):
     items: tuple[Item, ...]
 
 
+class CallReserved(_Event, frozen=True, tag="call_reserved"):
+    """A model call begins, and may use so much; a `Noted` call of that number replaces it."""
+
+    id: MoveId
+    number: int  # in this turn
+    tokens: int
+    cost_microusd: int = 0
+
+
 class Reached(_Event, frozen=True, tag="reached"):
     """The agent received the first undelivered message of a person during its turn."""
 
@@ -178,6 +187,7 @@ Event: TypeAlias = (
     Opened
     | MoveStarted
     | ThreadOpened
+    | CallReserved
     | Noted
     | Reached
     | Asked

@@ -287,6 +287,7 @@ class ModelCall(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     request_id: str = ""
     cut: bool = False  # by the turn's budget
     estimated: bool = False  # the provider reported no usable numbers
+    number: int = 0  # of its reservation in this turn; 0: it had none
 
 
 class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -310,6 +311,16 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     @property
     def tokens(self) -> int:
         return self.input + self.output
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            output=self.output + other.output,
+            cost_microusd=self.cost_microusd + other.cost_microusd,
+            model=self.model or other.model,
+            partial=self.partial or other.partial,
+        )
 
 
 MAX_TURN_TOKENS = 10**9
@@ -395,6 +406,7 @@ class TurnDone(_Result, frozen=True, tag="turn_done"):
     signals: tuple[SignalClaim, ...] = ()  # sent by a tool; the text may end with one, too
     context: int = 0  # tokens of the conversation afterwards; 0: the agent doesn't report them
     compacted: Compaction | None = None
+    call: ModelCall | None = None  # of an agent that makes one call in each turn
 
     @property
     def claim(self) -> SignalClaim:
@@ -524,6 +536,7 @@ class Failed(_Result, frozen=True, tag="failed"):
     usage: Usage = Usage()
     change: Change | None = None
     notes: tuple[str, ...] = ()  # what the clone lacked that could not be set up
+    call: ModelCall | None = None  # of an agent that makes one call in each turn
 
 
 Billable: TypeAlias = TurnDone | Failed

@@ -5,6 +5,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from hashlib import blake2b
@@ -74,6 +75,14 @@ def prompt_with_digests(talk: StructuredPrompt, digests: str, chars: int) -> Pro
     """Like `prompt_from`, given the concatenated digests and the total length of the parts."""
     digest = digest_of(_known_digest(talk.system) + digests)
     return Prompt(digest=digest, chars=len(talk.system) + chars, talk=talk)
+
+
+def with_note(known: Prompt, note: str) -> Prompt:
+    """The prompt with a last paragraph for the agent; its digest is of the words before."""
+    if known.talk is None:
+        return replace(known, text=f"{known.text}\n\n{note}")
+    parts = (*known.talk.parts, Part(text=note))
+    return replace(known, talk=replace(known.talk, parts=parts))
 
 
 def digest_of(text: str) -> str:

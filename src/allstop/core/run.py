@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from allstop.core import brakes
 from allstop.core.asks import Answer, Ask, Permission
 from allstop.core.brakes import HARD, AtLimit, Limits, LimitStatus, Tally
+from allstop.core.budget import NOTHING, Amount
 from allstop.core.commands import Abort, Allstop, Interrupt, Permit, Raise, Resume
 from allstop.core.decisions import Decided
 from allstop.core.events import (
     Asked,
+    CallReserved,
     ChildClosed,
     Closed,
     Commanded,
@@ -36,6 +38,7 @@ from allstop.core.moves import (
     Failed,
     FailureKind,
     Finish,
+    ModelCall,
     Move,
     Outcome,
     Result,
@@ -150,6 +153,59 @@ def _is_deciding(kind: type) -> bool:
     return issubclass(kind, DecidingPilot)
 
 
+class OpenCalls(Struct, frozen=True, gc=False):
+    """The model calls of an open turn: what they used, and what those under way may use."""
+
+    used: Usage = NO_USAGE
+    under_way: dict[int, Amount] = {}
+
+    def reserve(self, number: int, amount: Amount) -> "OpenCalls":
+        return OpenCalls(self.used, {**self.under_way, number: amount})
+
+    def settle(self, number: int, used: Usage) -> "OpenCalls":
+        left = {key: amount for key, amount in self.under_way.items() if key != number}
+        return OpenCalls(self.used.plus(used), left)
+
+    @property
+    def reserved(self) -> Amount:
+        total = NOTHING
+        for amount in self.under_way.values():
+            total = total.plus(amount)
+        return total
+
+    @property
+    def most(self) -> Usage:
+        """What is charged if the turn's end is never recorded."""
+        reserved = self.reserved
+        more = Usage(input=reserved.tokens, cost_microusd=reserved.cost_microusd)
+        return self.used.plus(more)
+
+
+NO_CALLS = OpenCalls()
+
+
+def usage_of_call(call: ModelCall) -> Usage:
+    return Usage(
+        input=call.input,
+        cached=call.cached,
+        output=call.output,
+        cost_microusd=call.cost_microusd or 0,
+        model=call.model,
+        partial=call.cost_microusd is None,
+    )
+
+
+def calls_after(calls: OpenCalls, event: CallReserved | Noted) -> OpenCalls:
+    """The calls of an open turn after one of its events."""
+    if isinstance(event, CallReserved):
+        amount = Amount(tokens=event.tokens, cost_microusd=event.cost_microusd)
+        return calls.reserve(event.number, amount)
+    for item in event.items:
+        if item.call is not None:
+            calls = calls.settle(item.call.number, usage_of_call(item.call))
+    return calls
+
+
 class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     id: MoveId
     move: Work
@@ -159,6 +215,7 @@ class OpenMove(Struct, frozen=True, gc=False, kw_only=True):
     thread: str | None = None
     cost_microusd: int = 0  # reserved
     seen_at: datetime | None = None  # the last activity
+    calls: OpenCalls = NO_CALLS
 
 
 class RunState(Struct, Generic[S], frozen=True, gc=False, kw_only=True):
@@ -280,9 +337,13 @@ def accepted_result(state: RunState[S], helm: Helm, result: Result) -> Result:
         return result
     if isinstance(result, Failed):
         message = f"cut off by {brake}"
-        return Failed(kind=FailureKind.CANCELLED, message=message, usage=result.usage)
-    usage = result.usage if isinstance(result, TurnDone) else Usage()
-    return Failed(kind=FailureKind.DISCARDED, message=f"it came after {brake}", usage=usage)
+        return Failed(
+            kind=FailureKind.CANCELLED, message=message, usage=result.usage, call=result.call
+        )
+    message, kind = f"it came after {brake}", FailureKind.DISCARDED
+    if isinstance(result, TurnDone):
+        return Failed(kind=kind, message=message, usage=result.usage, call=result.call)
+    return Failed(kind=kind, message=message)
 
 
 def cancelled_by(state: RunState[S], helm: Helm) -> str:
@@ -348,8 +409,9 @@ def _move_started(state: RunState[S], event: MoveStarted, pilot: S) -> RunState[
 
 def _evolve_other(state: RunState[S], event: Event) -> RunState[S]:
     match event:
-        case Noted(at=at) if state.open_move is not None:
-            return replace(state, open_move=replace(state.open_move, seen_at=at))
+        case Noted() | CallReserved() if state.open_move is not None:
+            calls = calls_after(state.open_move.calls, event)
+            return replace(state, open_move=replace(state.open_move, seen_at=event.at, calls=calls))
         case ThreadOpened(thread=thread) if state.open_move is not None:
             return replace(state, open_move=replace(state.open_move, thread=thread))
         case Asked(ask=ask, at=at):

@@ -19,12 +19,14 @@ from allstop.core.daily_budget import (
     reserved_by,
     spent,
 )
-from allstop.core.events import Event, MoveEnded, MoveStarted
+from allstop.core.events import CallReserved, Event, MoveEnded, MoveStarted, Noted
 from allstop.core.helm import Helm
 from allstop.core.ids import RunId
 from allstop.core.moves import TakeTurn
+from allstop.core.run import NO_CALLS, OpenCalls, calls_after
+from allstop.engine.call_account import TurnAccount, amount_of
 from allstop.engine.journal_position import position_before
-from allstop.ports import Journal, is_driven
+from allstop.ports import Journal, Left, is_driven
 
 READ_AT_ONCE = 1000
 
@@ -38,6 +40,23 @@ class DayRefusal(NamedTuple):
     until: datetime
     for_person: bool  # False: the turn may fit after running turns end
     ends: bool = False  # the setting says to stop instead of waiting for a person
+
+
+class OpenTurn(NamedTuple):
+    """A turn that was started today."""
+
+    own: Amount  # reserved for the whole turn
+    calls: OpenCalls = NO_CALLS
+
+    @property
+    def amount(self) -> Amount:
+        """What it may use. If tokens are reserved for the whole turn, its calls are within them."""
+        return self.own if self.own.tokens else self.own.plus(amount_of(self.calls.most))
+
+    @property
+    def used(self) -> Amount:
+        """What its calls are known to have used, beyond what is reserved for the whole turn."""
+        return NOTHING if self.own.tokens else amount_of(self.calls.used)
 
 
 class DailyBudget:
@@ -59,8 +78,8 @@ class DailyBudget:
         self._day: Day | None = None
         self._spent = NOTHING
         self._first_at: datetime | None = None
-        self._open: dict[RunId, Amount] = {}  # turns started today
-        self._reserved: dict[RunId, Amount] = {}  # not written yet; replaces the run's open turn
+        self._open: dict[RunId, OpenTurn] = {}  # turns started today, as they are written
+        self._reserved: dict[RunId, OpenTurn] = {}  # newer than what is written
         self._noted = ""
         self._last_refusal: tuple[DayRefusal, Limits] | None = None
 
@@ -76,7 +95,7 @@ class DailyBudget:
         return limits is not UNLIMITED and is_limited(limits)
 
     def used(self) -> DayUsage:
-        reserved = _sum({**self._open, **self._reserved}.values())
+        reserved = _sum(turn.amount for turn in {**self._open, **self._reserved}.values())
         return DayUsage(spent=self._spent, reserved=reserved, first_at=self._first_at)
 
     async def catch_up(self, now: datetime) -> Day:
@@ -115,11 +134,13 @@ class DailyBudget:
         others = {**self._open, **self._reserved}
         others.pop(run, None)
         account = Account(
-            cap=cap_of(limits), spent=self._spent.plus(mine), reserved=_sum(others.values())
+            cap=cap_of(limits),
+            spent=self._spent.plus(mine),
+            reserved=_sum(turn.amount for turn in others.values()),
         )
         refusal = refuse(NAME, account, asked)
         if refusal is None:
-            self._reserved[run] = asked.plus(mine)
+            self._reserved[run] = OpenTurn(asked.plus(mine))
             self._last_refusal = None
             return None
         fits_later = refuse(NAME, replace(account, reserved=NOTHING), asked) is None
@@ -145,15 +166,27 @@ class DailyBudget:
             else None
         )
 
-    def tokens_left(self, now: datetime, helm: Helm) -> int | None:
-        """The tokens that are left today; None: no limit."""
-        most, used = self.limits_at(now, helm).tokens, self.used()
-        return None if most is None else most - used.spent.plus(used.reserved).tokens
+    def left(self, now: datetime, helm: Helm, *, if_settled: bool = False) -> Left:
+        """What is left today. `if_settled`: if turns and calls under way use nothing more."""
+        limits, used = self.limits_at(now, helm), self.used()
+        kept = self._kept() if if_settled else used.reserved
+        total = used.spent.plus(kept)
+        tokens, cost = limits.tokens, limits.cost_microusd
+        return Left(
+            None if tokens is None else tokens - total.tokens,
+            None if cost is None else cost - total.cost_microusd,
+        )
 
-    def microusd_left(self, now: datetime, helm: Helm) -> int | None:
-        """The money that is left today; None: no limit."""
-        most, used = self.limits_at(now, helm).cost_microusd, self.used()
-        return None if most is None else most - used.spent.plus(used.reserved).cost_microusd
+    def _kept(self) -> Amount:
+        """Reservations that nobody will free: of calls that have ended, and of dead processes."""
+        holders, turns = self._journal.holders(), {**self._open, **self._reserved}
+        return _sum(
+            turn.used if is_driven(run, holders) else turn.amount for run, turn in turns.items()
+        )
+
+    def hold(self, run: RunId, own: Amount, account: TurnAccount) -> None:
+        """Count the calls of a turn of this process as they are, before all is written."""
+        self._reserved[run] = OpenTurn(own, account.calls)
 
     def withdraw(self, run: RunId) -> None:
         """Drop the reservation of a turn that wasn't written."""
@@ -176,10 +209,13 @@ class DailyBudget:
             case MoveStarted(move=TakeTurn(), at=at):
                 self._reserved.pop(run, None)
                 if day.has(at):
-                    self._open[run] = reserved_by(event)
+                    self._open[run] = OpenTurn(reserved_by(event))
                     self._first_at = min(at, self._first_at or at)
                 else:
                     self._open.pop(run, None)
+            case CallReserved() | Noted() if run in self._open:
+                turn = self._open[run]
+                self._open[run] = turn._replace(calls=calls_after(turn.calls, event))
             case MoveEnded(result=result) if self._open.pop(run, None) is not None:
                 self._spent = self._spent.plus(spent(result))
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from allstop import ports
 from allstop.core import asks, brakes
 from allstop.core import run as runs
-from allstop.core.budget import NOTHING
+from allstop.core.budget import NOTHING, Amount
 from allstop.core.daily_budget import spent
-from allstop.core.events import Asked, Event, MoveEnded, Noted, Stopped
+from allstop.core.events import Asked, CallReserved, Event, MoveEnded, Noted, Stopped
 from allstop.core.ids import MoveId, RunId
 from allstop.core.moves import (
     CUT_BY_STOP,
@@ -26,6 +26,7 @@ from allstop.core.moves import (
     TakeTurn,
     Work,
 )
+from allstop.core.prompt import with_note
 from allstop.core.run import FoldedRun, Pilot
 from allstop.engine import steps
 from allstop.engine.cancel_scope import CancelHandle
@@ -164,6 +165,7 @@ class Drive(Generic[S]):
             if ask in self._answered:
                 self._answered[ask].set()
         self._news.set()
+        self._context.budgets.notify()  # others may have raised a limit
 
     # --- choosing and recording moves ---
 
@@ -286,7 +288,10 @@ class Drive(Generic[S]):
         if self.state.open_move is not None:
             self._notes.append(Item(kind="interrupted", text="the process ended"))
         while self.state.open_move is not None:
-            interrupted = steps.unfinished_result(self.state.open_move, FailureKind.INTERRUPTED)
+            known = self._context.hands.known_usage(self.run)
+            interrupted = steps.unfinished_result(
+                self.state.open_move, FailureKind.INTERRUPTED, known
+            )
             pending = self._pending(interrupted, self._context.clock.now())
             try:
                 await self._write(pending.step(steps.ChooseAgain()))
@@ -308,7 +313,7 @@ class Drive(Generic[S]):
             self._held_s = self._context.hands.held_s(self.run)
         assert self.state.open_move is not None, "the move being performed is open"
         if result is None:
-            known = self._context.hands.advice_usage(self.run)
+            known = self._context.hands.known_usage(self.run)
             kind = FailureKind.INTERRUPTED if self._is_interrupted else FailureKind.CANCELLED
             result = steps.unfinished_result(self.state.open_move, kind, known)
         result = self._context.hands.clean(result)
@@ -331,25 +336,36 @@ class Drive(Generic[S]):
             within_s = math.inf if left_s is None else left_s
             most = steps.max_usage(state.open_move) if steps.is_capped(move) else None
             if isinstance(move, TakeTurn):
-                began = state.open_move.started_at
-                if move.max_tokens is None:
-                    left = self._reservations.tokens_left(began)
-                    move = self._context.hands.capped(move, left)
-                left = self._reservations.microusd_left(began)
-                self._context.hands.limit_money(self.run, left)
+                move = self._with_account(move, state.open_move.id)
             perform = self._context.hands.perform
             return await perform(self.run, move, watch, within_s, self._cancel_handle, most)
         except SupersededError:
             raise
         except Exception as error:  # noqa: BLE001 - a defect in an adapter must not stop other runs
             message = f"{type(error).__name__}: {error}"
-            return replace(
-                steps.unfinished_result(state.open_move, FailureKind.CRASHED), message=message
-            )
+            known = self._context.hands.known_usage(self.run)
+            crashed = steps.unfinished_result(state.open_move, FailureKind.CRASHED, known)
+            return replace(crashed, message=message)
         finally:
             self._said, self._late_calls = watch.said, watch.late_calls
             if watch.has_spoken and not self._is_cut:
                 watch.end()
+
+    def _with_account(self, move: TakeTurn, move_id: MoveId) -> TakeTurn:
+        """Open the account of the turn's model calls; the agent may have to end at a cap."""
+        account = self._reservations.open_account(
+            move,
+            lambda: self._reservations.hold_to(self.state.limits, self.state.tally),
+            lambda number, amount, place: self._reserve_call(move_id, number, amount, place),
+        )
+        self._context.hands.give_account(self.run, account)
+        if move.max_tokens is None:
+            move = self._context.hands.capped(move, account.left.tokens)
+        told = "" if move.compacts else self._reservations.near_end(account.left)
+        if not told:
+            return move
+        self._notes.append(Item(kind="budget", text=told))
+        return replace(move, prompt=with_note(move.prompt, told))
 
     # --- messages of the agent during a move ---
 
@@ -364,7 +380,28 @@ class Drive(Generic[S]):
         if self.behind:  # others wrote before this write was confirmed
             await self.react()
 
-    async def _recorded(self, event_at: Callable[[datetime], Event]) -> bool:
+    async def _reserve_call(
+        self, move_id: MoveId, number: int, amount: Amount, place: int | None
+    ) -> bool:
+        """Record the reservation of a model call; False if others wrote first."""
+
+        def reserved(now: datetime) -> Event:
+            tokens, cost = amount.tokens, amount.cost_microusd
+            return CallReserved(
+                at=now, id=move_id, number=number, tokens=tokens, cost_microusd=cost
+            )
+
+        async with self._write_lock:
+            is_done = await self._recorded(reserved, place)
+        if self.behind:
+            await self.react()
+        if self._is_cut:  # it is about to be cancelled; no call may begin
+            await anyio.sleep_forever()
+        return is_done
+
+    async def _recorded(
+        self, event_at: Callable[[datetime], Event], place: int | None = None
+    ) -> bool:
         """Try once; returns whether no further attempt is needed."""
         if self._has_news:
             await self.react()
@@ -373,7 +410,7 @@ class Drive(Generic[S]):
             return True  # the agent may be shielded from the cut, but its messages are dropped
         event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
-            await self._append((ports.Entry(self.run, event),))
+            await self._append((ports.Entry(self.run, event),), place)
         except ports.StaleError:
             await self.react()
             return False

@@ -38,6 +38,7 @@ from allstop.core.moves import (
     checked_usage,
 )
 from allstop.core.text import last_line
+from allstop.engine.call_account import TurnAccount
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
 from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
@@ -107,7 +108,7 @@ class Hands:
         self._frozen: set[RunId] = set()
         self._held_s: dict[RunId, float] = {}  # how long each run's last move was held
         self._advice: dict[RunId, ToolAdviser] = {}  # of running and cut turns
-        self._microusd_left: dict[RunId, int | None] = {}  # for the turn that begins
+        self._accounts: dict[RunId, TurnAccount] = {}  # of each run's last turn
 
     async def perform(
         self,
@@ -141,7 +142,7 @@ class Hands:
                     self._held_s[run] = round(deadlines.held_s, 3)
                 del self._deadlines[run]
         if result is None and not deadlines.was_cut:
-            used = self.advice_usage(run) if most is None else most
+            used = self.known_usage(run) if most is None else most
             return await self._after_time(run, move, deadlines, within_s, used)
         return result
 
@@ -152,14 +153,15 @@ class Hands:
             return move
         return with_(move, max_tokens=max(1, tokens or 0))
 
-    def limit_money(self, run: RunId, left: int | None) -> None:
-        """Tell the run's next turn what its limits on money leave; None: there is none."""
-        self._microusd_left[run] = left
+    def give_account(self, run: RunId, account: TurnAccount) -> None:
+        """Give the run's next turn the account that pays for its model calls."""
+        self._accounts[run] = account
 
-    def advice_usage(self, run: RunId) -> Usage:
-        """The usage of the advice for a turn that was cut."""
-        tool_adviser = self._advice.pop(run, None)
-        return tool_adviser.used if tool_adviser else Usage()
+    def known_usage(self, run: RunId) -> Usage:
+        """What a turn that was cut is known to have used, the advice for it included."""
+        tool_adviser, account = self._advice.pop(run, None), self._accounts.get(run)
+        used = tool_adviser.used if tool_adviser else Usage()
+        return used.plus(account.calls.most) if account else used
 
     def held_s(self, run: RunId) -> float:
         """Seconds for which the last move was frozen or waited for a person."""
@@ -324,7 +326,7 @@ class Hands:
             asks_first=move.asks_first,
             idle_s=move.idle_s,
             max_tokens=move.max_tokens,
-            max_microusd=self._microusd_left.pop(run, None),
+            account=self._accounts.get(run),
             compacts=move.compacts > 0,
         )
         tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None

@@ -277,6 +277,7 @@ class LocalEngine:
         assert self._group is not None
         for waiting in self._waiting_for_budget:  # a turn may have ended below its reservation
             self._wake(waiting)
+        self._budgets.notify()
         if run == HELM:
             self._group.start_soon(self._react_to_helm)
             return

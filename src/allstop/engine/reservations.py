@@ -1,22 +1,66 @@
-"""Reservations of a run's turns in its own, its parents' and the daily budget."""
+"""Reservations of a run's turns and calls in its own, its parents' and the daily budget."""
 
-from datetime import datetime
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from allstop.core import brakes
-from allstop.core.brakes import BrakeLevel, Limits, Tally, cap_of
+from allstop.core.brakes import SOFT_SHARE, BrakeLevel, Limits, Tally, cap_of
 from allstop.core.budget import NOTHING, Amount
 from allstop.core.daily_budget import price
 from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
 from allstop.engine import steps
+from allstop.engine.call_account import TurnAccount
 from allstop.engine.context import EngineContext
-from allstop.ports import Live
+from allstop.ports import Left, Live
 
 UNLIMITED = Limits()
 
+CallRecorder = Callable[[int, Amount, int | None], Awaitable[bool]]
+"""Records a call's reservation, if nobody else wrote after the position."""
+
 S = TypeVar("S")
+
+
+def is_near(left: int | None, most: int | None) -> bool:
+    """Whether so much of a limit is used that a person would be warned."""
+    return left is not None and bool(most) and left <= (1 - SOFT_SHARE) * (most or 0)
+
+
+class RunsDay:
+    """The daily budget as one run sees it."""
+
+    def __init__(self, run: RunId, own: Amount, context: EngineContext) -> None:
+        self._run = run
+        self._own = own
+        self._context = context
+
+    async def catch_up(self) -> None:
+        if self._is_limited:
+            await self._context.daily_budget.catch_up(self._context.clock.now())
+
+    def left(self, *, if_settled: bool = False) -> Left:
+        if not self._is_limited:
+            return Left(None, None)
+        helm, now = self._context.helm_reader.helm, self._context.clock.now()
+        return self._context.daily_budget.left(now, helm, if_settled=if_settled)
+
+    def hold(self, account: TurnAccount) -> None:
+        if self._is_limited:
+            self._context.daily_budget.hold(self._run, self._own, account)
+
+    @property
+    def place(self) -> int | None:
+        """Up to where the records of all processes are counted."""
+        return self._context.daily_budget.position if self._is_limited else None
+
+    @property
+    def _is_limited(self) -> bool:
+        helm = self._context.helm_reader.helm
+        return self._context.daily_budget.is_limited(self._context.clock.now(), helm)
 
 
 class Reservations(Generic[S]):
@@ -27,6 +71,7 @@ class Reservations(Generic[S]):
         self._ends_talk = pilot.ends_when_stopped
         self._context = context
         self._reserved = NOTHING
+        self._account: TurnAccount | None = None  # of the open turn
         self._limits: Limits | None = None
         self._warned_limit = ""
 
@@ -76,25 +121,53 @@ class Reservations(Generic[S]):
             else None
         )
 
-    def tokens_left(self, now: datetime) -> int | None:
-        """The tokens that a turn without a cap of its own may use; None: no limit."""
-        day = self._context.daily_budget.tokens_left(now, self._context.helm_reader.helm)
-        left = [day, self._context.budgets.tokens_left(self._run)]
-        return min((each for each in left if each is not None), default=None)
+    def open_account(
+        self, move: TakeTurn, refresh: Callable[[], None], record: CallRecorder
+    ) -> TurnAccount:
+        """The account of the turn that begins. `refresh` applies limits that were changed."""
+        day = RunsDay(self._run, self._reserved, self._context)
+        self._account = TurnAccount(
+            self._run,
+            self._context.budgets,
+            None if move.max_tokens is None else replace(self._reserved, tokens=move.max_tokens),
+            day=day,
+            record=lambda number, amount: record(number, amount, day.place),
+            refresh=refresh,
+        )
+        return self._account
 
-    def microusd_left(self, now: datetime) -> int | None:
-        """The money that the turn under way may use, its reservation included; None: no limit."""
-        day = self._context.daily_budget.microusd_left(now, self._context.helm_reader.helm)
-        left = [day, self._context.budgets.microusd_left(self._run)]
-        least = min((each for each in left if each is not None), default=None)
-        return None if least is None else least + self._reserved.cost_microusd
+    def near_end(self, left: Left) -> str:
+        """What to tell the agent if a budget is nearly used up; "" if none is."""
+        now, helm = self._context.clock.now(), self._context.helm_reader.helm
+        limits = self._context.daily_budget.limits_at(now, helm)
+        day = RunsDay(self._run, self._reserved, self._context).left()
+        tokens = is_near(day.tokens, limits.tokens)
+        cost = is_near(day.microusd, limits.cost_microusd)
+        for account, cap in self._context.budgets.of(self._run):
+            tokens |= is_near(account.tokens, cap.tokens)
+            cost |= is_near(account.microusd, cap.cost_microusd)
+        parts = []
+        if tokens and left.tokens is not None:
+            parts.append(f"{max(0, left.tokens):,} tokens")
+        if cost and left.microusd is not None:
+            parts.append(f"${max(0, left.microusd) / 1e6:.2f}")
+        if not parts:
+            return ""
+        return (
+            f"The budget of this work is nearly used up: {' and '.join(parts)} are left, for "
+            "everything that is sent and said. Finish the most important part first."
+        )
 
     def release(self, used: Amount) -> None:
         """Settle the reservation after the turn ended or wasn't started."""
-        if self._reserved is not NOTHING or used is not NOTHING:
-            self._context.budgets.settle(self._run, self._reserved, used)
+        reserved, account = self._reserved, self._account
+        if account is not None:  # its calls are charged already, as far as they are known
+            reserved, used = reserved.plus(account.reserved), used.minus(account.used)
+        if reserved is not NOTHING or used is not NOTHING:
+            self._context.budgets.settle(self._run, reserved, used)
+            self._context.budgets.notify()
             self._context.daily_budget.withdraw(self._run)
-            self._reserved = NOTHING
+            self._reserved, self._account = NOTHING, None
 
     def _refused_by_day(
         self, pending: steps.PendingWrite[S], move: TakeTurn, used: Amount

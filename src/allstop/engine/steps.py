@@ -20,8 +20,6 @@ from allstop.ports import Entry
 
 S = TypeVar("S")
 
-UNUSED = moves.Usage()
-
 DriverEvent: TypeAlias = (
     events.MoveStarted | events.MoveEnded | events.Waited | events.Rested | events.Closed
 )
@@ -249,11 +247,11 @@ def used_so_far(tally: Tally) -> Amount:
 
 
 def unfinished_result(
-    open_move: OpenMove, kind: moves.FailureKind, known: moves.Usage = UNUSED
+    open_move: OpenMove, kind: moves.FailureKind, known: moves.Usage | None = None
 ) -> moves.Failed:
     """The result of an interrupted move, charged with its maximum usage.
 
-    `known` is the observed usage, charged if no maximum is known.
+    `known` is the observed usage, charged if no maximum is known; None: by the record.
     """
     return moves.Failed(kind=kind, usage=max_usage(open_move, known))
 
@@ -262,9 +260,11 @@ def is_capped(move: moves.Work) -> bool:
     return isinstance(move, moves.TakeTurn) and move.max_tokens is not None
 
 
-def max_usage(open_move: OpenMove, known: moves.Usage = UNUSED) -> moves.Usage:
+def max_usage(open_move: OpenMove, known: moves.Usage | None = None) -> moves.Usage:
     move = open_move.move
     most = move.most_tokens if isinstance(move, moves.TakeTurn) else None
+    if known is None:
+        known = open_move.calls.most
     if most is None:
         return known
     return moves.Usage(input=most, cost_microusd=max(open_move.cost_microusd, known.cost_microusd))

@@ -91,7 +91,7 @@ class ToolAdviser:
 
     def charged(self, result: TurnDone | Failed) -> TurnDone | Failed:
         """The turn's result with the usage of the advice added."""
-        return replace(result, usage=_plus(result.usage, self.used))
+        return replace(result, usage=result.usage.plus(self.used))
 
     @property
     def _left(self) -> int | None:
@@ -110,22 +110,12 @@ class ToolAdviser:
         finally:
             self._watch.deadlines.release()
         if result is None:
-            self.used = _plus(self.used, Usage(input=self._left or 0))  # unknown: the maximum
+            self.used = self.used.plus(Usage(input=self._left or 0))  # unknown: the maximum
             return f"no answer within {ADVICE_S:g} s"
-        self.used = _plus(checked_usage(result.usage), self.used)
+        self.used = checked_usage(result.usage).plus(self.used)
         if isinstance(result, Failed):
             return one_line(result.message or result.kind.value, 200)
         return read_advice(result.text, ask)
-
-
-def _plus(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input=one.input + other.input,
-        cached=one.cached + other.cached,
-        output=one.output + other.output,
-        cost_microusd=one.cost_microusd + other.cost_microusd,
-        model=one.model or other.model,
-    )
 
 
 def _noted(ask: Ask, advice: Advice, by: str, *, kind: str) -> Item:

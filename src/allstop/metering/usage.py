@@ -1,16 +1,21 @@
 """Reads the usage of a model call from the provider's reply, streamed or whole."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.metering.wire_formats import WireFormat
 
 MAX_COUNT = 10**9
 END_OF_STREAM = b"[DONE]"
+
+CHARS_PER_TOKEN = 3.0
+"""Of a reply whose usage is unknown."""
 
 
 def as_count(value: object) -> int | None:
@@ -77,7 +82,11 @@ class UsageReader:
 
     @property
     def reported(self) -> Reported:
-        return _REPORTS[self._wire](self._usage)
+        reported = _REPORTS[self._wire](self._usage)
+        if self.is_complete or self._wire is not WireFormat.GEMINI or reported.output is None:
+            return reported
+        # Gemini reports with each piece, and may have said more since
+        return replace(reported, output=max(reported.output, tokens_of(self.chars)))
 
     @property
     def was_cut(self) -> bool:
@@ -148,6 +157,7 @@ class UsageReader:
                 if isinstance(message, dict):
                     self._name(message.get("model"))
                     self._merge_usage(message.get("usage"))
+                    self._usage.pop("output_tokens", None)  # a number that doesn't count yet
             case "content_block_delta":
                 self.chars += _chars(event.get("delta"))
             case "message_delta":
@@ -251,6 +261,11 @@ _REPORTS = {
     WireFormat.MESSAGES: _reported_messages,
     WireFormat.GEMINI: _reported_gemini,
 }
+
+
+def tokens_of(chars: int) -> int:
+    """The tokens of a reply whose usage is unknown."""
+    return math.ceil(chars / CHARS_PER_TOKEN)
 
 
 def decoded(data: bytes) -> object:

@@ -5,7 +5,10 @@ from allstop.ports.agents import UNREACHED as UNREACHED
 from allstop.ports.agents import Abilities as Abilities
 from allstop.ports.agents import Agent as Agent
 from allstop.ports.agents import Agents as Agents
+from allstop.ports.agents import CallAccount as CallAccount
+from allstop.ports.agents import Left as Left
 from allstop.ports.agents import Live as Live
+from allstop.ports.agents import P as P
 from allstop.ports.agents import TokenCap as TokenCap
 from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch

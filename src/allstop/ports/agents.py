@@ -1,15 +1,15 @@
 """The agent's protocol: takes turns, and reports to the loop meanwhile."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
 from allstop.core.accounts import Window
 from allstop.core.asks import Answer, Ask
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Failed, Item, TurnDone
+from allstop.core.moves import Failed, Item, TurnDone, Usage
 from allstop.core.prompt import Prompt
 from allstop.ports.programs import Box
 
@@ -86,6 +86,45 @@ class Abilities(Struct, frozen=True, kw_only=True):
     compact: bool = False  # it compacts a conversation itself; else it writes a summary
 
 
+class Left(NamedTuple):
+    """What budgets leave for model calls; None: there is no limit."""
+
+    tokens: int | None
+    microusd: int | None
+
+
+class Planned(Protocol):
+    """What a model call may use at most."""
+
+    @property
+    def tokens(self) -> int: ...
+
+    @property
+    def cost_microusd(self) -> int: ...
+
+
+P = TypeVar("P", bound=Planned)
+
+
+class CallAccount(Protocol):
+    """The account of a turn that pays for its model calls, shared with all runs that pay from it."""
+
+    @property
+    def left(self) -> Left: ...
+
+    async def reserve(self, plan: Callable[[Left], P | None]) -> tuple[int, P] | None:
+        """Reserve what `plan` asks for, given what is left, and return it with a number.
+
+        `plan` is pure, and returns None if the call doesn't fit. Then it waits, if the call may fit
+        after others have ended; otherwise the result is None.
+        """
+        ...
+
+    def settle(self, number: int, used: Usage) -> None:
+        """Charge what the call used, in place of its reservation."""
+        ...
+
+
 class Turn(Struct, frozen=True, kw_only=True):
     """A request to an agent."""
 
@@ -97,7 +136,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     asks_first: bool = False  # ask before every command, not only before those that leave the box
     idle_s: float = 600.0
     max_tokens: int | None = None
-    max_microusd: int | None = None  # what limits on money leave; None: there is none
+    account: CallAccount | None = None  # for its model calls; None: only `max_tokens` limits them
     compacts: bool = False  # compact the conversation in place of the prompt, with that ability
 
 

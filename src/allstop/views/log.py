@@ -15,6 +15,7 @@ from allstop.core.run import Pilot, RunState
 from allstop.core.signals import Signal, SignalClaim, last_line_with_hint, without_signal_line
 from allstop.core.text import counted, last_line, one_line, token_count
 from allstop.views.accounts import event_lines
+from allstop.views.model_calls import describe_call
 
 
 class Line(NamedTuple):
@@ -140,6 +141,8 @@ def lines(event: events.Event) -> list[Line]:  # noqa: C901 - one case for each 
             return [Line(at, "▶", describe(move))]
         case events.ThreadOpened(thread=thread):
             return [Line(at, " ", f"conversation {one_line(thread)}")]
+        case events.CallReserved():
+            return []  # the call has a line of its own when it has ended
         case events.Noted(items=items):
             return [
                 Line(at, " ", f"{one_line(item.kind)}: {one_line(item.text, 200)}")
@@ -156,6 +159,7 @@ def lines(event: events.Event) -> list[Line]:  # noqa: C901 - one case for each 
                 else ()
             )
             return [
+                *_call_lines(at, result),
                 Line(at, _mark(result), describe_result(result)),
                 *(Line(at, " ", f"warning: {one_line(note, 300)}") for note in notes),
             ]
@@ -185,6 +189,11 @@ def lines(event: events.Event) -> list[Line]:  # noqa: C901 - one case for each 
             return [Line(at, "■", receipt(event))]
         case events.AccountHeld() | events.AccountReleased() | events.WindowsSeen():
             return [Line(at, mark, text) for mark, text in event_lines(event)]
+
+
+def _call_lines(at: datetime, result: moves.Result) -> list[Line]:
+    call = result.call if isinstance(result, moves.Billable) else None
+    return [Line(at, " ", f"model call: {describe_call(call)}")] if call else []
 
 
 def _mark(result: moves.Result) -> str:

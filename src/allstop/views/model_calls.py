@@ -6,9 +6,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from allstop.core.events import Event, MoveStarted, Noted
+from allstop.core.events import Event, MoveEnded, MoveStarted, Noted
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import ModelCall, TakeTurn
+from allstop.core.moves import Billable, ModelCall, TakeTurn
 from allstop.core.text import one_line
 
 
@@ -38,12 +38,24 @@ class CallLedger:
                     for item in items
                     if item.call is not None
                 ]
+            case MoveEnded(result=result, at=at) if isinstance(result, Billable):
+                if result.call is not None:
+                    agent = self._agents.get(run, AgentName(""))
+                    return [RecordedCall(at=at, run=run, agent=agent, call=result.call)]
             case _:
                 pass
         return []
 
 
 def describe_call(call: ModelCall) -> str:
+    if call.status >= 400 or not call.status:
+        answer = f"HTTP {call.status}" if call.status else "no answer"
+        parts = [
+            answer,
+            f"after {call.total_ms:,} ms",
+            *([call.request_id] if call.request_id else []),
+        ]
+        return one_line(f"{call.model}: {', '.join(parts)}", 500)
     cost = "no price" if call.cost_microusd is None else f"${call.cost_microusd / 1_000_000:.4f}"
     parts = [
         f"{call.input:,} tokens in ({call.cached:,} cached), {call.output:,} out",

@@ -206,7 +206,7 @@ async def test_g4_calls_in_one_connection_are_each_measured():
                 await anyio.sleep(0.01)
 
     assert len(there.received) == 3
-    assert gateway.metering.budget.used == 36
+    assert gateway.metering.account.used.tokens == 36
 
 
 async def test_g4_slow_requests_hold_up_no_other():

@@ -86,7 +86,8 @@ async def test_g5_over_the_budget_a_call_is_refused_and_costs_nothing():
         refused = await there.client.post("/v1/responses", json=RESPONSES)
 
     assert refused.status_code == 402
-    assert "1,900 of its 2,000 tokens" in refused.json()["error"]["message"]
+    message = refused.json()["error"]["message"]
+    assert "has used 1,900 tokens, its budget leaves 100 tokens" in message
     assert there.metering.over
     assert (len(server.requests), len(there.records)) == (1, 1)
 
@@ -103,7 +104,7 @@ async def test_g5_a_second_call_waits_for_the_first_one_to_be_settled():
 
         await until(lambda: len(there.records) == 3)
 
-    assert there.metering.budget.used == 330
+    assert there.metering.account.used.tokens == 330
     assert len(server.requests) == 3
 
 
@@ -236,9 +237,11 @@ async def test_an_error_of_the_provider_is_passed_on_and_costs_nothing():
     wrong = Say(error=ErrorReply(status=400, body={"error": {"message": "no such model"}}))
     async with model_server([wrong]) as server, open_gateway(server.openai_url) as there:
         reply = await there.client.post("/v1/responses", json=RESPONSES)
+        await until(lambda: there.records)
 
     assert (reply.status_code, reply.json()) == (400, {"error": {"message": "no such model"}})
-    assert (there.records, there.metering.budget.used) == ([], 0)
+    (record,) = there.records
+    assert (record.status, record.usage.tokens, there.metering.account.used.tokens) == (400, 0, 0)
 
 
 @pytest.mark.parametrize(("wait_s", "status"), [(2.0, 429), (None, 402)])

@@ -9,15 +9,18 @@ from typing import NamedTuple
 import anyio
 from anyio.lowlevel import checkpoint
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
 from allstop.adapters.gateway.model_connection import Target, Upstream, UpstreamError, UpstreamReply
+from allstop.core.moves import Usage
+from allstop.metering.call_reservation import CallEstimates, Reservation, usage_of
 from allstop.metering.event_stream import EventDecoder, EventTooLargeError
 from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer
 from allstop.metering.request_body import BodyError, ModelCall, read_call, write_body
-from allstop.metering.turn_budget import Denied, Reservation, TurnBudget, usage_of
 from allstop.metering.usage import CallUsage, UsageReader
+from allstop.ports import CallAccount
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -27,7 +30,7 @@ MAX_FAILING = 4
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """A model call that was made."""
+    """A model call that was sent."""
 
     model: str
     status: int  # HTTP; 0: there was no answer
@@ -37,6 +40,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     request_id: str = ""
     is_cut: bool = False  # the reply ended at the output cap that the budget left
     is_estimated: bool = False  # the provider reported no usable numbers
+    number: int = 0  # of its reservation
 
 
 class Limit(NamedTuple):
@@ -61,6 +65,12 @@ Seen = Callable[[Mapping[str, str]], None]
 Unpaid = Callable[[str], str]
 """Tells why the limits on money allow no call of a model; "" if they do."""
 
+CostOf = Callable[[str, int, int], int]
+"""The most that a model's call of so many tokens of input and output can cost."""
+
+UsageOf = Callable[[CallRecord], Usage]
+"""The usage of a call with its cost."""
+
 Report = Callable[[CallRecord], Awaitable[None]]
 
 
@@ -71,7 +81,7 @@ class Metering:
         self,
         target: Target,
         upstream: Upstream,
-        budget: TurnBudget,
+        account: CallAccount,
         *,
         judge: Judge,
         lost: Lost = lambda error: None,
@@ -79,23 +89,29 @@ class Metering:
         seen: Seen,
         report: Report,
         unpaid: Unpaid = lambda model: "",
+        cost_of: CostOf = lambda model, total, output: 0,
+        usage_of: UsageOf = lambda record: Usage(
+            input=record.usage.input, output=record.usage.output
+        ),
     ) -> None:
         self.target = target
         self.upstream = upstream
-        self.budget = budget
+        self.account = account
+        self.estimates = CallEstimates()
         self.judge = judge
         self.lost = lost
         self.held = held
         self.seen = seen
         self.report = report
         self.unpaid = unpaid
+        self.usage_of = usage_of
+        self._cost_of = cost_of
         self.records: list[CallRecord] = []
         self.over = ""  # why the budget refused a call, or cut one
         self.limit: Limit | None = None  # of the account; it ends the turn
         self.failing = 0  # calls that failed since the last one that went well
         self.went_well = 0
         self.hopeless = anyio.Event()  # set when no further call of the turn can go well
-        self._settled = anyio.Event()
         self._reading = anyio.Lock()
 
     async def read(self, route: Route, body: bytes) -> ModelCall:
@@ -129,16 +145,30 @@ class Metering:
         key = self.target.key.encode()
         return body.replace(key, b"[the key]") if len(key) > 8 else body
 
-    async def reserve(self, call: ModelCall) -> Reservation | None:
-        """Reserve tokens, after the calls under way if need be; None: over the budget."""
-        while (found := self.budget.reserve(call)) is Denied.WAIT:
-            await self._settled.wait()
-        return found if isinstance(found, Reservation) else None
+    async def reserve(self, call: ModelCall) -> tuple[int, Reservation] | None:
+        """Reserve the call, after those under way if need be; None: over the budget."""
 
-    def settle(self, call: ModelCall, reservation: Reservation, usage: CallUsage | None) -> None:
-        self.budget.settle(call, reservation, usage)
-        self._settled.set()
-        self._settled = anyio.Event()
+        def cost(total: int, output: int) -> int:
+            return self._cost_of(call.model, total, output)
+
+        return await self.account.reserve(lambda left: self.estimates.plan(call, *left, cost))
+
+    def why_over(self, call: ModelCall) -> str:
+        """Why the budget has no room for a call."""
+        tokens, microusd = self.account.left
+        total, parts = self.estimates.input_of(call.size), []
+        used = sum(record.usage.tokens for record in self.records)
+        if tokens is not None:
+            parts.append(f"{max(0, tokens):,} tokens")
+        if microusd is not None:
+            parts.append(f"${max(0, microusd) / 1e6:.4f}")
+        cost = self._cost_of(call.model, total, 0)
+        return (
+            f"the turn has used {used:,} tokens, its budget leaves {' and '.join(parts)}, and its "
+            f"next call needs about {total:,} tokens"
+            + (f" (${cost / 1e6:.4f})" if microusd is not None else "")
+            + " for the input alone"
+        )
 
 
 async def refuse(
@@ -183,24 +213,19 @@ async def pass_call(
         metering.end(unpaid)
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, unpaid)
         return
-    reservation = await metering.reserve(call)
-    if reservation is None:
-        budget = metering.budget
-        metering.end(
-            f"the turn has used {budget.used:,} of its {budget.limit:,} tokens, and its next call "
-            f"needs about {budget.input_of(call.size):,} for the input alone"
-        )
+    if (reserved := await metering.reserve(call)) is None:
+        metering.end(metering.why_over(call))
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, metering.over)
         return
-    made = _Call(metering, connection, call, reservation)
+    made = _Call(metering, connection, call, *reserved)
     try:
         await made.run(request, route)
     finally:
-        metering.settle(call, reservation, made.usage)
-        if made.record is not None:
-            metering.records.append(made.record)
-    if made.record is not None:
-        await metering.report(made.record)
+        record = made.record
+        metering.account.settle(reserved[0], metering.usage_of(record))
+        metering.estimates.learn(call, record.usage)
+        metering.records.append(record)
+    await metering.report(record)
 
 
 class _Call:
@@ -209,6 +234,7 @@ class _Call:
         metering: Metering,
         connection: HttpConnection,
         call: ModelCall,
+        number: int,
         reservation: Reservation,
     ) -> None:
         self._metering = metering
@@ -218,8 +244,7 @@ class _Call:
         self._reader = UsageReader(call.wire)
         self._began = anyio.current_time()
         self._first_ms = 0
-        self.record: CallRecord | None = None
-        self.usage: CallUsage | None = None  # what it costs; None: the provider didn't take it
+        self.record = CallRecord(model=call.model, status=0, number=number)
 
     async def run(self, request: HttpRequest, route: Route) -> None:
         metering, call = self._metering, self._call
@@ -234,6 +259,11 @@ class _Call:
         except UpstreamError as error:
             metering.fail(error)
             await _fail(metering, self._connection, error)
+        except anyio.get_cancelled_exc_class():
+            if not self.record.status:  # the provider may have read all of it
+                usage = CallUsage(input=self._reservation.input)
+                self.record = replace(self.record, usage=usage, is_estimated=True)
+            raise
 
     async def _pass_reply(self, reply: UpstreamReply) -> None:
         if reply.is_page:
@@ -266,23 +296,29 @@ class _Call:
         reported = self._reader.reported
         usage = usage_of(reported, self._reservation, self._call, self._reader.chars)
         is_cut = self._reservation.is_lowered and self._reader.was_cut
-        self.usage = usage
-        self.record = CallRecord(
-            model=self._call.model,
-            status=reply.status,
+        self._answered(reply)
+        self.record = replace(
+            self.record,
             usage=usage,
             first_ms=self._first_ms,
-            total_ms=self._ms(),
-            request_id=reply.request_id,
             is_cut=is_cut,
             is_estimated=(reported.input, reported.output) != (usage.input, usage.output),
         )
         if is_cut:
-            self._metering.over = "a reply was cut off at the end of the turn's token budget"
+            self._metering.over = "a reply was cut off at the end of the budget"
+
+    def _answered(self, reply: UpstreamReply) -> None:
+        self.record = replace(
+            self.record,
+            status=reply.status,
+            total_ms=self._ms(),
+            request_id=reply.request_id,
+        )
 
     async def _pass_error(self, reply: UpstreamReply) -> None:
         """An error costs nothing. One by which the account is limited for long ends the turn."""
         body = await _beginning(reply)
+        self._answered(reply)
         limit = self._metering.judge(reply.status, reply.headers, body)
         self._metering.fail()
         if limit is not None and limit.wait_s is None:

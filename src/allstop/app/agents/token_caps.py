@@ -46,7 +46,7 @@ def describe_agent_budgets(agent: Agent, *, by_gateway: bool = False) -> str:
         return CANT_HOLD
     if agent.driver in CODERS:
         return f"{_describe(TokenCap.AFTER)}; cost budgets are checked between turns"
-    return _describe(_cap_of(agent))
+    return _describe(token_cap(agent.driver))
 
 
 def describe_budgets(project: Project) -> str:
@@ -60,15 +60,10 @@ def describe_budgets(project: Project) -> str:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"
     if partly := [name for name, agent in agents.items() if agent.driver in PARTLY_METERED]:
         return f"can't hold for {', '.join(partly)}: it reports only a part of what it uses"
-    caps = {_cap_of(agent) for agent in agents.values()}
+    caps = {token_cap(agent.driver) for agent in agents.values()}
     if len(agents) < len(project.settings.agents) and caps <= {TokenCap.EXACT}:
         return HOLD_TO_THE_CALL
     return _describe(next((cap for cap in LEAST_EXACT_FIRST if cap in caps), TokenCap.EXACT))
-
-
-def _cap_of(agent: Agent) -> TokenCap:
-    is_capped = agent.max_tokens_per_call or agent.driver in CODERS  # a budget caps coders' turns
-    return token_cap(agent.driver) if is_capped else TokenCap.NONE
 
 
 def _describe(cap: TokenCap) -> str:

@@ -23,8 +23,9 @@ from allstop.app.gateway.hosts import REFUSED_ITEM as REFUSED_ITEM
 from allstop.app.gateway.hosts import proxy_variables
 from allstop.app.gateway.money_limit import MoneyLimit
 from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TurnDone, Usage
+from allstop.core.run import usage_of_call
 from allstop.core.text import counted, one_line
-from allstop.metering.turn_budget import TurnBudget
+from allstop.engine.call_account import account_within
 from allstop.ports import (
     GATEWAY_PORT,
     LATE_CALLS,
@@ -92,9 +93,7 @@ class GatewayAgent:
     @property
     def abilities(self) -> Abilities:
         """As of the agent, and every call is measured and capped."""
-        own = self._agent.abilities
-        cap = TokenCap.AFTER if own.token_cap is TokenCap.NONE else own.token_cap
-        return replace(own, usage=True, token_cap=cap)
+        return replace(self._agent.abilities, usage=True, token_cap=TokenCap.EXACT)
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         limit = AccountLimit(self._clock, lambda: self._held_now(turn.run))
@@ -112,21 +111,24 @@ class GatewayAgent:
             if windows := windows_in_headers(headers, self._clock.now()):
                 watch.live(Live("limit", "", windows))
 
+        account = turn.account or account_within(turn.max_tokens)
         money = MoneyLimit(
-            turn.max_microusd,
-            is_priced=lambda model: self._price_of(model).is_known(self._clock.now()),
-            spent=lambda: self._usage(metering.records).cost_microusd,
+            account, is_priced=lambda model: self._price_of(model).is_known(self._clock.now())
         )
         metering = Metering(
             self._target,
             self._upstream,
-            TurnBudget(turn.max_tokens),
+            account,
             judge=limit.judge,
             lost=limit.lost,
             held=limit.held,
             seen=see,
             report=report,
             unpaid=money.unpaid,
+            cost_of=lambda model, total, output: self._price_of(model).most_microusd(
+                total, output, self._clock.now()
+            ),
+            usage_of=lambda record: usage_of_call(self._measured(record)),
         )
         unreached: list[str] = []
 
@@ -214,7 +216,7 @@ class GatewayAgent:
             result = limit.failed
         elif metering.over:
             # without a call or a price, another turn would end in the same way
-            is_capped = metering.records and not lacks_price
+            is_capped = any(record.usage.tokens for record in metering.records) and not lacks_price
             kind = FailureKind.CAPPED if is_capped else FailureKind.OUT_OF_BUDGET
             result = Failed(kind=kind, message=metering.over)
         elif metering.failing and limit.last is not None and result.kind in _OF_MODEL:
@@ -251,6 +253,7 @@ class GatewayAgent:
             request_id=one_line(record.request_id, MAX_NAME_CHARS),
             cut=record.is_cut,
             estimated=record.is_estimated,
+            number=record.number,
         )
 
 

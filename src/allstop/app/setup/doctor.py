@@ -201,7 +201,7 @@ async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
 def _gateway_trial(items: list[Item]) -> GatewayTrial:
     from allstop.app.gateway.agent import REFUSED_ITEM
 
-    calls = [item.call for item in items if item.call is not None]
+    calls = [item.call for item in items if item.call is not None and 0 < item.call.status < 400]
     return GatewayTrial(
         calls=len(calls),
         tokens=sum(call.input + call.output for call in calls),

@@ -32,7 +32,7 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents.box import own_box
 from allstop.app.agents.keys import key_name
 from allstop.core.errors import AllstopError
-from allstop.metering.turn_budget import TurnBudget
+from allstop.engine.call_account import account_within
 from allstop.metering.wire_formats import Provider
 from allstop.policy.allowed_hosts import Place
 from allstop.ports import Launch, Launcher, Network, Stream
@@ -262,7 +262,7 @@ def _gateway(url: str, key: str) -> TurnGateway:
         Metering(
             target,
             Upstream(target, ssl.create_default_context()),
-            TurnBudget(None),
+            account_within(None),
             judge=lambda status, headers, body: None,
             held=not_held,
             seen=lambda headers: None,

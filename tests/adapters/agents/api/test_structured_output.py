@@ -150,7 +150,7 @@ async def test_r1_an_older_claude_is_made_to_use_a_tool():
     (result, again), asked = await turns(ANTHROPIC, answer, count=2)
 
     assert json.loads(result.text) == {"message": "hi", "final": True}
-    assert again == result
+    assert (again.text, again.usage) == (result.text, result.usage)
     assert len(asked) == 3
     assert asked[1].body["tool_choice"] == {"type": "tool", "name": "reply"}
     assert asked[1].body["tools"][0]["input_schema"] == close_objects(ENVELOPE)

@@ -10,18 +10,20 @@ from msgspec.structs import replace
 
 from allstop.adapters.agents.account_windows import windows_in_headers
 from allstop.adapters.agents.api import error_kinds
-from allstop.adapters.agents.api.call_usage import count_tokens
+from allstop.adapters.agents.api.call_usage import TokenCounts, count_tokens
 from allstop.adapters.agents.api.http_client import CallLimits, Endpoint
 from allstop.adapters.agents.api.json_schemas import without_nulls
 from allstop.adapters.agents.api.reply_stream import Reply
-from allstop.adapters.agents.api.request import ModelRequest, build_request
+from allstop.adapters.agents.api.request import ModelRequest, build_request, prompt_tokens
 from allstop.adapters.agents.api.token_prices import TokenPrice
 from allstop.adapters.agents.no_conversations import CANNOT_FORK
 from allstop.adapters.agents.provider_errors import Fault, failure_of
 from allstop.adapters.agents.reset_times import LocalTime
-from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.core.moves import Failed, FailureKind, ModelCall, TurnDone, Usage
 from allstop.core.prompt import CacheLifetime
-from allstop.ports import Abilities, Clock, Live, TokenCap, Turn, Watch
+from allstop.core.text import one_line
+from allstop.metering.call_reservation import Reservation, lacks_price, plan_call
+from allstop.ports import Abilities, CallAccount, Clock, Left, Live, TokenCap, Turn, Watch
 
 LINGER_S = 1.0
 """How long a provider may take to end its stream after the reply, to keep the connection."""
@@ -55,6 +57,7 @@ class Client(Protocol):
     """Sends the requests of all variants."""
 
     last_headers: Mapping[str, str]
+    last_status: int
 
     async def close(self) -> None: ...
 
@@ -92,15 +95,75 @@ class ModelAgent:
         if isinstance(request, Failed):
             return request
         reply = Reply(watch.live, is_envelope=request.schema is not None)
+        if turn.account is None:
+            return await self._answer(request, reply, watch)
+        reserved = await self._reserve(request, turn.account)
+        if isinstance(reserved, Failed):
+            return reserved
+        number, reservation = reserved
+        if reservation.output is not None:
+            request = replace(request, max_output=reservation.output)
+        used = self._usage(TokenCounts(input=reservation.input))  # if it is cancelled at once
+        try:
+            result = await self._answer(request, reply, watch, number)
+            used = result.usage
+        finally:
+            turn.account.settle(
+                number, self._usage(self._counts(request, reply)) if reply.started else used
+            )
+        return result
+
+    async def _reserve(
+        self, request: ModelRequest, account: CallAccount
+    ) -> tuple[int, Reservation] | Failed:
+        model, now = self._endpoint.model, self._clock.now()
+        if account.left.microusd is not None and not self._price.is_bounded(now):
+            return Failed(kind=FailureKind.OUT_OF_BUDGET, message=lacks_price(model))
+        prompt = prompt_tokens(request)
+
+        def plan(left: Left) -> Reservation | None:
+            return plan_call(prompt, request.max_output, *left, self._most_microusd)
+
+        if (reserved := await account.reserve(plan)) is not None:
+            return reserved
+        message = f"the prompt needs up to {prompt:,} tokens, more than the budget leaves"
+        return Failed(kind=FailureKind.OUT_OF_BUDGET, message=message)
+
+    def _most_microusd(self, total: int, output: int) -> int:
+        return self._price.most_microusd(total, output, self._clock.now())
+
+    async def _answer(
+        self, request: ModelRequest, reply: Reply, watch: Watch, number: int = 0
+    ) -> TurnDone | Failed:
+        began = anyio.current_time()
         failed = await self._call(request, reply)
-        if windows := windows_in_headers(self._client.last_headers, self._clock.now()):
+        headers = self._client.last_headers
+        if windows := windows_in_headers(headers, self._clock.now()):
             watch.live(Live("limit", "", windows))
-        usage = self._usage(request, reply)
+        counts = self._counts(request, reply)
+        usage = self._usage(counts)
+        call = ModelCall(
+            model=self._endpoint.model,
+            status=self._client.last_status,
+            input=counts.input,
+            cached=counts.cached,
+            output=counts.output,
+            reasoning=counts.reasoning,
+            cost_microusd=None if usage.partial else usage.cost_microusd,
+            first_ms=0 if reply.first_at is None else round((reply.first_at - began) * 1000),
+            total_ms=round((anyio.current_time() - began) * 1000),
+            request_id=one_line(
+                headers.get("x-request-id") or headers.get("request-id") or "", 200
+            ),
+            number=number,
+        )
         if failed is not None:
-            return replace(failed, message=self._explained(failed), usage=usage)
+            return replace(failed, message=self._explained(failed), usage=usage, call=call)
         text = reply.text()
         return TurnDone(
-            text=without_nulls(text, request.schema) if request.schema else text, usage=usage
+            text=without_nulls(text, request.schema) if request.schema else text,
+            usage=usage,
+            call=call,
         )
 
     async def close(self) -> None:
@@ -134,11 +197,15 @@ class ModelAgent:
             else:
                 return
 
-    def _usage(self, request: ModelRequest, reply: Reply) -> Usage:
+    def _counts(self, request: ModelRequest, reply: Reply) -> TokenCounts:
         if not reply.started:
-            return Usage()
+            return TokenCounts()
         for_hour = request.lifetime is CacheLifetime.HOUR
-        used = count_tokens(reply.reported, request.chars, reply.chars, for_hour=for_hour)
+        return count_tokens(reply.reported, request.chars, reply.chars, for_hour=for_hour)
+
+    def _usage(self, used: TokenCounts) -> Usage:
+        if used == TokenCounts():
+            return Usage()
         return Usage(
             input=used.input,
             cached=used.cached,
@@ -173,6 +240,8 @@ async def read_stream(
         async with stream as events:
             reply.started = True
             async for event in events:
+                if reply.first_at is None:
+                    reply.first_at = anyio.current_time()
                 take(event, reply)
                 if reply.complete:
                     scope.deadline = anyio.current_time() + LINGER_S

@@ -16,13 +16,15 @@ class ReportedUsage(Struct, frozen=True, kw_only=True):
     cached: object = None
     written: object = None
     output: object = None
+    reasoning: object = None
 
 
 class TokenCounts(Struct, frozen=True, kw_only=True):
     input: int = 0  # includes `cached` and `written`
     cached: int = 0
     written: int = 0
-    output: int = 0
+    output: int = 0  # includes `reasoning`
+    reasoning: int = 0
     for_hour: bool = False  # `written` tokens stay in the cache for an hour
 
 
@@ -31,11 +33,13 @@ def count_tokens(
 ) -> TokenCounts:
     total_input = as_count(reported.input) or estimate(chars_in, CHARS_PER_TOKEN)
     cached = min(as_count(reported.cached) or 0, total_input)
+    output = as_count(reported.output) or estimate(chars_out, CHARS_PER_TOKEN)
     return TokenCounts(
         input=total_input,
         cached=cached,
         written=min(as_count(reported.written) or 0, total_input - cached),
-        output=as_count(reported.output) or estimate(chars_out, CHARS_PER_TOKEN),
+        output=output,
+        reasoning=min(as_count(reported.reasoning) or 0, output),
         for_hour=for_hour,
     )
 

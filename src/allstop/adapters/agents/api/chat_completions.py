@@ -76,4 +76,5 @@ def _reported(usage: object) -> ReportedUsage:
         cached=get(usage, "prompt_tokens_details", "cached_tokens"),
         written=get(usage, "prompt_tokens_details", "cache_write_tokens"),
         output=get(usage, "completion_tokens"),
+        reasoning=get(usage, "completion_tokens_details", "reasoning_tokens"),
     )

@@ -59,6 +59,7 @@ class ModelClient:
         self._base_url = endpoint.base_url.rstrip("/")
         self._max_bytes = limits.bytes
         self.last_headers: Mapping[str, str] = {}  # of the last response
+        self.last_status = 0
         self._client = httpx2.AsyncClient(
             verify=trusted(),
             timeout=httpx2.Timeout(None, connect=limits.connect_s),
@@ -82,7 +83,7 @@ class ModelClient:
             async with self._client.stream(
                 "POST", self._base_url + path, json={**body, "stream": True}
             ) as response:
-                self.last_headers = dict(response.headers)
+                self.last_headers, self.last_status = dict(response.headers), response.status_code
                 if not response.is_success:
                     error = _json_or_text(await _beginning(response))
                     raise CallError(read_fault(response.status_code, self.last_headers, error))

@@ -157,4 +157,5 @@ def _reported(usage: object) -> ReportedUsage:
         cached=get(usage, "input_tokens_details", "cached_tokens"),
         written=get(usage, "input_tokens_details", "cache_write_tokens"),
         output=get(usage, "output_tokens"),
+        reasoning=get(usage, "output_tokens_details", "reasoning_tokens"),
     )

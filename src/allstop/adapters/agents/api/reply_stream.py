@@ -23,6 +23,7 @@ class Reply:
         self.reported = ReportedUsage()
         self.started = False  # the provider has begun to respond, and so to charge
         self.complete = False  # reported by the provider
+        self.first_at: float | None = None  # when the first event came
 
     def add(self, delta: object) -> None:
         if not isinstance(delta, str):

@@ -64,9 +64,14 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _limited(request: ModelRequest, max_tokens: int) -> ModelRequest | Failed:
+def prompt_tokens(request: ModelRequest) -> int:
+    """The tokens of the prompt, overestimated."""
     texts = (request.system, *(part.text for part in request.parts), str(request.schema or ""))
-    prompt = _FRAME + sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
+    return _FRAME + sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
+
+
+def _limited(request: ModelRequest, max_tokens: int) -> ModelRequest | Failed:
+    prompt = prompt_tokens(request)
     if max_tokens - prompt < LEAST_OUTPUT:
         message = f"the prompt needs up to {prompt:,} of this turn's {max_tokens:,} tokens"
         return Failed(kind=FailureKind.BAD_REQUEST, message=message)

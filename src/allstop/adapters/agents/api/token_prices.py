@@ -50,10 +50,14 @@ class TokenPrice:
     def is_known(self, at: datetime) -> bool:
         return self._free or self._with_own(self._listed(at)) is not None
 
+    def is_bounded(self, at: datetime) -> bool:
+        """Whether a limit on money can hold: models on the person's own machine cost none."""
+        return not self._provider or self.is_known(at)
+
     def microusd(self, counts: TokenCounts, at: datetime) -> int:
-        if self._free:
-            return 0
-        price = self._with_own(self._listed(at))
+        return self._cost(None if self._free else self._with_own(self._listed(at)), counts)
+
+    def _cost(self, price: ListPrice | None, counts: TokenCounts) -> int:
         if price is None:
             return 0
         usage = self._usage(
@@ -64,6 +68,16 @@ class TokenPrice:
             output_tokens=counts.output,
         )
         return round(price.calc_price(usage)["total_price"] * 1_000_000)
+
+    def most_microusd(self, total: int, output: int, at: datetime) -> int:
+        """The cost of a call if all its input is of the most expensive kind."""
+        kinds = (
+            TokenCounts(input=total, output=output),
+            TokenCounts(input=total, written=total, output=output),
+            TokenCounts(input=total, written=total, output=output, for_hour=True),
+        )
+        price = None if self._free else self._with_own(self._listed(at))
+        return max(self._cost(price, counts) for counts in kinds)
 
     def highest_price(self, at: datetime) -> float:
         """Micro-dollars per token of the most expensive kind, in the most expensive tier."""
