@@ -7,9 +7,18 @@ import anyio
 from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.app.turns import READ_AT_ONCE, TurnReader
 from allstop.app.usage import UsageLine, UsageReport, usage_lines
-from allstop.core.events import MoveEnded, MoveStarted, Opened
+from allstop.core.events import MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import AgentName, RunId
-from allstop.core.moves import Failed, FailureKind, TakeTurn, TurnDone, Usage, without_prompt_text
+from allstop.core.moves import (
+    Failed,
+    FailureKind,
+    Item,
+    ModelCall,
+    TakeTurn,
+    TurnDone,
+    Usage,
+    without_prompt_text,
+)
 from allstop.core.prompt import prompt
 from allstop.ports import Entry
 from allstop.views.usage import By
@@ -53,6 +62,27 @@ async def test_k7_q26_only_what_is_new_is_read_again():
     assert journal.read - before == 2
     assert len(await turns.since(NOON + timedelta(minutes=many - 1))) == 2
     assert journal.read - before == 2
+
+
+async def test_g7_calls_of_a_turn_under_way_count_until_its_end_has_them():
+    journal = MemoryJournal()
+    call = ModelCall(model="m", status=200, input=1_000, output=50, cost_microusd=7)
+    begun = [
+        Opened(at=NOON, kind="task", spec={}),
+        MoveStarted(at=NOON, id=1, move=MOVE),
+        Noted(at=NOON, id=1, items=(Item(kind="model call", text="", call=call),)),
+    ]
+    await journal.append(*(Entry(RUN, event) for event in begun))
+    turns = TurnReader(journal)
+
+    ended = await turns.since(NOON)
+    (under_way,) = turns.under_way(NOON)
+    used = Usage(input=1_000, output=50, cost_microusd=7, model="m")
+    await journal.append(Entry(RUN, MoveEnded(at=NOON, id=1, result=TurnDone(text="", usage=used))))
+
+    assert (ended, under_way.usage, under_way.counts) == ([], used, False)
+    assert [turn.usage for turn in await turns.since(NOON)] == [used]
+    assert turns.under_way(NOON) == []
 
 
 async def test_k7_an_earlier_moment_is_looked_for_again():

@@ -4,8 +4,15 @@ import json
 import subprocess
 import sys
 
+import anyio
 import pytest
 
+from allstop.adapters.clock import SystemClock
+from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.core.events import Noted, Opened
+from allstop.core.ids import RunId
+from allstop.core.moves import Item, ModelCall
+from allstop.ports import Entry
 from allstop.server.routes.table import READ_ROUTES
 from support.control_room import ControlRoom, settled
 from support.person import MERGE_AT_ONCE, at_home, wait_for
@@ -346,6 +353,32 @@ def test_numbers_are_in_the_form_of_prometheus(still_room):
     assert "allstop_stopped 0" in lines
     for line in lines:
         assert line.startswith("# ") or len(line.rsplit(" ", 1)) == 2
+
+
+def test_g7_numbers_of_model_calls_are_by_provider_and_model(room):
+    """G7: as they are written to the journal while the server runs."""
+    call = ModelCall(
+        provider='a "host"\n', model="m", status=200, input=1_234_567, output=5, first_ms=250
+    )
+    lost = ModelCall(provider="openai", model="m", status=0)
+    journal = SqliteJournal(room.person.repository / ".allstop", SystemClock())
+    now, run = SystemClock().now(), RunId("auto1")
+    items = tuple(Item(kind="model call", text="", call=each) for each in (call, call, lost))
+    events = [Opened(at=now, kind="auto", spec={}), Noted(at=now, id=1, items=items)]
+    anyio.run(journal.append, *(Entry(run, event) for event in events))
+    journal.close()
+    labels = 'provider="a \\"host\\"\\n",model="m"'
+
+    def lines():
+        return room.ask("GET", "/metrics").body.decode().splitlines()
+
+    counted = f'allstop_model_calls_total{{{labels},status="200"}} 2'
+    wait_for(lambda: counted in lines(), "the calls are counted")
+    found = lines()
+    assert 'allstop_model_calls_total{provider="openai",model="m",status="0"} 1' in found
+    assert f'allstop_model_tokens_total{{{labels},kind="input"}} 2469134' in found
+    assert f"allstop_model_first_token_seconds_total{{{labels}}} 0.5" in found
+    assert f"allstop_model_replies_total{{{labels}}} 2" in found
 
 
 def test_without_a_built_page_that_is_said(still_room):

@@ -39,6 +39,7 @@ class CallLine(Struct, frozen=True, kw_only=True):
     request_id: str  # "" if the provider gave none
     cut: bool  # by the turn's budget
     estimated: bool  # the provider reported no usable numbers
+    provider: str  # its name, or the host of a compatible server; "": an older record
 
 
 class CallReport(Struct, frozen=True, kw_only=True):
@@ -87,6 +88,7 @@ def _line(recorded: RecordedCall) -> CallLine:
         request_id=call.request_id,
         cut=call.cut,
         estimated=call.estimated,
+        provider=call.provider,
     )
 
 

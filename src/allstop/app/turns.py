@@ -43,3 +43,7 @@ class TurnReader:
                 self._position = records[-1].pos
                 await anyio.lowlevel.checkpoint()
         return [turn for turn in self._turns if turn.began_at >= moment]
+
+    def under_way(self, moment: datetime) -> list[Turn]:
+        """Those begun since then that had not ended when `since` was called."""
+        return [turn for turn in self._ledger.under_way() if turn.began_at >= moment]

@@ -36,7 +36,10 @@ class UsageLine(Struct, frozen=True, kw_only=True):
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """Turns that started since then, including failed ones; the most expensive line first."""
+    """Turns that started since then, the most expensive line first.
+
+    Failed turns are included, and the recorded calls of turns under way.
+    """
 
     by: By
     since: datetime
@@ -58,7 +61,8 @@ async def usage_since(
     worked: set[str] = set()
     total = Sum()
     turns = turns or (TurnReader(project.journal) if project.has_store else None)
-    for turn in await turns.since(since) if turns else ():
+    found = [*await turns.since(since), *turns.under_way(since)] if turns else []
+    for turn in found:
         if agent not in ("", turn.agent):
             continue
         total = total.plus(turn)

@@ -288,6 +288,7 @@ class ModelCall(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     cut: bool = False  # by the turn's budget
     estimated: bool = False  # the provider reported no usable numbers
     number: int = 0  # of its reservation in this turn; 0: it had none
+    provider: str = ""  # its name, or the host of a compatible server
 
 
 class Item(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from allstop.server.access.credentials import OneTimeKeys
     from allstop.server.settings_reload import SettingsReloader
     from allstop.server.stream.broadcast import Broadcast
+    from allstop.views.model_calls import CallTotals
 
 
 class AppState(NamedTuple):
@@ -24,3 +25,4 @@ class AppState(NamedTuple):
     settings: SettingsReloader
     rewinder: Rewinder
     turns: TurnReader
+    call_totals: CallTotals

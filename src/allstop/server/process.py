@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -21,7 +22,7 @@ from allstop.app.runs.rewind import Rewinder
 from allstop.app.supervisor import RunKinds, Supervisor, start_supervisor
 from allstop.app.turns import TurnReader
 from allstop.core.errors import AllstopError
-from allstop.ports import Live
+from allstop.ports import Live, PositionedRecord
 from allstop.server import static_files
 from allstop.server.access import admission
 from allstop.server.access.credentials import OneTimeKeys, load_or_create_token
@@ -36,6 +37,7 @@ from allstop.server.stream.broadcast import Broadcast
 from allstop.server.stream.frames import Position
 from allstop.server.stream.recent_events import RecentEvents
 from allstop.server.stream.view_changes import ViewChanges
+from allstop.views.model_calls import CallTotals
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -103,6 +105,8 @@ async def _app_state(
     recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))
     broadcast = Broadcast(live_runs, changes, recent)
     live_runs.subscribe(broadcast.add_records)
+    call_totals = CallTotals()
+    live_runs.subscribe(partial(_count_calls, call_totals))
     listeners = project.folder / LISTENERS_FOLDER
     # the socket outlives its reader: another one could get its number otherwise
     async with start_supervisor(project, kinds, say) as driver:
@@ -122,9 +126,22 @@ async def _app_state(
                 rewinder = Rewinder(project.journal, project.kinds)
                 turns = TurnReader(project.journal)
                 yield AppState(
-                    project, driver, live_runs, broadcast, keys, reloader, rewinder, turns
+                    project,
+                    driver,
+                    live_runs,
+                    broadcast,
+                    keys,
+                    reloader,
+                    rewinder,
+                    turns,
+                    call_totals,
                 )
                 group.cancel_scope.cancel()
+
+
+def _count_calls(totals: CallTotals, placed: Sequence[PositionedRecord]) -> None:
+    for _, record in placed:
+        totals.take(record.run, record.event)
 
 
 async def _resume_board(driver: Supervisor, say: Say) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 
 from msgspec import Struct
@@ -10,6 +11,9 @@ from allstop.core.events import Event, MoveEnded, MoveStarted, Noted
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Billable, ModelCall, TakeTurn
 from allstop.core.text import one_line
+
+MOST_MODELS = 200
+OTHER_MODELS = "other"
 
 
 class RecordedCall(Struct, frozen=True, kw_only=True):
@@ -45,6 +49,46 @@ class CallLedger:
             case _:
                 pass
         return []
+
+
+class CallTotal(Struct, kw_only=True):
+    """The calls of one model."""
+
+    calls: Counter[int]  # by HTTP status
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost_microusd: int = 0  # as far as it is known
+    replies: int = 0
+    first_ms: int = 0  # of all replies together
+
+    def add(self, call: ModelCall) -> None:
+        self.calls[call.status] += 1
+        self.input += call.input
+        self.cached += call.cached
+        self.output += call.output
+        self.reasoning += call.reasoning
+        self.cost_microusd += call.cost_microusd or 0
+        if 200 <= call.status < 300:
+            self.replies += 1
+            self.first_ms += call.first_ms
+
+
+class CallTotals:
+    """Sums of calls by provider and model."""
+
+    def __init__(self) -> None:
+        self.of: dict[tuple[str, str], CallTotal] = {}
+        self._ledger = CallLedger()
+
+    def take(self, run: RunId, event: Event) -> None:
+        for recorded in self._ledger.take(run, event):
+            call = recorded.call
+            key = call.provider, call.model
+            if key not in self.of and len(self.of) >= MOST_MODELS:
+                key = "", OTHER_MODELS  # an agent in a box can ask for any name
+            self.of.setdefault(key, CallTotal(calls=Counter())).add(call)
 
 
 def describe_call(call: ModelCall) -> str:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from allstop.core.events import Event, MoveEnded, MoveStarted
+from allstop.core.events import Event, MoveEnded, MoveStarted, Noted
 from allstop.core.ids import AgentName, RunId, label_of
 from allstop.core.moves import Billable, TakeTurn, Usage, is_turn
+from allstop.core.run import NO_CALLS, OpenCalls, calls_after
 
 
 class By(StrEnum):
@@ -63,14 +64,26 @@ class Ledger:
 
     def __init__(self) -> None:
         self._open: dict[RunId, tuple[AgentName, datetime]] = {}
+        self._calls: dict[RunId, OpenCalls] = {}
+
+    def under_way(self) -> list[Turn]:
+        """The turns that have not ended, with the calls that they have made."""
+        return [
+            Turn(run, *self._open[run], calls.used, counts=False)
+            for run, calls in self._calls.items()
+            if calls.used != UNUSED
+        ]
 
     def take(self, run: RunId, event: Event) -> Turn | None:
         """Return the turn that this event ends, if its start was seen and it used anything."""
         match event:
             case MoveStarted(move=TakeTurn(agent=agent), at=at):
-                self._open[run] = agent, at
+                self._open[run], self._calls[run] = (agent, at), NO_CALLS
+            case Noted() if run in self._calls:
+                self._calls[run] = calls_after(self._calls[run], event)
             case MoveEnded(result=result) if isinstance(result, Billable):
                 begun, counts = self._open.pop(run, None), is_turn(result)
+                self._calls.pop(run, None)
                 if begun and (counts or result.usage != UNUSED):
                     return Turn(run, *begun, result.usage, counts)
             case _:

@@ -35,6 +35,11 @@ class Target(Struct, frozen=True, kw_only=True):
     key: str  # "" if the server needs none
     is_vendors: bool = True  # False: a compatible server
 
+    @property
+    def name(self) -> str:
+        """The provider's, or the host of a compatible server."""
+        return self.provider.value if self.is_vendors else urlsplit(self.base_url).hostname or ""
+
     def __repr__(self) -> str:
         return f"Target({self.provider})"
 

@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -54,6 +55,7 @@ def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
         key=key or NO_KEY,
         key_name=key_name(settings),
         is_vendors=settings.base_url is None,
+        provider=_name_of_provider(settings),
     )
     listed = PRICED_AS[settings.driver]
     price = token_price(project, listed, endpoint.model, free=settings.flat_rate)
@@ -70,6 +72,13 @@ def make_model_agent(project: Project, name: str, settings: Agent) -> AgentPort:
             from allstop.adapters.agents.api.openai_responses import ollama_agent
 
             return ollama_agent(endpoint, name=name, price=price, clock=project.clock)
+
+
+def _name_of_provider(settings: Agent) -> str:
+    """Its name, or the host of a compatible server."""
+    if settings.base_url is None:
+        return settings.driver.value
+    return urlsplit(settings.base_url).hostname or ""
 
 
 def describe_model(settings: Agent) -> str:

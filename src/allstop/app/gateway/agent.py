@@ -78,6 +78,7 @@ class GatewayAgent:
         held_now: Callable[[str], Awaitable[Failed | None]],
         grace_s: float = GRACE_S,
         hosts: tuple[str, ...] = (),
+        without_network: Callable[[Box], Box] = lambda box: replace(box, network=Network.NONE),
     ) -> None:
         """`fallback_box` is for turns without a workspace; `hosts` are reached besides the model."""
         self._agent = agent
@@ -89,6 +90,7 @@ class GatewayAgent:
         self._held_now = held_now
         self._grace_s = grace_s
         self._hosts = hosts
+        self._without_network = without_network
 
     @property
     def abilities(self) -> Abilities:
@@ -138,7 +140,8 @@ class GatewayAgent:
 
         tunnels = Tunnels(self._hosts, "sandbox", tell_unreached) if self._hosts else None
         gateway = TurnGateway(metering, tunnels)
-        box = replace(turn.place or self._fallback_box, network=Network.NONE, gateway=gateway)
+        box = self._without_network(turn.place or self._fallback_box)
+        box = replace(box, gateway=gateway)
         if self._hosts:
             box = replace(box, env={**box.env, **proxy_variables(GATEWAY_PORT)})
         try:
@@ -254,6 +257,7 @@ class GatewayAgent:
             cut=record.is_cut,
             estimated=record.is_estimated,
             number=record.number,
+            provider=self._target.name,
         )
 
 

@@ -156,6 +156,7 @@ class ModelAgent:
                 headers.get("x-request-id") or headers.get("request-id") or "", 200
             ),
             number=number,
+            provider=self._endpoint.provider,
         )
         if failed is not None:
             return replace(failed, message=self._explained(failed), usage=usage, call=call)

@@ -30,6 +30,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     key: str = NO_KEY
     key_name: str = ""  # the environment variable that holds the key
     is_vendors: bool = True  # False: a compatible server
+    provider: str = ""  # for the record of calls
 
     def __repr__(self) -> str:
         return f"Endpoint({self.model} at {self.base_url})"
