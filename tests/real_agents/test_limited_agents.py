@@ -183,6 +183,7 @@ async def test_p16_a_used_up_window_of_codex_moves_the_plan_to_claude(person):
 
 
 async def test_p16_windows_of_a_working_codex_are_recorded(person):
+    """P16, G1, G6: a plan uses the gateway by default; it reads them from the headers."""
     headers = {
         "x-codex-primary-used-percent": "34",
         "x-codex-primary-window-minutes": "300",
@@ -200,6 +201,8 @@ async def test_p16_windows_of_a_working_codex_are_recorded(person):
         sets_up(person, server, "codex", "claude")
         await allstop(person, "plan", "run", "plan.md")
         said = await allstop(person, "status")
+        log = await allstop(person, "log", "plan1")
 
+    assert "model call: gpt-5.5" in log
     assert "5 hours 34 % used, behind even use, resets " in said
     assert "week 22 % used, behind even use, resets " in said

@@ -1,5 +1,6 @@
 """Real Codex and real Claude Code work together, offline, against one model server."""
 
+import json
 import os
 import re
 import signal
@@ -105,7 +106,10 @@ async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
 
 
 async def test_r1_a_room_where_codex_and_claude_speak(person):
-    """R1, K9: each with its own program, in envelopes; each sees the other's messages."""
+    """R1, K9, G1: each with its own program, in envelopes; each sees the other's messages.
+
+    By default each model call goes through the gateway.
+    """
 
     def answer(asked):
         if asked.protocol is Protocol.MESSAGES:
@@ -118,7 +122,9 @@ async def test_r1_a_room_where_codex_and_claude_speak(person):
     async with model_server(answer) as server:
         sets_up(person, server)
         said = await allstop(person, "room", "Talk.", "--agents", "codex,claude")
+        used = json.loads(await allstop(person, "usage", "--calls", "--json"))
 
+    assert {call["agent"] for call in used["calls"]} == {"codex", "claude"}
     assert "codex: gpt words" in said
     assert "claude: claude words, saw: True" in said
     assert "Session summary: final" in said
@@ -223,7 +229,7 @@ async def test_f2_full_auto_through_a_plan_a_compaction_and_a_stop(person):
 
 
 async def test_f2_full_auto_with_real_claude_code(person):
-    """F1, F4, F9, K9: it signals too early, gets the gate's findings, and is merged once."""
+    """F1, F4, F9, G1, K9: it signals too early, gets the gate's findings, and is merged once."""
 
     def answer(asked):
         steps = (
@@ -245,6 +251,7 @@ async def test_f2_full_auto_with_real_claude_code(person):
 
     assert "the gate disagrees: parser" in said
     assert "ls parser.txt" in heard
+    assert log.count("model call: ") == 4
     assert "ended: done (merged)" in said
     assert len(set(re.findall(r"conversation (\S{36})", log))) == 1
     files = person.git("ls-tree", "--name-only", "main").split()

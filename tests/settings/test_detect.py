@@ -286,6 +286,9 @@ max_parallel = 2  # agents at the same time
 agent = "claude"  # works on tasks that name no agent
 fallback = "aider"  # while the first one is rate limited
 
+[sandbox]
+# network = "model-only"  # unset: agents with a key reach only their model, others the whole network
+
 [verification]
 network = "allow"  # checks reach only the registries of your lock files: a.example, b.example, c.example, d.example; `hosts` adds others
 

@@ -1673,7 +1673,9 @@ export interface components {
         };
         /**
          * UsageReport
-         * @description Turns that started since then, including failed ones; the most expensive line first.
+         * @description Turns that started since then, the most expensive line first.
+         *
+         *         Failed turns are included, and the recorded calls of turns under way.
          */
         UsageReport: {
             by: components["schemas"]["By"];
@@ -1733,6 +1735,7 @@ export interface components {
             request_id: string;
             cut: boolean;
             estimated: boolean;
+            provider: string;
         };
         /** NoteList */
         NoteList: {
@@ -2280,6 +2283,8 @@ export interface components {
             estimated: boolean;
             /** @default 0 */
             number: number;
+            /** @default  */
+            provider: string;
         };
         /** ChecksDone */
         ChecksDone: {

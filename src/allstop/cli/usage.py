@@ -108,7 +108,7 @@ def _print_calls(context: Context, since: str, agent: str, *, as_json: bool) -> 
     if as_json:
         print_json(found)
     elif not found.calls:
-        echo('No call went through the gateway in this time. It needs network = "model-only".')
+        echo("No call went through the gateway in this time. `allstop doctor` says who uses it.")
     else:
         for line in call_lines(found):
             echo(line)

@@ -3,8 +3,9 @@
 from allstop.settings.model import Network, Settings, WorkNetwork
 
 
-def of_agents(settings: Settings) -> Network:
-    return settings.sandbox.network or Network.FULL
+def of_agents(settings: Settings) -> Network | None:
+    """None: it depends on the agent, see `app/agents/model_access`."""
+    return settings.sandbox.network
 
 
 def of_checks(settings: Settings) -> WorkNetwork:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def box(project: Project) -> Box:
     """An agent's box without a home and a workspace."""
     hosts = project.settings.sandbox.hosts
-    network = networks.of_agents(project.settings)
+    network = networks.of_agents(project.settings) or NetworkSetting.FULL
     return box_with(project, network, hosts if network is NetworkSetting.ALLOW else None)
 
 
@@ -58,6 +58,20 @@ def box_with(project: Project, network: NetworkSetting, hosts: tuple[str, ...] |
             memory_mb=limits.memory_mb,
             file_mb=limits.file_mb,
         ),
+    )
+
+
+def without_network(project: Project, box: Box) -> Box:
+    """The box without the whole network, and without what programs need only for that."""
+    if box.network is Network.NONE:
+        return box
+    given, own = network_variables(asker(project)), project.settings.sandbox.read
+    kept = {*map(os.path.expanduser, own), *person_tools(project).read}
+    return replace(
+        box,
+        network=Network.NONE,
+        env={name: value for name, value in box.env.items() if name not in given.env},
+        read=tuple(path for path in box.read if path in kept or path not in given.read),
     )
 
 

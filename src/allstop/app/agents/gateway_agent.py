@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from allstop.app.agents.box import own_box
+from allstop.app.agents.box import own_box, without_network
 from allstop.app.agents.model_access import require_box, target_of
 from allstop.app.agents.prices import token_price
 from allstop.core.moves import Failed
@@ -59,6 +60,7 @@ def through_gateway(
         ),
         held_now=held_now,
         hosts=allowed_hosts(project),
+        without_network=partial(without_network, project),
     )
 
 

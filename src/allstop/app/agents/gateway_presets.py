@@ -39,6 +39,7 @@ class GatewayPreset(Struct, frozen=True, kw_only=True):
     configure: Callable[[Endpoint], Configuration] = lambda at: Configuration()
     model: str = ""  # without the provider's name
     sets_model: bool = False  # by its configuration; else the driver tells the program its model
+    is_guess: bool = False  # without a model, the program may choose another provider
 
     def configuration(self, origin: str, key: str) -> Configuration:
         """`key`: "" if the server needs none; many programs don't start without one."""
@@ -259,6 +260,7 @@ def _aider(settings: Agent) -> GatewayPreset | None:
         configure=lambda end: Configuration(env={**quiet, **named}),
         model=model,
         sets_model=True,
+        is_guess=not model,
     )
 
 

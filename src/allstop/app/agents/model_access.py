@@ -23,7 +23,7 @@ from allstop.app.secrets import key_file
 from allstop.metering.wire_formats import Provider
 from allstop.ports import GATEWAY_PORT, Isolation
 from allstop.settings import networks
-from allstop.settings.model import Agent, Driver, Network
+from allstop.settings.model import Agent, Driver, Network, SandboxMode
 
 if TYPE_CHECKING:
     from allstop.adapters.gateway.model_connection import Target
@@ -37,6 +37,12 @@ BOX_ORIGIN = f"http://127.0.0.1:{GATEWAY_PORT}"
 
 BOXLESS = frozenset({Driver.OPENAI, Driver.ANTHROPIC, Driver.OLLAMA, Driver.SCRIPTED})
 """Drivers whose agents need no network in a box: they run outside, or call no model."""
+
+OTHER_CLOUDS = (
+    *("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
+    *("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
+)
+"""Variables by which programs call a provider whose requests the gateway doesn't know."""
 
 _VENDOR_URL = {
     Provider.OPENAI: PROVIDERS[Driver.OPENAI].base_url,
@@ -64,18 +70,45 @@ def why_no_gateway(project: Project, name: str, settings: Agent) -> NoGateway | 
     if find_gateway_preset(settings) is None:
         hint = f"describe it with agents.{name}.gateway"
         return NoGateway("how it uses the gateway is not known", hint)
+    given = environment(project, settings)
+    if chosen := [each for each in OTHER_CLOUDS if given.get(each)]:
+        return NoGateway(f"{chosen[0]} sends it to another provider", f"remove {chosen[0]}")
+    return None
+
+
+def network_of(project: Project, name: str, settings: Agent) -> Network:
+    """What the agent reaches. If that isn't set: its model alone, if it can work with that."""
+    if (chosen := networks.of_agents(project.settings)) is not None:
+        return chosen
+    is_open = settings.driver in BOXLESS or why_whole_network(project, name, settings) is not None
+    return Network.FULL if is_open else Network.MODEL_ONLY
+
+
+def why_whole_network(project: Project, name: str, settings: Agent) -> NoGateway | None:
+    """Why an agent has the whole network if [sandbox] sets none; None if it has only its model."""
+    if project.settings.sandbox.mode is SandboxMode.OFF:
+        return NoGateway("the sandbox is off", 'set [sandbox] mode = "auto"')
+    if (no := why_no_gateway(project, name, settings)) is not None:
+        return no
+    if _preset(settings).is_guess:
+        hint = 'name its model with its provider, as in model = "openai/gpt-5.5"'
+        return NoGateway(f"{program_of(settings)} may choose another provider", hint)
+    try:
+        _key_outside(project, name, settings)
+    except AgentSetupError as error:
+        return NoGateway(error.message, error.hint or "see the guide of the gateway", error.code)
     return None
 
 
 def uses_gateway(project: Project, name: str, settings: Agent) -> bool:
-    network = networks.of_agents(project.settings)
+    network = network_of(project, name, settings)
     if network not in (Network.MODEL_ONLY, Network.ALLOW) or settings.driver in BOXLESS:
         return False
     return why_no_gateway(project, name, settings) is None
 
 
 def require_gateway(project: Project, name: str, settings: Agent) -> None:
-    """Raises AgentSetupError if the network is "model-only" and the agent can't work with that.
+    """Raises AgentSetupError if the person set "model-only" and the agent can't work with that.
 
     With "allow", agents that can't use the gateway reach the allowed hosts.
     """
@@ -113,10 +146,7 @@ def access(project: Project, name: str, settings: Agent) -> Access:
     """
     if not uses_gateway(project, name, settings):
         return Access(settings.base_url, key_for(project, name, settings))
-    preset = _preset(settings)
-    key = real_key(project, name, settings)
-    _refuse_shown_file(project, name, settings)
-    _refuse_key(name, key, environment(project, settings))
+    preset, key = _preset(settings), _key_outside(project, name, settings)
     return Access(BOX_ORIGIN + preset.path, PLACEHOLDER if key else "")
 
 
@@ -128,13 +158,9 @@ def configuration(project: Project, name: str, settings: Agent) -> Configuration
     given = environment(project, settings)
     if not uses_gateway(project, name, settings):
         return Configuration(env={**given, **_named_key(project, name, settings)})
-    preset = _preset(settings)
-    key = real_key(project, name, settings)
-    made = preset.configuration(BOX_ORIGIN, PLACEHOLDER)
-    env = {**given, **made.env}
-    _refuse_shown_file(project, name, settings)
-    _refuse_key(name, key, env)
-    return Configuration(env=env, files=made.files)
+    made = _preset(settings).configuration(BOX_ORIGIN, PLACEHOLDER)
+    _key_outside(project, name, settings)
+    return Configuration(env={**given, **made.env}, files=made.files)
 
 
 def box_variable(settings: Agent) -> str:
@@ -160,6 +186,20 @@ def _preset(settings: Agent) -> GatewayPreset:
     preset = find_gateway_preset(settings)
     assert preset is not None, "only agents with a preset use the gateway"
     return preset
+
+
+def _key_outside(project: Project, name: str, settings: Agent) -> str:
+    """The real key, which nothing shows in the box.
+
+    Raises AgentSetupError if it is missing, or would be in the box.
+    """
+    key = real_key(project, name, settings)
+    _refuse_shown_file(project, name, settings)
+    env = environment(project, settings)
+    if settings.driver in (Driver.ACP, Driver.COMMAND):
+        env.update(_preset(settings).configuration(BOX_ORIGIN, PLACEHOLDER).env)
+    _refuse_key(name, key, env)
+    return key
 
 
 def _refuse_key(name: str, key: str, env: Mapping[str, str]) -> None:

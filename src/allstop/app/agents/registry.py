@@ -36,6 +36,7 @@ from allstop.app.agents.keys import (
 )
 from allstop.app.agents.model_access import (
     configuration,
+    network_of,
     require_box,
     require_gateway,
     uses_gateway,
@@ -46,9 +47,10 @@ from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
+from allstop.settings import networks
 from allstop.settings.agent_order import roster
 from allstop.settings.loader import FILE_NAME
-from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
+from allstop.settings.model import CHAT_DRIVERS, Agent, Driver, Network
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -61,7 +63,7 @@ class Agents(Mapping[AgentName, AgentPort]):
         self._project = project
         self._launcher = launcher
         self._made: dict[AgentName, AgentPort] = {}
-        self._made_from: dict[AgentName, tuple[Agent, Box]] = {}
+        self._made_from: dict[AgentName, tuple[Agent, Box, Network]] = {}
         self._replaced: list[AgentPort] = []
         folder = project.environment.trust_file.parent
         shared = SharedHolds(folder / FILE_NAME_OF_HOLDS)
@@ -74,12 +76,12 @@ class Agents(Mapping[AgentName, AgentPort]):
         """
         place = box(self._project)
         for name in names:
-            wanted = (settings_of(self._project, name), place)
+            settings = settings_of(self._project, name)
+            wanted = (settings, place, network_of(self._project, name, settings))
             if self._made_from.get(name) == wanted:
                 continue
             choices = [
-                self._choice(name, settings)
-                for settings in by_account(self._project, name, wanted[0])
+                self._choice(name, each) for each in by_account(self._project, name, settings)
             ]
             new = HeldAgent(self._accounts, choices, self._project.clock)
             if name in self._made:  # closed later: it may be in the middle of a turn
@@ -321,7 +323,7 @@ def make_agent(
     settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
     require_gateway(project, name, settings)
-    if uses_gateway(project, name, settings):
+    if networks.of_agents(project.settings) and uses_gateway(project, name, settings):
         require_box(name, launcher.isolation)
 
     def make() -> AgentPort:

@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.agents.model_access import network_of
 from allstop.app.board import board_spec
 from allstop.auto.guidance import GuideSpec
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.settings import networks
-from allstop.settings.model import Approvals, Guidance
+from allstop.settings.model import Approvals, Guidance, Network
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -23,9 +24,14 @@ PROBE_S = 0.5
 
 
 def guide_spec(
-    project: Project, *, approvals: Approvals, attended: bool, rehearses: bool = False
+    project: Project,
+    worker: AgentName | None,
+    *,
+    approvals: Approvals,
+    attended: bool,
+    rehearses: bool = False,
 ) -> GuideSpec | None:
-    """The guidance that the settings configure; None if it is off.
+    """The guidance that the settings configure for the agent that works; None if it is off.
 
     Raises AllstopError if the configured model can't be used.
     """
@@ -40,7 +46,7 @@ def guide_spec(
     return GuideSpec(
         agent=agent,
         max_tokens=most,
-        permissions=permissions(project, approvals=approvals, attended=attended),
+        permissions=permissions(project, worker, approvals=approvals, attended=attended),
         rehearses=rehearses,
     )
 
@@ -73,9 +79,14 @@ def is_answering(base_url: str) -> bool:
         connection.close()
 
 
-def permissions(project: Project, *, approvals: Approvals, attended: bool) -> tuple[str, ...]:
+def permissions(
+    project: Project, worker: AgentName | None, *, approvals: Approvals, attended: bool
+) -> tuple[str, ...]:
     """The working agent's permissions, as the guide's prompt lists them."""
     settings = project.settings
+    network = networks.of_agents(settings) or Network.FULL
+    if worker is not None:
+        network = network_of(project, worker, registry.settings_of(project, worker))
     checks = ", ".join(check.name or check.run for check in settings.verification.commands)
     asks = {
         Approvals.NEVER: "whatever it asks for is denied",
@@ -85,7 +96,7 @@ def permissions(project: Project, *, approvals: Approvals, attended: bool) -> tu
     merged = "merged once at the end" if settings.merge.enabled else "kept, not merged"
     return (
         "it works in a clone of its own, in a sandbox",
-        f"network: {networks.of_agents(settings).value}",
+        f"network: {network.value}",
         asks[approvals],
         "a person is there to answer" if attended else "nobody is there to answer",
         f"its work is {merged}" + (f", after {checks}" if checks else ""),

@@ -89,7 +89,7 @@ def auto_spec(
         fallbacks=others,
         terms=every if others else {},
         compact_at=settings.loop.compact_at_tokens or None,
-        guide=guidance.guide_spec(project, approvals=approvals, attended=waits),
+        guide=guidance.guide_spec(project, agent, approvals=approvals, attended=waits),
         edition=EDITION,
         guards_files=auto.guarded_files is GuardedFiles.PAUSE,
     )
@@ -157,7 +157,7 @@ def rehearsal(project: Project, *, goal: str, summary: TurnSummary | None) -> Au
         target=runtime.target(project),
         min_confidence=auto.min_confidence,
         guide=guidance.guide_spec(
-            project, approvals=auto.approvals, attended=False, rehearses=True
+            project, None, approvals=auto.approvals, attended=False, rehearses=True
         ),
         summary=summary,
     )

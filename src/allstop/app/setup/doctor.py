@@ -32,7 +32,13 @@ from allstop.adapters.sockets import bound
 from allstop.app import runtime
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box, programs_in_settings
-from allstop.app.agents.model_access import BOXLESS, uses_gateway, why_no_gateway
+from allstop.app.agents.gateway_agent import allowed_hosts
+from allstop.app.agents.model_access import (
+    BOXLESS,
+    uses_gateway,
+    why_no_gateway,
+    why_whole_network,
+)
 from allstop.app.agents.token_caps import describe_agent_budgets
 from allstop.app.control_room import control_room
 from allstop.app.gateway.hosts import hosts_opener
@@ -348,26 +354,29 @@ def _network(project: Project) -> list[Finding]:
     return [Finding(name="network", ok=False, found=found, hint=hint, needed=False)]
 
 
-def _gateway(project: Project) -> list[Finding]:
-    """Which agents reach only their model, and which could."""
+def _gateway(project: Project) -> Iterator[Finding]:
+    """Which agents reach only their model, which could, and why others have the whole network."""
     settings = project.settings
-    able = [
-        name
-        for name, agent in settings.agents.items()
-        if agent.driver not in BOXLESS and why_no_gateway(project, name, agent) is None
-    ]
-    if not able or networks.of_agents(settings) is NetworkSetting.NONE:
-        return []
-    names = ", ".join(able)
-    network = networks.of_agents(settings)
-    if network is not NetworkSetting.FULL:
-        hosts = ", ".join(settings.sandbox.hosts)
+    boxed = {name: each for name, each in settings.agents.items() if each.driver not in BOXLESS}
+    metered = [name for name, each in boxed.items() if uses_gateway(project, name, each)]
+    if metered:
+        hosts = ", ".join(allowed_hosts(project))
         reach = f"reach only their model and {hosts}" if hosts else "reach only their model"
-        found = f"{names}: {reach}, no key in the box; `allstop agents test NAME` proves it"
-        return [Finding(name="gateway", ok=True, found=found)]
-    found = f"not used: {names} can send anything anywhere, the key included"
-    hint = '[sandbox] network = "model-only" lets them reach only their model'
-    return [Finding(name="gateway", ok=False, found=found, hint=hint, needed=False)]
+        found = f"{', '.join(metered)}: {reach}, no key in the box"
+        yield Finding(
+            name="gateway", ok=True, found=f"{found}; `allstop agents test NAME` proves it"
+        )
+    if networks.of_agents(settings) is NetworkSetting.FULL:
+        able = [name for name, each in boxed.items() if why_no_gateway(project, name, each) is None]
+        if able:
+            found = f"not used: {', '.join(able)} can send anything anywhere, the key included"
+            hint = '[sandbox] network = "model-only" lets them reach only their model'
+            yield Finding(name="gateway", ok=False, found=found, hint=hint, needed=False)
+    elif networks.of_agents(settings) is None:
+        for name, each in boxed.items():
+            if (why := why_whole_network(project, name, each)) is not None:
+                found = f"{name} has the whole network: {why.why}"
+                yield Finding(name="gateway", ok=False, found=found, hint=why.hint, needed=False)
 
 
 async def _work_network(project: Project) -> list[Finding]:

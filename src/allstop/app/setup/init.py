@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from allstop.adapters.git.repository.repository import checked_out_branch
+from allstop.app.agents.model_access import BOXLESS, why_whole_network
 from allstop.app.setup.edit_setting import Change, digest_of, write_setting
 from allstop.core.errors import AllstopError
 from allstop.settings.consistency import RESERVED_NAMES
 from allstop.settings.detection.detect import Detected, ProposedAgent, detect
 from allstop.settings.detection.template import render
 from allstop.settings.loader import FILE_NAME
-from allstop.settings.model import Driver
+from allstop.settings.model import Agent, Driver
 from allstop.settings.repository_trust.accepted import trust
 
 if TYPE_CHECKING:
@@ -56,7 +57,20 @@ def detect_setup(project: Project) -> Detected:
 
 def first_file(project: Project, detected: Detected) -> str:
     """The text of a first allstop.toml."""
-    return render(detected, checked_out_branch(project.repository))
+    metered = {agent.name for agent in detected.agents if _can_reach_only_its_model(project, agent)}
+    return render(detected, checked_out_branch(project.repository), metered)
+
+
+def _can_reach_only_its_model(project: Project, agent: ProposedAgent) -> bool:
+    settings = Agent(
+        driver=agent.driver,
+        command=agent.command,
+        model=agent.model,
+        api_key_env=agent.api_key_env or None,
+        pass_env=agent.pass_env,
+    )
+    is_boxed = settings.driver not in BOXLESS
+    return is_boxed and why_whole_network(project, agent.name, settings) is None
 
 
 def write_settings(project: Project, first: str = "", *, own: str = "") -> Detected:

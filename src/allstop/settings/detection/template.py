@@ -1,6 +1,6 @@
 """The template of allstop.toml that `allstop init` writes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import json
 
@@ -20,8 +20,11 @@ _REVIEW = [
 MAX_REGISTRIES = 4
 
 
-def render(detected: Detected, target: str | None) -> str:
-    """A short, valid file with the reason for each line."""
+def render(detected: Detected, target: str | None, metered: Collection[str] = ()) -> str:
+    """A short, valid file with the reason for each line.
+
+    `metered`: the names of agents that can work with nothing but their model.
+    """
     blocks = [
         [
             "# Settings of Allstop for this repository. `allstop config` shows every key and its value."
@@ -29,6 +32,7 @@ def render(detected: Detected, target: str | None) -> str:
         _project(target),
         *_agents(detected.agents),
         _loop(detected.agents),
+        _sandbox(detected.agents, metered),
         _network(detected.registries),
         *_checks(detected.checks),
         _REVIEW,
@@ -82,6 +86,18 @@ def _loop(agents: tuple[ProposedAgent, ...]) -> list[str]:
     if len(workers) > 1:
         lines.append(f"fallback = {_toml(workers[1])}  # while the first one is rate limited")
     return lines
+
+
+def _sandbox(agents: tuple[ProposedAgent, ...], metered: Collection[str]) -> list[str]:
+    """An active line would refuse agents that can't work with it, such as those with a login."""
+    boxed = [agent.name for agent in agents if agent.can_edit and agent.script is None]
+    if not boxed:
+        return []
+    if all(name in metered for name in boxed):
+        why = 'agents reach only their model, without a key in their boxes; or "allow" with hosts'
+        return ["[sandbox]", f'network = "model-only"  # {why}']
+    why = "unset: agents with a key reach only their model, others the whole network"
+    return ["[sandbox]", f'# network = "model-only"  # {why}']
 
 
 def _checks(checks: tuple[ProposedCheck, ...]) -> Iterator[list[str]]:

@@ -82,7 +82,9 @@ class Sandbox(Table, frozen=True, kw_only=True):
     ] = ()
     network: Annotated[
         Network | None,
-        doc("What agents can reach. model-only: their model. allow: also `hosts`. Default: full."),
+        doc(
+            "What agents can reach. allow: their model and `hosts`. Unset: model-only if they can."
+        ),
     ] = None
     hosts: Annotated[
         tuple[HostRule, ...],
