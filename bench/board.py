@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -116,7 +116,7 @@ async def take_to_work(folder: Path) -> None:
     project = at_home(folder)
     spec = BoardSpec(target="main")  # without agents it waits at once
     known = await prepare(project, spec, lambda state: [])
-    async with drive_board(project, spec, known, ExitStack(), print) as session:
+    async with drive_board(project, spec, known, AsyncExitStack(), print) as session:
         await session.runtime.engine.idle()
     project.close()
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import anyio
@@ -80,7 +80,7 @@ async def work_on(folder: Path, slots: int, programs: Counter[str]) -> Figures:
     known = await driver.prepare(project, spec, lambda state: [])
     rss: dict[int, float] = {}
     programs.clear()
-    async with driver.drive_board(project, spec, known, ExitStack(), print) as session:
+    async with driver.drive_board(project, spec, known, AsyncExitStack(), print) as session:
         wall, cpu, children = time.perf_counter(), time.process_time(), programs_cpu_s()
         async with anyio.create_task_group() as group:
             group.start_soon(watch_memory, session, rss)
