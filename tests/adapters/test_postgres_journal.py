@@ -331,7 +331,7 @@ async def test_a_program_without_rights_is_told_so(postgres, database, opened):
         journal = opened(postgres.url(database, user="nobody_else"))
         with pytest.raises(StoreBrokenError) as refused:
             await journal.read("a")
-        assert refused.value.code == "store_refused"
+        assert refused.value.code == "store_needs_init"
         journal.close()
     finally:
         postgres.execute("drop role nobody_else", database)

@@ -77,6 +77,20 @@ class Server:
         log = self.folder / "log"
         self._run("pg_ctl", "-w", "-t", START_S, "-s", "-D", self._data, "-l", log, "start")
 
+    def use_tls(self, certificate, key):
+        """Take connections by TCP only with TLS, from now on."""
+        for file, name in ((certificate, "server.crt"), (key, "server.key")):
+            kept = self._data / name
+            shutil.copy(file, kept)
+            kept.chmod(0o600)
+            if self._user:
+                shutil.chown(kept, "nobody", "nogroup")
+        with (self._data / "postgresql.conf").open("a") as settings:
+            settings.write("ssl = on\n")
+        (self._data / "pg_hba.conf").write_text(_HBA.replace("host all", "hostssl all"))
+        self.stop()
+        self.start()
+
     def stop(self, mode="fast"):
         """End the server; `immediate` is what a crash of it looks like."""
         self._run("pg_ctl", "-w", "-t", START_S, "-s", "-D", self._data, "-m", mode, "stop")
@@ -104,9 +118,10 @@ class Server:
     def drop_database(self, name):
         self.execute(f'drop database if exists "{name}" with (force)')
 
-    def execute(self, sql, database="postgres"):
+    def execute(self, sql, database="postgres", user=SUPERUSER):
         """Run a statement, and return its output: one line for each row."""
-        return self._run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, self.url(database))
+        url = self.url(database, user)
+        return self._run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, url)
 
     def _run(self, program, *arguments):
         done = subprocess.run(

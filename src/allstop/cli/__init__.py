@@ -102,6 +102,7 @@ COMMANDS = {
         "trust": CommandEntry("setup.init", "Accept the sensitive settings of this repository"),
         "agents": CommandEntry("setup.agents", "List the configured agents, or test one"),
         "store": CommandEntry("store", "Check the journal's store, or copy it to another one"),
+        "fleet": CommandEntry("fleet", "Set up and watch machines that share one board"),
         "gateway": CommandEntry("setup.gateway", "Test the gateway between boxes and models"),
         "guidance": CommandEntry("auto.guidance", "Try out the guidance of Full Auto"),
         "approvals": CommandEntry("setup.approvals", "Check whether agents may run a command"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from allstop.adapters.journals.postgres_connection import connect, database_errors
+from allstop.adapters.journals.postgres_connection import connect, database_errors, denied_error
 from allstop.adapters.journals.postgres_reader import HOLDERS, holder_of
 from allstop.core.errors import AllstopError
 from allstop.core.ids import RunId
@@ -52,6 +52,7 @@ class Heartbeat:
         self._me = me
         self._register = register
         self._errors = database_errors()
+        self._denied = denied_error()
         self._lock = threading.Lock()
         self._announced = 0
         self._news: dict[RunId, int] = {}
@@ -116,7 +117,8 @@ class Heartbeat:
         while not self._closing.is_set():
             if now() >= beats_at:
                 began = now()
-                self._register(connection)
+                with suppress(self._denied):  # a reader's process is no part of the fleet
+                    self._register(connection)
                 self.note_seen(began)
                 beats_at = began + self.times.beat_s
             self._look(connection)

@@ -46,18 +46,7 @@ RETRY_S = 1.0
 MAX_JOBS = 200
 """How many appends are written in one transaction."""
 
-_REGISTER = """
-insert into allstop.processes
-    (id, host, world, pid, started, worker, command, since, seen_at, lease, about)
-    values (%s, %s, %s, %s, %s, %s, %s, %s, now(), make_interval(secs => %s), %s)
-on conflict (id) do update set seen_at = now(), lease = excluded.lease, about = excluded.about
-"""
-
-_PRUNE = """
-delete from allstop.writes where made_at < now() - interval '1 day';
-delete from allstop.processes p where seen_at < now() - interval '7 days'
-    and not exists (select from allstop.claims c where c.process = p.id);
-"""
+_REGISTER = "select allstop.register(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 class _Claim:
@@ -183,7 +172,7 @@ class PostgresJournal(PostgresRecords):
     def _begin(self, connection: psycopg.Connection) -> None:
         self._check(connection)
         self._register(connection)
-        connection.execute(_PRUNE)
+        connection.execute("select allstop.prune()")
 
     def _check(self, connection: psycopg.Connection) -> None:
         prepare(connection, self._repository, writes=True)
@@ -354,7 +343,7 @@ class PostgresJournal(PostgresRecords):
         )
 
     def _release_all(self, connection: psycopg.Connection) -> None:
-        connection.execute("delete from allstop.claims where process = %s", (self.own.process,))
+        connection.execute("select allstop.leave(%s)", (self.own.process,))
 
     def _claim_over(self, run: RunId) -> tuple[RunId, int] | None:
         """This process's claim on the run, or on the nearest run above it."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from ipaddress import ip_address
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,13 +41,17 @@ _SESSION = (
 )
 
 _REFUSED = (
+    ("certificate", "check sslmode and sslrootcert in the address"),
     ("password authentication failed", "the user name or the password in the address is wrong"),
     ("no password supplied", "the address needs a password, or ~/.pgpass an entry"),
     ("fe_sendauth", "the address needs a password, or ~/.pgpass an entry"),
     ("no pg_hba.conf entry", "the server's pg_hba.conf doesn't allow this connection"),
     ("does not exist", "create the database and the user first: `createdb NAME`"),
     ("permission denied for database", "the user may not connect to this database"),
-    ("certificate", "check sslmode and sslrootcert in the address"),
+    (
+        "server does not support SSL",
+        "set up TLS on the server, or trust the network: sslmode=disable in the address",
+    ),
 )
 """Parts of messages of a server that refuses a connection: libpq gives no code for these."""
 
@@ -70,7 +75,26 @@ def conninfo(url: str, application: str = "allstop") -> str:
         hint = "the form is postgresql://USER:PASSWORD@HOST:PORT/DATABASE; write @ : / in a password as %40 %3A %2F"
         raise AllstopError("the address of the store is invalid", hint, code="store_address")
     settings: dict[str, Any] = {"application_name": application, **SETTINGS, **given}
+    if "sslmode" not in given and not os.environ.get("PGSSLMODE") and _leaves_machine(given):
+        settings["sslmode"] = "require"  # libpq would go on without TLS
     return make_conninfo(**settings)
+
+
+def _leaves_machine(given: Mapping[str, Any]) -> bool:
+    """Whether the address names a host that isn't this machine."""
+    hosts = str(given.get("hostaddr") or given.get("host") or "").split(",")
+    return any(
+        host and not host.startswith(("/", "@")) and not _is_loopback(host) for host in hosts
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _psycopg() -> ModuleType:
@@ -89,6 +113,14 @@ def database_errors() -> type[psycopg.Error]:
     """The base of the driver's errors."""
     error: type[psycopg.Error] = _psycopg().Error
     return error
+
+
+def denied_error() -> type[psycopg.Error]:
+    """The driver's error for what the user has no right to do."""
+    _psycopg()
+    from psycopg.errors import InsufficientPrivilege
+
+    return InsufficientPrivilege
 
 
 def describe(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from allstop.adapters.journals.postgres_rights import FUNCTIONS
 from allstop.ports import StoreBrokenError
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ $$;
 """.replace("LOCK", str(LOCK))
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _APPEND + _CLAIM,)
+MIGRATIONS: tuple[str, ...] = (_TABLES + _APPEND + _CLAIM, FUNCTIONS)
 """Migration N of the list, counted from 1, makes version N. None is ever changed."""
 
 OLDEST = 1
@@ -258,7 +259,8 @@ def prepare(connection: psycopg.Connection, repository: str, *, writes: bool) ->
 
     The first process that writes names the repository.
 
-    Raises StoreBrokenError if the store is newer than this program, or of another repository.
+    Raises StoreBrokenError if the store is newer than this program, or of another repository, or
+    if its tables are older and this user may not change them.
     """
     known = len(MIGRATIONS)
     version, oldest, owner = _header(connection)
@@ -269,16 +271,29 @@ def prepare(connection: psycopg.Connection, repository: str, *, writes: bool) ->
             code="store_too_new",
         )
     if version < known:
+        if not _may_migrate(connection):
+            raise StoreBrokenError(
+                f"the tables of the store have version {version}; this program needs {known}"
+                if version
+                else "the database has no tables of allstop yet",
+                "run `allstop fleet init` with the address of the role that owns the tables",
+                code="store_needs_init",
+            )
         _migrate(connection)
         _, _, owner = _header(connection)
     if repository and not owner and writes:
-        connection.execute("update allstop.store set repository = %s", (repository,))
+        connection.execute("select allstop.name_repository(%s)", (repository,))
     elif repository and owner and owner != repository:
         raise StoreBrokenError(
             "the database holds the journal of another repository",
             "give each repository a database of its own",
             code="store_of_another_repository",
         )
+
+
+def version_of(connection: psycopg.Connection) -> int:
+    """The version of the tables; 0 if there are none."""
+    return _header(connection)[0]
 
 
 def _header(connection: psycopg.Connection) -> tuple[int, int, str]:
@@ -289,6 +304,16 @@ def _header(connection: psycopg.Connection) -> tuple[int, int, str]:
         return 0, 0, ""
     row = connection.execute("select version, oldest, repository from allstop.store").fetchone()
     return (int(row[0]), int(row[1]), str(row[2])) if row else (0, 0, "")
+
+
+def _may_migrate(connection: psycopg.Connection) -> bool:
+    """Whether this user owns the schema, or may create it."""
+    row = connection.execute(
+        "select case when n.oid is null then has_database_privilege(current_database(), 'create')"
+        " else pg_has_role(n.nspowner, 'usage') end"
+        " from (select) one left join pg_namespace n on n.nspname = 'allstop'"
+    ).fetchone()
+    return row is not None and bool(row[0])
 
 
 def _migrate(connection: psycopg.Connection) -> None:

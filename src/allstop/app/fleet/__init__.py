@@ -1,0 +1,1 @@
+"""A fleet: several machines that work on one board."""
