@@ -52,7 +52,10 @@ AGENT = '[agents.{name}]\ndriver = "scripted"\nscript = "talk.toml"\n'
 TALK = 'repeat = true\n[[turn]]\nsteps = [{ sleep = 1.0 }, { say = "Some words, as they are." }]\n'
 
 
-WORKER = '[agents.worker]\ndriver = "scripted"\nscript = "work.toml"\n'
+WORKER = (
+    '[agents.worker]\ndriver = "scripted"\nscript = "work.toml"\n'
+    '[verification]\ncommands = ["true"]\n'
+)
 WORK = (
     'repeat = true\n[[turn]]\nsteps = [{ write = "done.txt", text = "done\\n" },'
     ' { signal = "COMPLETE" }]\n'
@@ -249,7 +252,7 @@ def asked_in_turn(auto: str) -> list[tuple[str, str, object]]:
 
 def with_work(client: Client) -> str:
     """Start a task, a sprint and a Full Auto thread, and wait for the diffs of the first and the
-    last; returns the thread's run.
+    last, and for the task's receipt; returns the thread's run.
     """
     client.ask("POST", "/runs", {"kind": "task", "prompt": "write", "agent": "worker"})
     more = {"command": "add_task", "title": "write more", "agent": "worker"}
@@ -260,8 +263,12 @@ def with_work(client: Client) -> str:
     client.ask("POST", "/runs", order)
     auto = str(client.said["run"])
     until = time.monotonic() + 60
-    for path in ("/tasks/T1/diff", f"/runs/{auto}/diff"):
-        while client.ask("GET", path)[0] != 200 or not client.said["files"]:
+    for path, part in (
+        ("/tasks/T1/diff", "files"),
+        (f"/runs/{auto}/diff", "files"),
+        ("/tasks/T1/receipt", "commit"),
+    ):
+        while client.ask("GET", path)[0] != 200 or not client.said[part]:
             assert time.monotonic() < until, (path, client.said)
             time.sleep(0.1)
     return auto
