@@ -26,7 +26,7 @@ from allstop.core.moves import TakeTurn
 from allstop.core.run import NO_CALLS, OpenCalls, calls_after
 from allstop.engine.call_account import TurnAccount, amount_of
 from allstop.engine.journal_position import position_before
-from allstop.ports import Journal, Left, is_driven
+from allstop.ports import Journal, Left, Room, is_driven
 
 READ_AT_ONCE = 1000
 
@@ -40,6 +40,13 @@ class DayRefusal(NamedTuple):
     until: datetime
     for_person: bool  # False: the turn may fit after running turns end
     ends: bool = False  # the setting says to stop instead of waiting for a person
+
+
+class DayCheck(NamedTuple):
+    """What the journal has to check when it writes a reservation."""
+
+    place: int  # no other process has written after it; or, in a store that counts turns:
+    room: Room
 
 
 class OpenTurn(NamedTuple):
@@ -64,7 +71,8 @@ class DailyBudget:
 
     A turn is reserved here until its MoveStarted is written. That write names the `position` up to
     which this process has read, and the journal refuses it if another process has written since.
-    So two processes can't both take the rest of the budget.
+    A store that counts turns refuses it only if it doesn't fit any more. So two processes can't
+    both take the rest of the budget.
     """
 
     def __init__(
@@ -116,6 +124,18 @@ class DailyBudget:
         self._spent, self._first_at, self._noted, self._last_refusal = NOTHING, None, "", None
         self._open.clear()
         return day
+
+    def check(self, asked: Amount, now: datetime, helm: Helm) -> DayCheck | None:
+        """What the journal has to check for a reservation; None if the day has no limit."""
+        if not self.is_limited(now, helm):
+            return None
+        cap = cap_of(self.limits_at(now, helm))
+        if not asked.turns:  # of a call: its turn is counted already
+            cap = replace(cap, turns=None)
+        return DayCheck(
+            self.position,
+            Room(day_of(now, self._zone).begins_at, cap, replace(asked, partial=False)),
+        )
 
     def reserve(
         self, run: RunId, asked: Amount, used: Amount, now: datetime, helm: Helm

@@ -31,6 +31,7 @@ from allstop.core.run import FoldedRun, Pilot
 from allstop.engine import steps
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
+from allstop.engine.daily_budget import DayCheck
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
 from allstop.engine.slots import RunSlot, Slots
@@ -181,12 +182,8 @@ class Drive(Generic[S]):
             ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)
             try:
-                place = (
-                    context.daily_budget.position
-                    if is_limited and isinstance(step.then, TakeTurn)
-                    else None
-                )
-                await self._write(step, place)
+                turn = is_limited and isinstance(step.then, TakeTurn)
+                await self._write(step, self._reservations.check(now) if turn else None)
             except ports.StaleError:
                 self._reservations.release(NOTHING)
                 await self._catch_up()
@@ -251,18 +248,19 @@ class Drive(Generic[S]):
             return ()
         return (self._context.hands.clean(Item(kind=CUT_TEXT, text=self._said)),)
 
-    async def _write(self, step: steps.Step[S], place: int | None = None) -> None:
+    async def _write(self, step: steps.Step[S], day: DayCheck | None = None) -> None:
         if not step.entries:
             return
         stops = self._context.helm_reader.helm.stops
-        await self._append(step.entries, place)
+        await self._append(step.entries, day)
         self._seq += step.own
         self.state = step.state
         self._stops_seen = stops
         self._notes.clear()
 
-    async def _append(self, entries: tuple[ports.Entry, ...], place: int | None = None) -> None:
-        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place)
+    async def _append(self, entries: tuple[ports.Entry, ...], day: DayCheck | None = None) -> None:
+        place, room = day or (None, None)
+        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place, room)
         write = None  # the id of a try that may have arrived
         self._writing = True
         try:
@@ -356,7 +354,7 @@ class Drive(Generic[S]):
         account = self._reservations.open_account(
             move,
             lambda: self._reservations.hold_to(self.state.limits, self.state.tally),
-            lambda number, amount, place: self._reserve_call(move_id, number, amount, place),
+            lambda number, amount, day: self._reserve_call(move_id, number, amount, day),
         )
         self._context.hands.give_account(self.run, account)
         if move.max_tokens is None:
@@ -381,7 +379,7 @@ class Drive(Generic[S]):
             await self.react()
 
     async def _reserve_call(
-        self, move_id: MoveId, number: int, amount: Amount, place: int | None
+        self, move_id: MoveId, number: int, amount: Amount, day: DayCheck | None
     ) -> bool:
         """Record the reservation of a model call; False if others wrote first."""
 
@@ -392,7 +390,7 @@ class Drive(Generic[S]):
             )
 
         async with self._write_lock:
-            is_done = await self._recorded(reserved, place)
+            is_done = await self._recorded(reserved, day)
         if self.behind:
             await self.react()
         if self._is_cut:  # it is about to be cancelled; no call may begin
@@ -400,7 +398,7 @@ class Drive(Generic[S]):
         return is_done
 
     async def _recorded(
-        self, event_at: Callable[[datetime], Event], place: int | None = None
+        self, event_at: Callable[[datetime], Event], day: DayCheck | None = None
     ) -> bool:
         """Try once; returns whether no further attempt is needed."""
         if self._has_news:
@@ -410,7 +408,7 @@ class Drive(Generic[S]):
             return True  # the agent may be shielded from the cut, but its messages are dropped
         event = self._context.hands.clean(event_at(self._context.clock.now()))
         try:
-            await self._append((ports.Entry(self.run, event),), place)
+            await self._append((ports.Entry(self.run, event),), day)
         except ports.StaleError:
             await self.react()
             return False

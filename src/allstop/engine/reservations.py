@@ -1,6 +1,7 @@
 """Reservations of a run's turns and calls in its own, its parents' and the daily budget."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -15,12 +16,13 @@ from allstop.core.run import Pilot
 from allstop.engine import steps
 from allstop.engine.call_account import TurnAccount
 from allstop.engine.context import EngineContext
+from allstop.engine.daily_budget import DayCheck
 from allstop.ports import Left, Live
 
 UNLIMITED = Limits()
 
-CallRecorder = Callable[[int, Amount, int | None], Awaitable[bool]]
-"""Records a call's reservation, if nobody else wrote after the position."""
+CallRecorder = Callable[[int, Amount, DayCheck | None], Awaitable[bool]]
+"""Records a call's reservation, if it fits into the day."""
 
 S = TypeVar("S")
 
@@ -52,10 +54,10 @@ class RunsDay:
         if self._is_limited:
             self._context.daily_budget.hold(self._run, self._own, account)
 
-    @property
-    def place(self) -> int | None:
-        """Up to where the records of all processes are counted."""
-        return self._context.daily_budget.position if self._is_limited else None
+    def check(self, asked: Amount) -> DayCheck | None:
+        """What the journal has to check for a call."""
+        helm, now = self._context.helm_reader.helm, self._context.clock.now()
+        return self._context.daily_budget.check(asked, now, helm)
 
     @property
     def _is_limited(self) -> bool:
@@ -108,6 +110,11 @@ class Reservations(Generic[S]):
             self._warned_limit = about
             self._context.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
 
+    def check(self, now: datetime) -> DayCheck | None:
+        """What the journal has to check for the turn that is reserved."""
+        helm = self._context.helm_reader.helm
+        return self._context.daily_budget.check(self._reserved, now, helm)
+
     def hold_back(self, pending: steps.PendingWrite[S], move: Move) -> steps.Step[S] | None:
         """Start no child that would only wait for the daily budget."""
         if not isinstance(move, Spawn) or not move.spec.get("agents"):
@@ -131,7 +138,7 @@ class Reservations(Generic[S]):
             self._context.budgets,
             None if move.max_tokens is None else replace(self._reserved, tokens=move.max_tokens),
             day=day,
-            record=lambda number, amount: record(number, amount, day.place),
+            record=lambda number, amount: record(number, amount, day.check(amount)),
             refresh=refresh,
         )
         return self._account

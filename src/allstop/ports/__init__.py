@@ -23,6 +23,7 @@ from allstop.ports.journal import Journal as Journal
 from allstop.ports.journal import Listener as Listener
 from allstop.ports.journal import PositionedRecord as PositionedRecord
 from allstop.ports.journal import Record as Record
+from allstop.ports.journal import Room as Room
 from allstop.ports.journal import StaleError as StaleError
 from allstop.ports.journal import StoreBrokenError as StoreBrokenError
 from allstop.ports.journal import StoreBusyError as StoreBusyError

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from allstop.core.budget import Amount, Cap
 from allstop.core.errors import AllstopError
 from allstop.core.events import Event
 from allstop.core.ids import RunId, WriteId, with_ancestors
@@ -30,6 +31,14 @@ class PositionedRecord(NamedTuple):
     record: Record
 
 
+class Room(Struct, frozen=True, gc=False):
+    """A limit for all turns since a time together, and what a write adds to them."""
+
+    since: datetime
+    cap: Cap
+    asked: Amount
+
+
 class Cursor(Struct, frozen=True, gc=False):
     """How far a reader has read a run and the helm, and optionally the records of all runs."""
 
@@ -37,6 +46,7 @@ class Cursor(Struct, frozen=True, gc=False):
     seq: int
     helm: int
     place: int | None = None  # no other process has written after this position
+    room: Room | None = None  # a store that counts turns checks this instead of `place`
 
 
 class Head(NamedTuple):
@@ -152,7 +162,8 @@ class Journal(Protocol):
         A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
         writes nothing. A `write` id that is already in the journal is not written again.
 
-        Raises StaleError if more has been written since `expect`, ClaimLostError if another process
+        Raises StaleError if more has been written since `expect`, or if the write doesn't fit into
+        its `room`; ClaimLostError if another process
         has taken over the claim on `expect.run`, and StoreTroubleError if nothing can be written now.
         """
         ...

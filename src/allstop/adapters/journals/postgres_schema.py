@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.adapters.journals.postgres_rights import FUNCTIONS
+from allstop.adapters.journals import postgres_budgets, postgres_rights
 from allstop.ports import StoreBrokenError
 
 if TYPE_CHECKING:
@@ -247,7 +247,11 @@ $$;
 """.replace("LOCK", str(LOCK))
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _APPEND + _CLAIM, FUNCTIONS)
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES + _APPEND + _CLAIM,
+    postgres_rights.FUNCTIONS,
+    postgres_budgets.FUNCTIONS,
+)
 """Migration N of the list, counted from 1, makes version N. None is ever changed."""
 
 OLDEST = 1

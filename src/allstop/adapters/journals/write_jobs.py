@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from allstop.core.daily_budget import reserved_by, spent
-from allstop.core.events import Closed, Event, MoveEnded, MoveStarted, Opened
+from allstop.core.events import CallReserved, Closed, Event, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.ids import RunId, WriteId
-from allstop.core.moves import TakeTurn
-from allstop.ports import Cursor, Entry, StoreBrokenError, StoreTroubleError
+from allstop.core.moves import ModelCall, TakeTurn
+from allstop.core.run import usage_of_call
+from allstop.ports import Cursor, Entry, Room, StoreBrokenError, StoreTroubleError
 
 _encode = msgspec.json.Encoder().encode
 
@@ -67,11 +68,26 @@ def _job(job: Job) -> dict[str, object]:
     if job.expect is not None:
         expect = job.expect
         found |= {"run": expect.run, "seq": expect.seq, "helm": expect.helm}
-        if expect.place is not None:
+        if expect.room is not None:
+            found["rooms"] = [_room(expect.room)]
+        elif expect.place is not None:
             found["place"] = expect.place
     if job.claim is not None:
         found["claim"], found["epoch"] = job.claim
     return found
+
+
+def _room(room: Room) -> dict[str, object]:
+    cap, asked = room.cap, room.asked
+    return {
+        "since": room.since,
+        "turns": cap.turns,
+        "tokens": cap.tokens,
+        "cost": cap.cost_microusd,
+        "asked_turns": asked.turns,
+        "asked_tokens": asked.tokens,
+        "asked_cost": asked.cost_microusd,
+    }
 
 
 def _entry(run: RunId, event: Event) -> dict[str, object]:
@@ -88,6 +104,13 @@ def _entry(run: RunId, event: Event) -> dict[str, object]:
             amount, is_over = reserved_by(event), False
         case MoveEnded():
             amount, is_over = spent(event.result), True
+        case CallReserved():
+            call = {"number": event.number, "tokens": event.tokens, "cost": event.cost_microusd}
+            entry["turn"] = {"reserved": call}
+            return entry
+        case Noted() if calls := [_call(item.call) for item in event.items if item.call]:
+            entry["turn"] = {"settled": calls}
+            return entry
         case _:
             return entry
     entry["turn"] = {
@@ -98,3 +121,8 @@ def _entry(run: RunId, event: Event) -> dict[str, object]:
         "cost": amount.cost_microusd,
     }
     return entry
+
+
+def _call(call: ModelCall) -> dict[str, object]:
+    used = usage_of_call(call)
+    return {"number": call.number, "tokens": used.tokens, "cost": used.cost_microusd}

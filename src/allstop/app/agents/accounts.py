@@ -61,6 +61,7 @@ class Accounts:
         self._ledger: Ledger = {}
         self._seq = 0
         self._unwritten: list[Event] = []
+        self._names: dict[str, str] = {}  # the shared name of each account
 
     async def failure(self, account: AccountNames, run: str) -> Failed | None:
         """The failure of a turn that the account can't take now."""
@@ -97,6 +98,7 @@ class Accounts:
 
     async def _take_over(self, account: AccountNames) -> None:
         """Record a hold that a run of another repository has met, or the end of such a hold."""
+        self._names[account.name] = account.shared
         now, known = self._clock.now(), self._state(account).hold
         theirs = self._shared.get(account.shared)
         if theirs is not None and theirs.until > now and (known is None or known.until <= now):
@@ -110,7 +112,14 @@ class Accounts:
             await self._flush()
         for record in await self._journal.read(ACCOUNTS, after=self._seq):
             if record.seq > self._seq:  # a concurrent call may have folded it
+                if self._seq:
+                    self._release_shared(record.event)
                 self._ledger, self._seq = evolve(self._ledger, record.event), record.seq
+
+    def _release_shared(self, event: Event) -> None:
+        """A run on another machine has found that the account works again."""
+        if isinstance(event, AccountReleased) and event.account in self._names:
+            self._shared.put(self._names[event.account], None, self._clock.now())
 
     async def _write(self, event: Event) -> None:
         self._unwritten.append(event)
