@@ -169,8 +169,8 @@ def _apply_result(state: MergeState, result: moves.Result, at: datetime) -> Merg
         case moves.ChecksDone(passed=True):
             note = f"passed when run again: {', '.join(state.again)}" if state.again else ""
             return replace(state, checked=True, note=note)
-        case moves.ChecksDone():
-            return _failed_checks(state, result)
+        case moves.ChecksDone() if state.made is not None:
+            return _failed_checks(state, state.made, result)
         case moves.Landed():
             return replace(state, landed=True)
         case moves.Failed():
@@ -202,16 +202,19 @@ def _if_known_red(state: MergeState) -> MergeState:
         return state
     if not state.added:
         return replace(state, again=known.checks)
-    return _ended_red(state, ", ".join(known.checks), known.checks, "")
+    return _ended_red(state, state.made, ", ".join(known.checks), known.checks, "")
 
 
-def _failed_checks(state: MergeState, result: moves.ChecksDone) -> MergeState:
+def _failed_checks(
+    state: MergeState, made: moves.Integrated, result: moves.ChecksDone
+) -> MergeState:
     fatal = [finding.path for finding in result.findings if finding.fatal]
     left = _not_passed(state, result)
     if state.spec.edition >= 2 and not fatal and not state.again:
         return replace(state, again=left)
     names = ", ".join([*(check.name for check in result.failed), *fatal])
-    return _ended_red(state, names, left, work_prompts.failed_merge(result, state.spec.target))
+    news = work_prompts.failed_merge(result, state.spec.target)
+    return _ended_red(state, made, names, left, news)
 
 
 def _not_passed(state: MergeState, result: moves.ChecksDone) -> tuple[str, ...]:
@@ -221,9 +224,10 @@ def _not_passed(state: MergeState, result: moves.ChecksDone) -> tuple[str, ...]:
     return tuple(name for name in names if name not in passed)
 
 
-def _ended_red(state: MergeState, names: str, left: tuple[str, ...], news: str) -> MergeState:
-    made, target = state.made, state.spec.target
-    assert made is not None, "only a merge is checked"
+def _ended_red(
+    state: MergeState, made: moves.Integrated, names: str, left: tuple[str, ...], news: str
+) -> MergeState:
+    target = state.spec.target
     ended = replace(state, end=moves.Outcome.CONFLICT)
     if state.spec.edition < 2:
         return replace(ended, note=f"merged with {target}, it fails: {names}", news=news)
