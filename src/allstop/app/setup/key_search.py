@@ -19,7 +19,6 @@ from allstop.app.agents import registry
 from allstop.app.agents.box import own_box
 from allstop.app.agents.keys import NOT_READ_YET, key_for, refresh_key
 from allstop.app.agents.model_access import BOXLESS, real_key, uses_gateway
-from allstop.app.runs.commands import is_stopped
 from allstop.app.secrets import copied_secrets
 from allstop.app.setup.doctor import Finding
 from allstop.core.errors import AllstopError
@@ -110,7 +109,7 @@ async def search_boxes(project: Project) -> list[SearchedBox]:
     """Search the box of each agent that has a key. Agents that can't be used are left out."""
     project.make_folder()
     launcher = await make_launcher(project.settings.sandbox.mode.value, project.live)
-    if not launcher.isolation.boxed or await is_stopped(project):
+    if not launcher.isolation.boxed:
         return []
     copied = set(copied_secrets(project.root, lambda: project.settings)) if project.root else set()
     found: list[SearchedBox] = []

@@ -44,7 +44,8 @@ async def _doctor(project: Project, *, quick: bool, fix: bool, as_json: bool) ->
     from allstop.app.setup.tool_comparison import add_reads
 
     findings = await examine(project)
-    if any(finding.name == "sandbox" and finding.ok for finding in findings):
+    is_held = any(finding.name in ("allstop", "store") for finding in findings)
+    if not is_held and any(finding.name == "sandbox" and finding.ok for finding in findings):
         findings += key_findings(await search_boxes(project))
     missing = any(finding.needed and not finding.ok for finding in findings)
     width = max(WIDTH, *(len(finding.name) for finding in findings))
