@@ -106,6 +106,8 @@ def test_b16_who_looks_at_a_task_sees_what_its_gate_found(person):
     said = person.allstop("run", "do it", code=3)
 
     assert "see the findings: allstop show ID" in said
-    found = "finding      ! protected tests/test_a.py: deleted\n"
-    assert f"{found}finding      ! deleted test tests/test_a.py\n" in person.allstop("show", "T1")
-    assert [each["kind"] for each in person.task("T1")["findings"]] == ["protected", "deleted_test"]
+    found = "finding      ! deleted test tests/test_a.py\n"
+    assert f"{found}finding      ! protected tests/test_a.py: deleted\n" in person.allstop(
+        "show", "T1"
+    )
+    assert [each["kind"] for each in person.task("T1")["findings"]] == ["deleted_test", "protected"]

@@ -78,7 +78,7 @@ def test_b16_work_with_findings_is_approved_only_with_a_confirmation(person):
 
     said = person.allstop("run", "tidy up", code=3)
 
-    line = "protected (deleted): tests/test_a.py; deleted test: tests/test_a.py"
+    line = "deleted test: tests/test_a.py; protected (deleted): tests/test_a.py"
     assert f"! T1 {line}" in said
     assert line in person.allstop("status")
     assert f"T1 has findings: {line}" in person.refuses("approve", "T1")

@@ -155,7 +155,7 @@ def is_skip(path: str, line: str) -> bool:
 
 
 def describe_finding(finding: Finding) -> str:
-    sign = "✗" if finding.fatal else "·" if finding.is_note else "!"
+    sign = "✗" if finding.fatal else "!" if is_serious(finding) else "·"
     text = f": {finding.text}" if finding.text else ""
     return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"
 
@@ -166,10 +166,10 @@ def serious_findings(found: Iterable[Finding]) -> str:
 
 
 def is_serious(finding: Finding) -> bool:
-    """Whether a person confirms it before the work is merged."""
-    if finding.verdict is not None:
-        return not finding.is_note
-    return finding.kind != "protected" or finding.text != _STATUS_NAMES["A"]
+    """Whether a person confirms it before the work is merged: all but notes and added files."""
+    if finding.kind == "protected":
+        return finding.fatal or finding.text != _STATUS_NAMES["A"]
+    return not finding.is_note
 
 
 def summarize_findings(found: Iterable[Finding]) -> str:

@@ -345,12 +345,11 @@ _WORDS = {
 
 
 def _of_gate(finding: Finding, numbers: dict[tuple[str, str], int]) -> EvidenceFinding:
-    is_new = not is_serious(finding)
     words = _WORDS.get(finding.kind, finding.kind.replace("_", " ").capitalize())
     more = f": {finding.text}" if finding.text and finding.kind != "protected" else ""
     state = f" {finding.text}" if finding.kind == "protected" else ""
     return EvidenceFinding(
-        severity=Severity.NOTE if is_new or finding.is_note else Severity.SERIOUS,
+        severity=Severity.SERIOUS if is_serious(finding) else Severity.NOTE,
         text=one_line(f"{words}{state}{more}", 500),
         file=finding.path,
         line=numbers.get((finding.path, finding.text.strip()), 0) if finding.text else 0,
