@@ -60,7 +60,7 @@ def in_bash(person, *words):
 @pytest.mark.parametrize(
     ("words", "completions"),
     [
-        (["allstop", "st"], ["status", "stats", "stop"]),
+        (["allstop", "st"], ["status", "stats", "stop", "store"]),
         (["allstop", "add", "--it"], ["--iterations"]),
         (["allstop", "mode", ""], ["autopilot", "semi"]),
         (["allstop", "agents", "l"], ["login"]),
@@ -101,7 +101,12 @@ def test_other_installed_shells_complete_commands_and_names(here):
     here.allstop("add", "something")
 
     if shutil.which("zsh"):
-        assert ask(here, "zsh", ZSH.format(words="allstop st")) == ["status", "stats", "stop"]
+        assert ask(here, "zsh", ZSH.format(words="allstop st")) == [
+            "status",
+            "stats",
+            "stop",
+            "store",
+        ]
         assert ask(here, "zsh", ZSH.format(words="allstop show T")) == ["T1"]
     if shutil.which("fish"):
         assert ask(here, "fish", FISH.format(line="allstop show T"))[0] == "T1"

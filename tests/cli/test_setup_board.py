@@ -15,7 +15,7 @@ from allstop.app.settings_in_git import Branches
 from allstop.core.board_specs import AgentTerms, BoardSpec, Mode, ReviewMode, ReviewRule
 from allstop.core.brakes import AtLimit, Limits
 from allstop.core.errors import AllstopError
-from allstop.core.gate import Check, Gate, Protection
+from allstop.core.gate import Check, Gate, Integrity
 from allstop.core.ids import AgentName
 from allstop.core.retries import Backoff
 from allstop.settings.model.tasks import PROTECTED
@@ -46,8 +46,13 @@ def test_b9_b12_b14_b21_a_board_has_the_defaults_of_the_settings(project):
         terms={AgentName("a"): AgentTerms()},
         mode=Mode.AUTOPILOT,
         slots=2,
-        gate=Gate(checks=(Check(name="Tests", run="make test"),), protected=PROTECTED),
+        gate=Gate(
+            checks=(Check(name="Tests", run="make test"),),
+            protected=PROTECTED,
+            integrity=Integrity.ASK,
+        ),
         merge=True,
+        batch=8,
         conflicts=2,
         review=ReviewMode.BATCH,
         errors=3,
@@ -147,9 +152,10 @@ def test_b14_b16_b21_k5_every_setting_reaches_the_board(project):
             ),
             keep_going=True,
             protected=("tests/**",),
-            protection=Protection.RESTORE,
+            integrity=Integrity.ASK,
         ),
         merge=False,
+        batch=8,
         conflicts=1,
         review=ReviewMode.AUTO,
         review_rules=(
@@ -337,6 +343,7 @@ def test_b5_a_board_at_work_keeps_what_was_chosen_for_it_when_the_settings_chang
     ) == replace(
         before,
         merge=False,
+        batch=8,
         mode=Mode.AUTOPILOT,
         slots=7,
         until=None,

@@ -10,7 +10,7 @@ from allstop.core.text import counted
 
 @click.group()
 def store() -> None:
-    """Check the store of the journal, or copy it to another one.
+    """Check the journal's store, or copy it to another one.
 
     \b
     Examples:

@@ -22,11 +22,11 @@ FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 @json_option
 @click.pass_obj
 def verify(context: Context, receipt: Path, as_json: bool) -> int:
-    """Check a receipt again: run its commands on its tree, and say what differs.
+    """Check the receipt of a verified tree again.
 
     A receipt says what the gate ran on a tree and what came out; `allstop show --receipt TASK`
-    prints it. This repository, or a remote of it, must have the tree. The commands run in the
-    sandbox. It ends with exit code 1 if a result differs; other versions of tools are only shown.
+    prints it. This repository, or a remote of it, must have the tree. The same commands run again
+    on that tree, in the sandbox. It ends with exit code 1 if a result differs; other versions of tools are only shown.
 
     \b
     Examples:
