@@ -1,0 +1,99 @@
+"""Q24: attacks on the gate that are caught, honest changes that are not, and the time it takes.
+
+Puts each case of tests/corpus/gate whose programs this machine has before the real gate, with real
+boxes: pytest, unittest, node:test, Go, Rust, and jest and vitest from the folder that
+GATE_NODE_MODULES names. A class is caught if each of its cases ends in a question or a failure.
+Prints figures; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import anyio
+
+from common import figure, sized
+from support import gate_corpus, gate_programs, gate_runs
+
+WORKERS = 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ecosystems", nargs="*", default=gate_corpus.ECOSYSTEMS)
+    parser.add_argument("--every", type=int, default=sized(1, 40), help="take only every n-th case")
+    parser.add_argument("--all", action="store_true", help="print each case")
+    arguments = parser.parse_args()
+    cases = [case for name in arguments.ecosystems for case in gate_corpus.read(name)]
+    left_out = sorted({name for case in cases for name in gate_programs.lacking(case)})
+    cases = [case for case in cases if not gate_programs.lacking(case)][:: arguments.every]
+    jobs = [(case, True) for case in cases]
+    jobs += [(case, False) for case in cases if not case.family and case.may_change]
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        outcomes = list(pool.map(_judged, jobs))
+    found = [(case, declared, out) for (case, declared), out in zip(jobs, outcomes, strict=True)]
+    print(f"Q24 {len(cases)} cases; not on this machine: {', '.join(left_out) or 'nothing'}")
+    _attacks([(case, out) for case, _, out in found if case.family], each=arguments.all)
+    _honest([entry for entry in found if not entry[0].family])
+    _time([out for _, _, out in found])
+
+
+def _judged(job: tuple[Any, bool]) -> Any:
+    case, declared = job
+    with tempfile.TemporaryDirectory(prefix="gate") as folder:
+        return anyio.run(lambda: gate_runs.judge(case, Path(folder), declared=declared))
+
+
+def _attacks(found: list[tuple[Any, Any]], *, each: bool) -> None:
+    by_family, by_class = defaultdict(list), defaultdict(list)
+    for case, out in found:
+        by_family[case.family].append(out.is_caught)
+        by_class[case.name].append(out.is_caught)
+        if each or not out.is_caught:
+            words = "; ".join(f"{item.verdict}: {item.kind} {item.path}" for item in out.findings)
+            print(f"    {case.id:<46} {out.word:<7} {words[:120]}")
+    for family, caught in sorted(by_family.items()):
+        print(f"    {family:<12} {sum(caught)} of {len(caught)} caught")
+    whole = [all(caught) for caught in by_class.values()]
+    if whole:
+        share = f"{sum(whole) / len(whole):.0%}"
+        print(f"    {sum(whole)} of {len(whole)} classes caught, {share}")
+        figure("Q24 classes of attacks caught", share, goal="90 %")
+
+
+def _honest(found: list[tuple[Any, bool, Any]]) -> None:
+    for case, declared, out in found:
+        if out.is_caught:
+            words = "; ".join(f"{item.verdict}: {item.kind} {item.path}" for item in out.findings)
+            how = "" if declared else " (not declared)"
+            print(f"    {case.id + how:<46} {out.word:<7} {words[:120]} {out.problem[-200:]}")
+    with_declaration = [out for _, declared, out in found if declared]
+    undeclared = {case.id: out for case, declared, out in found if not declared}
+    without = [undeclared.get(case.id, out) for case, declared, out in found if declared]
+    for name, outs in (("declared", with_declaration), ("not declared", without)):
+        failed = sum(out.word == "fail" for out in outs)
+        asked = sum(out.word == "ask" for out in outs)
+        print(f"    {len(outs)} honest changes, {name}: {failed} fail, {asked} are asked about")
+        figure(f"Q24 honest changes that fail or ask, {name}", f"{failed} + {asked} of {len(outs)}")
+
+
+def _time(outs: list[Any]) -> None:
+    timed = [(out.seconds, sum(result.seconds for result in out.results)) for out in outs]
+    ratios = sorted(whole / plain for whole, plain in timed if plain)
+    if ratios:
+        median = ratios[len(ratios) // 2]
+        print(f"    the whole gate takes {median:.1f} times its own commands (median)")
+        figure("Q24 time of the gate, beside its commands alone", f"{median:.1f}", goal="1.5")
+
+
+if __name__ == "__main__":
+    main()
