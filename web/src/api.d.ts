@@ -346,6 +346,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The merge queue: what is merged now, what waits, and what was thrown out. */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{task}/remarks": {
         parameters: {
             query?: never;
@@ -2774,6 +2791,63 @@ export interface components {
             since: string | null;
             can_batch: boolean;
         };
+        /** MergeQueueView */
+        MergeQueueView: {
+            merge: components["schemas"]["RunningMerge"] | null;
+            waiting: components["schemas"]["QueuedChange"][];
+            more: number;
+            held: string;
+            split: string;
+            batches: components["schemas"]["TargetBatches"][];
+            thrown_out: components["schemas"]["ThrownOutChange"][];
+        };
+        /**
+         * RunningMerge
+         * @description The batch under way: changes that are merged, checked and landed together.
+         */
+        RunningMerge: {
+            run: string;
+            target: string;
+            changes: components["schemas"]["QueuedChange"][];
+            doing: string;
+            since: string;
+            checks: string[];
+            again: boolean;
+        };
+        /** QueuedChange */
+        QueuedChange: {
+            id: string;
+            title: string;
+            place: components["schemas"]["Place"];
+            note: string;
+        };
+        /**
+         * Place
+         * @description How far a change of the queue has come.
+         * @enum {unknown}
+         */
+        Place: "landed" | "left_out" | "merged" | "next" | "waiting";
+        /**
+         * TargetBatches
+         * @description How large batches for one target are, and from which results that follows.
+         */
+        TargetBatches: {
+            target: string;
+            failed: number;
+            counted: number;
+            largest: number;
+        };
+        /**
+         * ThrownOutChange
+         * @description A change that was not merged.
+         */
+        ThrownOutChange: {
+            id: string;
+            title: string;
+            at: string;
+            reason: string;
+            status: string;
+        };
         /**
          * StatisticsReport
          * @description The figures of a period, and the same by group and by day.
@@ -4890,6 +4964,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReviewQueue"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeQueueView"];
                 };
             };
             400: components["responses"]["400"];

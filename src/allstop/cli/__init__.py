@@ -42,6 +42,9 @@ COMMANDS = {
     },
     "Review work": {
         "review": CommandEntry("board.review_queue", "Review waiting work, one key per decision"),
+        "queue": CommandEntry(
+            "board.merge_queue", "Show what is merged, what waits, and what was thrown out"
+        ),
         "verify": CommandEntry("board.verify", "Check the receipt of a verified tree again"),
         "diff": CommandEntry("board.diff", "Show the changes of a task or a thread"),
         "comment": CommandEntry("board.comment", "Comment on lines of a diff, for its agent"),

@@ -40,6 +40,7 @@ export type InboxCount = Schemas['InboxCount']
 export type LiveList = Schemas['LiveList']
 export type LiveText = Schemas['LiveText']
 export type LogLine = Schemas['LogEvent']
+export type MergeQueueView = Schemas['MergeQueueView']
 export type NoteList = Schemas['NoteList']
 /** A plan as it was started. */
 export type PlanText = Omit<Partial<Schemas['Plan']>, 'phases'> & { phases?: PlanPhase[] }

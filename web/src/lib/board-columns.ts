@@ -12,6 +12,8 @@ export interface Column {
   offer?: string
   /** Whether people can order its cards. */
   isOrdered?: boolean
+  /** The page that says more about its tasks. */
+  details?: { page: string; title: string }
 }
 
 export const COLUMNS: readonly Column[] = [
@@ -44,7 +46,13 @@ export const COLUMNS: readonly Column[] = [
     empty: 'Nothing to review',
     isOrdered: true,
   },
-  { name: 'merging', title: 'Merging', statuses: ['merging'], empty: 'Nothing is merging' },
+  {
+    name: 'merging',
+    title: 'Merging',
+    statuses: ['merging'],
+    empty: 'Nothing is merging',
+    details: { page: 'queue', title: 'Queue' },
+  },
   {
     name: 'done',
     title: 'Done',

@@ -41,6 +41,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./review/Review.svelte'),
   },
   {
+    name: 'queue',
+    title: 'Merge queue',
+    letter: 'q',
+    load: () => import('./queue/MergeQueue.svelte'),
+  },
+  {
     name: 'sprints',
     title: 'Sprints',
     letter: 'p',

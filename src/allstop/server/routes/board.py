@@ -33,6 +33,7 @@ from allstop.server.routes import path_parameters
 from allstop.server.run_messages import sprint_view, task_view
 from allstop.views.board_phase import Phase, action, counts, phase, stopped
 from allstop.views.evidence import Evidence, queue
+from allstop.views.merge_queue import MergeQueueView, merge_queue_view, merge_run
 from allstop.views.sprints import SprintView, all_sprints
 from allstop.views.sprints import checkpoints as checkpoint_views
 
@@ -119,6 +120,15 @@ async def review(app: AppState, _: path_parameters.NoParameters) -> wire_types.R
         for task in evidences.in_review(run.pilot)
     ]
     return wire_types.ReviewQueue(tasks=queue(rows))
+
+
+async def merge_queue(app: AppState, _: path_parameters.NoParameters) -> MergeQueueView:
+    run = await app.live_runs.board()
+    state = run.pilot if run else (await commands.read(app.project)).state
+    merge = merge_run(state)
+    if merge is None:
+        return merge_queue_view(state, None)
+    return merge_queue_view(state, (await app.live_runs.run(merge)).state)
 
 
 def shown(name: str, changed: Diff) -> wire_types.Diff:

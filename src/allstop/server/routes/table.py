@@ -19,6 +19,7 @@ from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import actions, board, history, path_parameters, runs
 from allstop.views.evidence import Evidence
+from allstop.views.merge_queue import MergeQueueView
 from allstop.views.sprints import SprintView
 
 BASE = "/api/v1"
@@ -76,6 +77,7 @@ READ_ROUTES = (
     Route("/tasks/{task}/receipt", "The receipt of a task's verified tree.", path_parameters.OneTask, GateReceipt, board.receipt),
     Route("/tasks/{task}/evidence", "The evidence for a decision about a task's work.", path_parameters.OneTask, Evidence, board.evidence),
     Route("/review", "The tasks that wait for a decision, the worst finding first.", path_parameters.NoParameters, wire_types.ReviewQueue, board.review),
+    Route("/queue", "The merge queue: what is merged now, what waits, and what was thrown out.", path_parameters.NoParameters, MergeQueueView, board.merge_queue),
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
     Route("/tasks/{task}", "A task with its attempts.", path_parameters.OneTask, TaskView, board.task),
     Route("/stats", "Statistics of the board, by agent, model, tag, operation or day.", path_parameters.Stats, StatisticsReport, board.stats),
