@@ -175,8 +175,7 @@ async def test_k13_runs_that_meet_one_limit_together_count_once(accounts):
     "failed",
     [
         limited(guessed=True),
-        limited(FailureKind.BILLING),
-        limited(FailureKind.OVERLOADED, seconds=60),
+        limited(FailureKind.OVERLOADED),
         limited(FailureKind.NETWORK),
     ],
 )
@@ -184,6 +183,27 @@ async def test_k13_other_failures_hold_no_account(accounts, failed):
     await accounts.settle(MAX, "board/T1", failed)
 
     assert await accounts.failure(MAX, "board/T2") is None
+
+
+async def test_g6_an_overloaded_provider_is_left_alone_for_as_long_as_it_says(accounts, clock):
+    await accounts.settle(MAX, "board/T1", limited(FailureKind.OVERLOADED, seconds=60))
+
+    held = await accounts.failure(MAX, "board/T2")
+    clock.at += timedelta(seconds=61)
+
+    assert (held.kind, held.retry_at) == (FailureKind.OVERLOADED, NOW + timedelta(seconds=60))
+    assert await accounts.failure(MAX, "board/T2") is None
+
+
+async def test_g6_an_account_without_credit_is_held_for_a_minute_and_never_longer(accounts, clock):
+    """G6, K13: a person who has paid doesn't wait long; the pilots leave it to a person."""
+    for _ in range(5):
+        await accounts.settle(MAX, "board/T1", limited(FailureKind.BILLING))
+        held = await accounts.failure(MAX, "board/T2")
+        assert (held.kind, held.retry_at) == (FailureKind.BILLING, None)
+        assert await accounts.failure(MAX, "board/T1") is None
+        clock.at += timedelta(seconds=61)
+        assert await accounts.failure(MAX, "board/T2") is None
 
 
 async def test_q18_a_damaged_file_holds_nothing_and_is_replaced(accounts, tmp_path):

@@ -12,11 +12,14 @@ from msgspec.structs import replace
 from allstop.adapters.agents.api.token_prices import PriceOverride, TokenPrice
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.gateway.model_connection import Target
+from allstop.adapters.journals.in_memory import MemoryJournal
 from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
+from allstop.app.agents.accounts import AccountNames, Accounts, Choice, HeldAgent
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.agents.box import box
 from allstop.app.agents.gateway_agent import not_held
+from allstop.app.agents.shared_holds import SharedHolds
 from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.agent import GatewayAgent
@@ -216,6 +219,61 @@ async def test_g6_the_windows_that_a_provider_reports_reach_the_account():
         await through(Caller("/v1/responses"), server).take_turn(turn(None), Windows())
 
     assert [window.used for window in seen] == [0.6]
+
+
+LIMITS = [
+    (429, {"retry-after": "3600"}, FailureKind.RATE_LIMITED),
+    (529, {"retry-after": "3600"}, FailureKind.OVERLOADED),
+    (402, {}, FailureKind.BILLING),
+]
+
+
+@pytest.mark.parametrize(("status", "headers", "kind"), LIMITS)
+async def test_g6_a_limit_that_one_box_meets_holds_the_calls_of_another_at_once(
+    tmp_path, status, headers, kind
+):
+    """G6, K13: two runs on one account; the second one's provider is not called again."""
+    clock = SystemClock()
+    accounts = Accounts(MemoryJournal(), clock, SharedHolds(tmp_path / "holds.json"))
+    names = AccountNames("codex", "codex|||")
+    error = ErrorReply(status, {"error": {"message": "No."}}, headers)
+    first, second = (Caller("/v1/responses", ends=FAILED) for _ in range(2))
+
+    async with model_server([Say(error=error)]) as server:
+        for caller in (first, second):
+
+            async def held_now(run):
+                return await accounts.failure(names, run)
+
+            agent = through(caller, server, held_now)
+            held = HeldAgent(accounts, [Choice(names, agent)], clock)
+            run = f"board/{'T1' if caller is first else 'T2'}"
+            result = await held.take_turn(replace(turn(None), run=run), RecordingWatch())
+
+    assert (first.statuses, second.statuses, len(server.requests)) == ([402], [], 1)
+    assert result.kind is kind
+
+
+async def test_g6_other_boxes_are_held_before_the_turn_that_met_the_limit_has_ended():
+    limited = ErrorReply(429, {"error": {"message": "Slow down."}}, {"retry-after": "3600"})
+    met = []
+
+    class Stays(Caller):
+        async def take_turn(self, turn, watch):
+            await super().take_turn(turn, watch)
+            with anyio.fail_after(30):
+                while not met:
+                    await anyio.sleep(0.01)
+            return FAILED
+
+    async def meet(run, failed):
+        met.append((run, failed.kind))
+
+    async with model_server([Say(error=limited)]) as server:
+        agent = through(Stays("/v1/responses"), server, meet=meet)
+        await agent.take_turn(turn(None), RecordingWatch())
+
+    assert [kind for _, kind in met] == [FailureKind.RATE_LIMITED]
 
 
 async def test_g6_a_hold_of_the_account_stops_the_calls_of_a_running_turn():

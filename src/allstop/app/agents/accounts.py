@@ -41,7 +41,11 @@ HOP = timedelta(seconds=1)
 """When to try again if another account of the agent is free."""
 
 REASON_CHARS = 300
-_HOLDING = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING})
+UNPAID = timedelta(minutes=1)
+"""The hold of an account without credit: a person who has paid doesn't want to wait for it."""
+
+_OF_ACCOUNT = frozenset({FailureKind.RATE_LIMITED, FailureKind.USAGE_LIMITED, FailureKind.BILLING})
+_HOLDING = _OF_ACCOUNT | {FailureKind.OVERLOADED}
 
 
 class AccountNames(NamedTuple):
@@ -71,7 +75,8 @@ class Accounts:
         if hold is None or (not hold.announced and hold.run == run and not hold.elsewhere):
             return None
         message = f"account {account.name} is held" + (f": {hold.reason}" if hold.reason else "")
-        return Failed(kind=hold.kind, message=message, retry_at=hold.until)
+        is_unpaid = hold.kind is FailureKind.BILLING and not hold.announced
+        return Failed(kind=hold.kind, message=message, retry_at=None if is_unpaid else hold.until)
 
     async def settle(self, account: AccountNames, run: str, result: TurnDone | Failed) -> None:
         """Hold the account after a limit; release it after a turn that went well."""
@@ -151,12 +156,14 @@ def next_hold(
         if in_force is not None and in_force.announced and in_force.until >= until:
             return None
         return AccountHold(until=until, kind=failed.kind, reason=reason, run=run)
-    if failed.guessed or failed.kind is FailureKind.BILLING:
-        return None  # a person acts, or it may be no limit at all
+    if failed.guessed or failed.kind is FailureKind.OVERLOADED:
+        return None  # it may be no limit at all, or over at once
     if in_force is not None and (in_force.announced or in_force.run != run):
         return None  # another run has met the same limit
     times = before.times + 1 if before is not None and not before.announced else 1
     span = min(FIRST * 2 ** min(times - 1, 10), MOST)
+    if failed.kind is FailureKind.BILLING:
+        span = UNPAID
     return AccountHold(
         until=now + span, kind=failed.kind, reason=reason, announced=False, times=times, run=run
     )
@@ -201,7 +208,7 @@ class HeldAgent:
             reports.add(window)
         await reports.flush()
         await self._accounts.settle(account, turn.run, result)
-        if isinstance(result, Failed) and result.kind in _HOLDING:
+        if isinstance(result, Failed) and result.kind in _OF_ACCOUNT:
             return await self._hopping(account, turn.run, result)
         return result
 

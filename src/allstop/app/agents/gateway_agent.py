@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.agents.box import own_box, without_network
 from allstop.app.agents.model_access import require_box, target_of
@@ -33,16 +33,24 @@ def allowed_hosts(project: Project) -> tuple[str, ...]:
     return settings.sandbox.hosts if networks.of_agents(settings) is Network.ALLOW else ()
 
 
-HeldNow: TypeAlias = Callable[[str], Awaitable[Failed | None]]
-"""The failure of a run's calls while another run holds the account."""
-
-
 async def not_held(_run: str) -> Failed | None:
     return None
 
 
+class Holds(NamedTuple):
+    """The holds of an agent's account."""
+
+    now: Callable[[str], Awaitable[Failed | None]] = not_held
+    """The failure of a run's calls while another run holds the account."""
+    meet: Callable[[str, Failed], Awaitable[None]] | None = None
+    """Holds the account for every run, because one has met a limit with a known end."""
+
+
+NO_HOLDS = Holds()
+
+
 def through_gateway(
-    project: Project, name: str, settings: Agent, agent: AgentPort, held_now: HeldNow
+    project: Project, name: str, settings: Agent, agent: AgentPort, holds: Holds
 ) -> AgentPort:
     """The agent with a gateway for each turn. Raises AgentSetupError if its key is missing."""
     from allstop.adapters.agents.api.http_client import trusted
@@ -58,7 +66,8 @@ def through_gateway(
         price_of=lambda model: token_price(
             project, _PRICED_AS[target.provider], model, free=settings.flat_rate
         ),
-        held_now=held_now,
+        held_now=holds.now,
+        meet=holds.meet,
         hosts=allowed_hosts(project),
         without_network=partial(without_network, project),
     )

@@ -25,7 +25,12 @@ from allstop.app.agents.api_models import (
 from allstop.app.agents.box import box, own_box
 from allstop.app.agents.claude_code import describe_claude, find_claude, make_claude_agent
 from allstop.app.agents.codex import describe_codex, find_codex, make_codex_agent
-from allstop.app.agents.gateway_agent import HeldNow, not_held, through_gateway, with_allowed_hosts
+from allstop.app.agents.gateway_agent import (
+    NO_HOLDS,
+    Holds,
+    through_gateway,
+    with_allowed_hosts,
+)
 from allstop.app.agents.keys import (
     KeyedAgent,
     account_key_name,
@@ -91,8 +96,11 @@ class Agents(Mapping[AgentName, AgentPort]):
 
     def _choice(self, name: AgentName, settings: Agent) -> Choice:
         account = account_names(self._project, name, settings)
-        held_now = partial(self._accounts.failure, account)
-        made = make_agent(self._project, self._launcher, name, settings, held_now)
+        holds = Holds(
+            now=partial(self._accounts.failure, account),
+            meet=partial(self._accounts.settle, account),
+        )
+        made = make_agent(self._project, self._launcher, name, settings, holds)
         return Choice(account, made)
 
     def __getitem__(self, name: AgentName) -> AgentPort:
@@ -314,11 +322,11 @@ def make_agent(
     launcher: Launcher,
     name: AgentName,
     settings: Agent | None = None,
-    held_now: HeldNow = not_held,
+    holds: Holds = NO_HOLDS,
 ) -> AgentPort:
     """With `settings`, those of one of its accounts; otherwise of the first.
 
-    `held_now`: the hold of that account, for calls that the gateway passes on.
+    `holds`: those of that account, for calls that the gateway passes on.
     """
     settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
@@ -330,7 +338,7 @@ def make_agent(
         made = _make_agent(project, launcher, name, settings)
         if not uses_gateway(project, name, settings):
             return with_allowed_hosts(project, launcher, name, settings, made)
-        return through_gateway(project, name, settings, made, held_now)
+        return through_gateway(project, name, settings, made, holds)
 
     if not has_own_source(settings):
         return make()

@@ -29,7 +29,8 @@ class AccountLimit:
     def judge(self, status: int, headers: Mapping[str, str], body: bytes) -> Limit | None:
         fault = read_fault(status, headers, _json_or_text(body))
         self.last = failed = failure_of(fault, LocalTime(now=self._clock.now()))
-        if failed.kind not in _OF_ACCOUNT:
+        is_announced = failed.kind is FailureKind.OVERLOADED and failed.retry_at is not None
+        if failed.kind not in _OF_ACCOUNT and not is_announced:
             return None
         if failed.kind is FailureKind.RATE_LIMITED and failed.retry_at is None:
             return Limit(failed.message, 1.0)

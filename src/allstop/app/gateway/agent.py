@@ -50,6 +50,10 @@ MAX_NAME_CHARS = 200
 """Of a model or a request's id, which the box and the provider choose."""
 
 
+Meet = Callable[[str, Failed], Awaitable[None]]
+"""Holds the account of a run that has met a limit with a known end."""
+
+
 GRACE_S = 5.0
 """What an agent has to end its turn by itself."""
 
@@ -76,6 +80,7 @@ class GatewayAgent:
         fallback_box: Box,
         price_of: Callable[[str], TokenPrice],
         held_now: Callable[[str], Awaitable[Failed | None]],
+        meet: Meet | None = None,
         grace_s: float = GRACE_S,
         hosts: tuple[str, ...] = (),
         without_network: Callable[[Box], Box] = lambda box: replace(box, network=Network.NONE),
@@ -88,6 +93,7 @@ class GatewayAgent:
         self._fallback_box = fallback_box
         self._price_of = price_of
         self._held_now = held_now
+        self._meet = meet
         self._grace_s = grace_s
         self._hosts = hosts
         self._without_network = without_network
@@ -145,7 +151,7 @@ class GatewayAgent:
         if self._hosts:
             box = replace(box, env={**box.env, **proxy_variables(GATEWAY_PORT)})
         try:
-            result = await self._take_turn(replace(turn, place=box), watch, gateway)
+            result = await self._take_turn(replace(turn, place=box), watch, gateway, limit)
         finally:
             _tell_late(gateway, watch)
         for record in metering.records:
@@ -154,13 +160,15 @@ class GatewayAgent:
         await self._tell_refused(gateway, unreached, watch)
         return self._settled(result, metering, limit, lacks_price=money.lacks_price)
 
-    async def _take_turn(self, turn: Turn, watch: Watch, gateway: TurnGateway) -> TurnDone | Failed:
+    async def _take_turn(
+        self, turn: Turn, watch: Watch, gateway: TurnGateway, limit: AccountLimit
+    ) -> TurnDone | Failed:
         try:
             async with anyio.create_task_group() as group:
                 with anyio.CancelScope(shield=True):  # cancelled before it has begun, it never ends
                     await group.start(gateway.run)
                 try:
-                    result = await self._until_hopeless(turn, watch, gateway.metering)
+                    result = await self._until_hopeless(turn, watch, gateway.metering, limit)
                 finally:
                     gateway.close()
         except ExceptionGroup as failures:
@@ -168,9 +176,12 @@ class GatewayAgent:
         return result
 
     async def _until_hopeless(
-        self, turn: Turn, watch: Watch, metering: Metering
+        self, turn: Turn, watch: Watch, metering: Metering, limit: AccountLimit
     ) -> TurnDone | Failed:
-        """End the agent a while after no call can go well any more: some try for ever."""
+        """End the agent a while after no call can go well any more: some try for ever.
+
+        Calls of other boxes are held at once, not only when this turn has ended.
+        """
         result: TurnDone | Failed = Failed(
             kind=FailureKind.EXITED, message="the agent went on calling its model without success"
         )
@@ -178,6 +189,8 @@ class GatewayAgent:
 
             async def end() -> None:
                 await metering.hopeless.wait()
+                if self._meet and limit.failed is not None and limit.failed.retry_at is not None:
+                    await self._meet(turn.run, limit.failed)
                 await anyio.sleep(self._grace_s)
                 group.cancel_scope.cancel()
 
