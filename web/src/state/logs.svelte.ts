@@ -12,9 +12,14 @@ import { runs } from './runs.svelte'
 /** How many of the board's events a fresh page shows. */
 const BOARD_EVENTS = 60
 
+/** How the log line of a model call begins. */
+const CALL = 'model call: '
+
 class Logs {
   /** The lines of all runs together. */
   readonly all = new Log()
+  /** How many model calls were recorded since the page was opened. */
+  calls = $state(0)
   #logs = new Map<string, Log>()
   #live = new Map<string, LiveOutputState>()
   #hasBoardHistory = false
@@ -32,7 +37,10 @@ class Logs {
       this.#logs.get(run)?.add(added)
       if (added.some(({ type }) => type === 'move_ended')) this.#live.get(run)?.clear()
     }
-    if (lines.size) this.all.add([...lines.values()].flat())
+    if (!lines.size) return
+    const added = [...lines.values()].flat()
+    this.all.add(added)
+    this.calls += added.filter(({ text }) => text.startsWith(CALL)).length
   }
 
   addLive(pieces: ReadonlyMap<string, LiveText[]>): void {
