@@ -4,8 +4,13 @@ import json
 import select
 from types import SimpleNamespace
 
+import anyio
 import pytest
 
+from allstop.adapters.dispatch.procrastinate_queue import ProcrastinateQueue, prepare
+from allstop.adapters.journals.postgres_connection import Link
+from allstop.core.ids import RunId
+from allstop.ports import Handout, StoreBrokenError
 from support.cases import for_each
 from support.person import wait_for
 from support.postgres_fixtures import database, postgres
@@ -75,6 +80,14 @@ def _roles(prefix):
     return (f"{prefix}_owner", f"{prefix}_worker", f"{prefix}_reader")
 
 
+def _run_on_queue(url):
+    link = Link(url, prepare)
+    try:
+        link.run(lambda connection: None)
+    finally:
+        link.close()
+
+
 def _error(person, *arguments):
     done = person.try_allstop(*arguments, "--json")
     assert done.returncode != 0
@@ -106,6 +119,26 @@ def test_z10_each_role_can_do_its_work(person, fleet, postgres):
     refused = _error(person, "add", "Not mine to add")
     assert refused["code"] == "store_refused"
     assert person.tasks() == {"T1": "done"}
+
+
+def test_z10_a_worker_takes_runs_from_the_queue(person, fleet, postgres):
+    fleet.use("worker")
+    url = person.variables["ALLSTOP_STORE_URL"]
+    with pytest.raises(StoreBrokenError) as refused:
+        _run_on_queue(url)
+    assert refused.value.code == "store_needs_init"
+    fleet.use("owner")
+    person.allstop("fleet", "init")
+
+    link = Link(url, prepare)
+    queue = ProcrastinateQueue(link)
+
+    async def hand_out():
+        await queue.put([Handout(RunId("board/T1.1"), frozenset({"kind task"}))])
+        return await queue.take({"kind task", "label gpu"})
+
+    assert anyio.run(hand_out) == "board/T1.1"
+    link.close()
 
 
 def test_z10_a_reader_follows_what_others_write(person, fleet):
@@ -146,6 +179,7 @@ def test_z10_a_role_can_do_nothing_else(person, fleet, postgres, role):
 def test_z10_the_sql_takes_over_a_store_that_is_in_use(person, postgres, database):
     person.variables["ALLSTOP_STORE_URL"] = postgres.url(database)
     person.allstop("add", "Before there were roles", "--id", "T1")
+    _run_on_queue(postgres.url(database))
     prefix = f"late_{database}"
     sql = person.allstop("fleet", "init", "--print-sql", "--prefix", prefix)
     try:

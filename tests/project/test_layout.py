@@ -25,7 +25,7 @@ LAYERED = {
     "guidance", "hooks", "init", "limit_check", "live_text", "log", "mcp", "notify", "openai_responses", "plan",
     "programs",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
-    "sprint", "sprints", "start", "statistics", "store", "forecast", "evidence", "merge_queue",
+    "sprint", "sprints", "start", "statistics", "store", "forecast", "evidence", "merge_queue", "worker",
 }  # fmt: skip
 """Stems that name one thing at several layers: its rules, its wiring, its command."""
 

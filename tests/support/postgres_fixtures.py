@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.fleet import Fleet
 from support.postgres import Server
 
 
@@ -27,3 +28,11 @@ def database(postgres):
     name = postgres.new_database()
     yield name
     postgres.drop_database(name)
+
+
+@pytest.fixture
+def fleet(tmp_path, postgres, database):
+    """Machines that share a database and a git remote."""
+    machines = Fleet(tmp_path, postgres.tcp_url(database))
+    yield machines
+    machines.close()

@@ -14,6 +14,7 @@ from allstop.core.errors import AllstopError
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from allstop.adapters.git.repository.repository import Repository
     from allstop.adapters.journals.postgres import PostgresJournal
     from allstop.adapters.journals.postgres_reader import PostgresRecords
     from allstop.adapters.journals.sqlite import SqliteJournal
@@ -109,7 +110,7 @@ class Project:
 
         if self.root is None:
             return load(self.environment, repository=self.settings_folder, flags=self._flags)
-        branches = Branches(self.root, self.environment.variables)
+        branches = Branches(self.git_root, self.environment.variables)
         try:
             return load_for_work(
                 self.environment, repository=self.root, branches=branches, flags=self._flags
@@ -186,6 +187,30 @@ class Project:
             return given
         files = (self.environment.user_file, self.settings_folder / "allstop.toml")
         return self.checkout.settings.store.url if any(map(_may_name_server, files)) else SQLITE
+
+    @cached_property
+    def shared_remote(self) -> str:
+        """The git remote that the machines of a fleet share; "" without a fleet."""
+        if self.root is None or self.store_url == SQLITE:
+            return ""
+        return self.checkout.settings.fleet.remote or ""
+
+    @property
+    def mirror(self) -> Path:
+        """Of the shared remote."""
+        return self.folder / "mirror"
+
+    @property
+    def git_root(self) -> Path:
+        """Where git finds the branches and commits of the work: in a fleet, the mirror."""
+        if self.shared_remote and (self.mirror / ".git" / "HEAD").exists():
+            return self.mirror
+        return self.repository
+
+    def open_repository(self) -> Repository:
+        from allstop.adapters.git.repository.repository import Repository
+
+        return Repository(self.repository, self.git_root)
 
     @cached_property
     def journal(self) -> ProjectJournal:

@@ -47,6 +47,7 @@ from allstop.ports import Launcher
 from allstop.settings.model import History
 
 if TYPE_CHECKING:
+    from allstop.app.fleet.membership import Membership, WorkerPlan
     from allstop.app.project import Project
     from allstop.core.ids import RunId
     from allstop.core.tasks import Task
@@ -80,18 +81,70 @@ async def start_runtime(
     *,
     slots: int | None = None,
     note: Callable[[str], None] = lambda line: None,
+    plan: WorkerPlan | None = None,
 ) -> AsyncIterator[Runtime]:
-    """Run an engine until the block ends. Without a repository it can only drive rooms."""
+    """Run an engine until the block ends. Without a repository it can only drive rooms.
+
+    With a `plan` it is that of a worker.
+    """
     settings = project.settings
     project.make_folder()
     launcher = await make_launcher(settings.sandbox.mode.value, project.live)
     registry = Agents(project, launcher)
-    repository = Repository(project.root) if project.root is not None else None
+    fleet = None
+    if project.shared_remote:
+        from allstop.app.fleet.membership import join_fleet
+
+        fleet = await join_fleet(project, note, plan)
+    repository = project.open_repository() if project.root is not None else None
     file = TargetFile(project, repository, note) if repository else None
     workspaces = (
-        await open_workspaces(project, launcher, repository, file, note) if repository else None
+        await open_workspaces(project, launcher, repository, file, note, fleet)
+        if repository
+        else None
     )
-    hands = Hands(
+    hands = make_hands(project, registry, launcher, workspaces, file, note)
+    name = own_name(project)
+    make_engine = fleet.make_engine(registry) if fleet else LocalEngine
+    engine = make_engine(
+        journal=project.journal,
+        hands=hands,
+        clock=project.clock,
+        pilots=pilots_of(project.kinds),
+        launcher=launcher,
+        name=name,
+        slots=slots or settings.loop.max_parallel,
+        appraise=appraiser(project, launcher, workspaces),
+        most_microusd=most_microusd(project),
+        daily_budget=DailyBudget(project.journal, budget_limits.day_limits(project)),
+    )
+    try:
+        if fleet is None:  # else the workers have them
+            registry.ensure_agents(agents)
+        async with (
+            tracing(project, engine, note),
+            sending_alerts(project, engine, name, note) as alert_about,
+            sharing_live_text(project, engine),
+            engine.serving(),
+        ):
+            yield Runtime(project, engine, launcher, registry, workspaces, alert_about)
+    finally:
+        if workspaces is not None:
+            workspaces.close()
+        if fleet is not None:
+            fleet.close()
+        await registry.close()
+
+
+def make_hands(
+    project: Project,
+    registry: Agents,
+    launcher: Launcher,
+    workspaces: GitWorkspaces | None,
+    file: TargetFile | None,
+    note: Callable[[str], None],
+) -> Hands:
+    return Hands(
         registry,
         checks=BoxedChecks(
             launcher,
@@ -108,32 +161,6 @@ async def start_runtime(
         settings_problem=file.problem if file else no_problem,
         receipts=GateReceipts(project, launcher, note),
     )
-    name = own_name(project)
-    engine = LocalEngine(
-        journal=project.journal,
-        hands=hands,
-        clock=project.clock,
-        pilots=pilots_of(project.kinds),
-        launcher=launcher,
-        name=name,
-        slots=slots or settings.loop.max_parallel,
-        appraise=appraiser(project, launcher, workspaces),
-        most_microusd=most_microusd(project),
-        daily_budget=DailyBudget(project.journal, budget_limits.day_limits(project)),
-    )
-    try:
-        registry.ensure_agents(agents)
-        async with (
-            tracing(project, engine, note),
-            sending_alerts(project, engine, name, note) as alert_about,
-            sharing_live_text(project, engine),
-            engine.serving(),
-        ):
-            yield Runtime(project, engine, launcher, registry, workspaces, alert_about)
-    finally:
-        if workspaces is not None:
-            workspaces.close()
-        await registry.close()
 
 
 def unverified(project: Project) -> str:
@@ -183,15 +210,17 @@ async def open_workspaces(
     repository: Repository | None = None,
     file: TargetFile | None = None,
     note: Callable[[str], None] = lambda line: None,
+    fleet: Membership | None = None,
 ) -> GitWorkspaces:
     """With `file`, each new clone is set up as the target branch's allstop.toml says."""
     settings = project.settings
-    repository = repository or Repository(project.repository)
+    repository = repository or project.open_repository()
     folder = project.folder / "workspaces"
     if not folder.is_dir():
         await _back_up_stale_refs(project, repository, note)
     make_workspaces_folder(folder)
-    return GitWorkspaces(
+    make = fleet.make_workspaces() if fleet else GitWorkspaces
+    return make(
         repository,
         folder,
         launcher=launcher,
@@ -228,7 +257,7 @@ def commits_behind(project: Project, task: Task) -> int:
         return 0
     try:
         branch = task.target or target(project)
-        return commits_since(project.repository, own_refs(project.repository).base(task.id), branch)
+        return commits_since(project.git_root, own_refs(project.git_root).base(task.id), branch)
     except AllstopError:  # the branch is gone
         return 0
 
@@ -242,7 +271,7 @@ def target(project: Project) -> str:
             "check one out, or set [project] target in allstop.toml",
             code="head_detached",
         )
-    if not has_commit(project.repository, branch):
+    if not has_commit(project.git_root, branch):
         raise AllstopError(
             f"there is no branch {branch!r} with a commit to start from",
             "commit something to it first, or set [project] target in allstop.toml",

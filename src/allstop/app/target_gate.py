@@ -106,7 +106,7 @@ class TargetFile:
         self._project = project
         self._repository = repository
         self._note = note
-        self._branches = Branches(project.repository, project.environment.variables)
+        self._branches = Branches(project.git_root, project.environment.variables)
         self._lock_files = LockFiles(repository)
         self._cache: dict[str, _Cached] = {}  # by branch
 

@@ -25,6 +25,7 @@ COMMANDS = {
         "plan": CommandEntry("plans.plan", "Write a plan, and let an agent do its steps in order"),
         "sprint": CommandEntry("sprints.sprint", "Work on the board up to a target"),
         "up": CommandEntry("up", "Open the control room in the browser"),
+        "worker": CommandEntry("worker", "Work on tasks of a board that another machine drives"),
     },
     "Plan tasks on the board": {
         "add": CommandEntry("board.tasks", "Add a task"),

@@ -36,6 +36,9 @@ STALLED = frozenset({Status.BLOCKED, Status.FAILED, Status.TIMEOUT, Status.WAITI
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """The id of a task is part of the names of its workspace, refs and runs."""
 
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+"""What a machine of a fleet offers, such as `gpu`."""
+
 
 class NewTask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A task to add."""

@@ -1,6 +1,7 @@
-"""Claimed roots: the root runs that this process may drive, with all runs below them."""
+"""Claimed roots: the runs that this process may drive, with all runs below them."""
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from allstop.core.ids import RunId, root_of
@@ -10,8 +11,10 @@ from allstop.ports import Journal
 class Claims:
     """A claim is held as long as a run below its root is driven."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, claim_of: Callable[[RunId], RunId] = root_of) -> None:
+        """`claim_of` names the run whose claim covers a run."""
         self._journal = journal
+        self._claim_of = claim_of
         self._held: dict[RunId, AbstractAsyncContextManager[object]] = {}
         self._driven: Counter[RunId] = Counter()  # driven runs by root
 
@@ -30,11 +33,11 @@ class Claims:
         self._held[root] = claim
 
     def drive(self, run: RunId) -> None:
-        self._driven[root_of(run)] += 1
+        self._driven[self._claim_of(run)] += 1
 
     async def leave(self, run: RunId) -> None:
-        self._driven[root_of(run)] -= 1
-        await self.release_unless_driven(root_of(run))
+        self._driven[self._claim_of(run)] -= 1
+        await self.release_unless_driven(self._claim_of(run))
 
     async def release_unless_driven(self, root: RunId) -> None:
         if not self._driven[root]:

@@ -95,7 +95,7 @@ class LocalEngine:
             most_microusd,
         )
         self._driven_runs: dict[RunId, DrivenRun] = {}
-        self._claims = Claims(journal)
+        self._claims = Claims(journal, self.claim_of)
         self._waiting_for_budget: set[DrivenRun] = set()  # runs that wait for reserved daily budget
         self._receipts = StopReceipts()
         self._outcomes: dict[RunId, Outcome] = {}  # of closed root runs
@@ -185,9 +185,17 @@ class LocalEngine:
                     return False
                 await self._helm_reader.catch_up()
 
-    def has_claimed(self, root: RunId) -> bool:
+    def claim_of(self, run: RunId) -> RunId:
+        """The run whose claim gives this process the right to drive a run."""
+        return root_of(run)
+
+    def drives_here(self, run: RunId) -> bool:
+        """Whether this process drives the run itself once it has the claim."""
+        return True
+
+    def has_claimed(self, run: RunId) -> bool:
         """Whether only this process may drive the run."""
-        return root in self._claims
+        return run in self._claims
 
     def adopt(self, root: RunId, claim: AbstractAsyncContextManager[object]) -> None:
         self._claims.adopt(root, claim)
@@ -195,17 +203,18 @@ class LocalEngine:
     async def take(
         self, run: RunId, known: FoldedRun[Any] | None = None, parked: Collection[RunId] = ()
     ) -> None:
-        """Drive an existing run that no process drives, with all runs below it.
+        """Drive an existing run that no process drives, with all runs that its claim covers.
 
         Runs in `parked` make no move before a command is written for them.
 
         Raises HeldError if another process drives it.
         """
-        root = root_of(run)
+        root = self.claim_of(run)
         await self._claims.take(root)
         try:
             heads = await self._journal.heads(open_only=True)
-            mine = [head.run for head in heads if root_of(head.run) == root]
+            claimed = (head.run for head in heads if self.claim_of(head.run) == root)
+            mine = [each for each in claimed if self.drives_here(each)]
             for driven_run in [
                 await self._prepare(each, known if each == run else None) for each in mine
             ]:
@@ -268,8 +277,13 @@ class LocalEngine:
     async def idle(self) -> None:
         """Wait until all runs are closed or need a person."""
         while self._pending_children or not all(b.needs_person for b in self._driven_runs.values()):
+            await self._next_change()
+
+    async def _next_change(self) -> None:
+        """Wait until a run starts waiting, closes or is opened."""
+        if self._changed.is_set():
             self._changed = anyio.Event()
-            await self._changed.wait()
+        await self._changed.wait()
 
     # --- reacting to writes ---
 
@@ -283,7 +297,8 @@ class LocalEngine:
             return
         driven_run = self._driven_runs.get(run)
         if driven_run is None:
-            if root_of(run) in self._claims and run != root_of(run):
+            claim = self.claim_of(run)
+            if claim in self._claims and run != claim and self.drives_here(run):
                 self._pending_children.add(run)
                 self._group.start_soon(self._prepare_and_start, run)
         elif driven_run.drive.note_write(seq):
@@ -384,9 +399,10 @@ class LocalEngine:
         is_parked = driven_run.drive.run in parked
         drive = self._drive_when_told if is_parked else self._keep_driving
         self._group.start_soon(drive, driven_run)
-        parent = driven_run.drive.state.opened.parent
-        if parent is not None and parent not in self._driven_runs:
-            await self._abort_orphan(driven_run.drive.run, parent)
+        run, parent = driven_run.drive.run, driven_run.drive.state.opened.parent
+        is_root = run == self.claim_of(run)
+        if parent is not None and not is_root and parent not in self._driven_runs:
+            await self._abort_orphan(run, parent)
 
     async def _abort_orphan(self, run: RunId, parent: RunId) -> None:
         by = f"the end of {parent}"
@@ -438,6 +454,6 @@ class LocalEngine:
         self._budgets.close(run)
         self._launcher.killed(run)  # drop its killed programs
         del self._driven_runs[run]
-        if root_of(run) == run:
+        if self.claim_of(run) == run:
             self._outcomes[run] = outcome
         await self._claims.leave(run)

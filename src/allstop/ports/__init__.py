@@ -12,6 +12,8 @@ from allstop.ports.agents import P as P
 from allstop.ports.agents import TokenCap as TokenCap
 from allstop.ports.agents import Turn as Turn
 from allstop.ports.agents import Watch as Watch
+from allstop.ports.dispatch import Dispatch as Dispatch
+from allstop.ports.dispatch import Handout as Handout
 from allstop.ports.journal import Alarm as Alarm
 from allstop.ports.journal import ClaimLostError as ClaimLostError
 from allstop.ports.journal import Cursor as Cursor

@@ -54,6 +54,8 @@ class Heartbeat:
         self._errors = database_errors()
         self._denied = denied_error()
         self._lock = threading.Lock()
+        self._channels: set[str] = set()  # of others, beside that of the journal
+        self._heard: set[str] = set()
         self._announced = 0
         self._news: dict[RunId, int] = {}
         self._closing = threading.Event()
@@ -101,13 +103,24 @@ class Heartbeat:
             news, self._news = self._news, {}
         return news
 
+    def hear(self, channel: str) -> None:
+        """Also ring for this channel of the database; called before `start`."""
+        self._channels.add(channel)
+
+    def take_heard(self) -> set[str]:
+        """The channels on which something was told since the last call."""
+        with self._lock:
+            heard, self._heard = self._heard, set()
+        return heard
+
     # --- the thread ---
 
     def _keep(self) -> None:
         while not self._closing.is_set():
             try:
                 with connect(self._url) as connection:
-                    connection.execute("listen allstop")
+                    for channel in ("allstop", *self._channels):
+                        connection.execute(f'listen "{channel}"'.encode())
                     self._stay(connection)
             except (AllstopError, OSError, self._errors):
                 self._closing.wait(_RETRY_S)
@@ -130,9 +143,18 @@ class Heartbeat:
         poll.register(connection.fileno(), select.POLLIN)
         poll.register(self._end, select.POLLIN)
         while not self._closing.is_set() and (left_s := until - now()) > 0:
-            poll.poll(left_s * 1000)
-            if {each.payload for each in connection.notifies(timeout=0)} - {self._me}:
+            # some may have come with the answers to the last queries: the socket is silent then
+            told = [each for each in connection.notifies(timeout=0) if each.payload != self._me]
+            if told:
+                self._note_heard({each.channel for each in told} & self._channels)
                 return
+            poll.poll(left_s * 1000)
+
+    def _note_heard(self, channels: set[str]) -> None:
+        if channels:
+            with self._lock:
+                self._heard |= channels
+            self._ring()
 
     def _look(self, connection: psycopg.Connection) -> None:
         rows = connection.execute(HOLDERS).fetchall()
@@ -140,8 +162,11 @@ class Heartbeat:
         self.holders = {RunId(str(row[0])): holder_of(row) for row in rows}
         self._add(connection.execute(_NEWER, (self._announced,)).fetchall())
         if self._news or before != self.holders:
-            with suppress(OSError):  # full: it rings already
-                self._bell_out.send(b"!")
+            self._ring()
+
+    def _ring(self) -> None:
+        with suppress(OSError):  # full: it rings already
+            self._bell_out.send(b"!")
 
     def _add(self, rows: Sequence[tuple[str, int, int]]) -> None:
         if not rows:

@@ -86,6 +86,7 @@ class PostgresJournal(PostgresRecords):
         self._listeners: list[Listener] = []
         self._alarms: list[Alarm] = []
         self._cut_offs: list[Alarm] = []
+        self._hearers: dict[str, Alarm] = {}  # by channel of the database
         self._watching = 0
         self._one_watches = anyio.Lock(fast_acquire=True)
         self._first_place: int | None = None  # listeners are told of what was written after it
@@ -253,6 +254,11 @@ class PostgresJournal(PostgresRecords):
             self._alarms.remove(alarm)
             self._cut_offs.remove(cut_off)
 
+    def hear(self, channel: str, alarm: Alarm) -> None:
+        """Call `alarm` for each notice on another channel of the database, once it is watched."""
+        self._hearers[channel] = alarm
+        self._heartbeat.hear(channel)
+
     async def watch_writes(self) -> None:
         self._watching += 1
         try:
@@ -268,6 +274,8 @@ class PostgresJournal(PostgresRecords):
             self._heartbeat.start(self._first_place or 0)
             while True:
                 self._announce(self._heartbeat.take_news())
+                for channel in self._heartbeat.take_heard():
+                    self._hearers[channel]()
                 self._check_claims()
                 await anyio.wait_readable(self._heartbeat.bell)
 

@@ -84,21 +84,28 @@ revoke create on schema public from public;
 
 create schema if not exists allstop;
 alter schema allstop owner to "PREFIX_owner";
+-- the queue by which runs are handed out: workers may change it, because the record is elsewhere
+create schema if not exists allstop_queue;
+alter schema allstop_queue owner to "PREFIX_owner";
 do $owner$
 declare
+    ours regnamespace[] := array['allstop', 'allstop_queue'];
     each record;
 begin
     for each in
-        select format('alter table allstop.%I owner to "PREFIX_owner"', c.relname) as change
-            from pg_class c where c.relnamespace = 'allstop'::regnamespace and c.relkind = 'r'
+        select format('alter table %s owner to "PREFIX_owner"', c.oid::regclass) as change
+            from pg_class c where c.relnamespace = any(ours) and c.relkind = 'r'
         union all
-        select format('alter sequence allstop.%I owner to "PREFIX_owner"', c.relname)
-            from pg_class c where c.relnamespace = 'allstop'::regnamespace and c.relkind = 'S'
+        select format('alter sequence %s owner to "PREFIX_owner"', c.oid::regclass)
+            from pg_class c where c.relnamespace = any(ours) and c.relkind = 'S'
                 and not exists (select from pg_depend d
-                    where d.objid = c.oid and d.deptype = 'i')
+                    where d.objid = c.oid and d.deptype in ('i', 'a'))
+        union all
+        select format('alter type %s owner to "PREFIX_owner"', t.oid::regtype)
+            from pg_type t where t.typnamespace = any(ours) and t.typtype = 'e'
         union all
         select format('alter function %s owner to "PREFIX_owner"', p.oid::regprocedure)
-            from pg_proc p where p.pronamespace = 'allstop'::regnamespace
+            from pg_proc p where p.pronamespace = any(ours)
     loop
         execute each.change;
     end loop;
@@ -117,6 +124,23 @@ alter default privileges for role "PREFIX_owner" in schema allstop
     grant execute on functions to "PREFIX_worker";
 alter default privileges for role "PREFIX_owner" in schema allstop
     grant select on tables to "PREFIX_worker", "PREFIX_reader";
+
+revoke all on schema allstop_queue from public;
+grant usage on schema allstop_queue to "PREFIX_worker", "PREFIX_reader";
+revoke all on all tables in schema allstop_queue from public;
+revoke all on all functions in schema allstop_queue from public;
+grant select on all tables in schema allstop_queue to "PREFIX_reader";
+grant select, insert, update, delete on all tables in schema allstop_queue to "PREFIX_worker";
+grant usage on all sequences in schema allstop_queue to "PREFIX_worker";
+grant execute on all functions in schema allstop_queue to "PREFIX_worker";
+alter default privileges for role "PREFIX_owner" in schema allstop_queue
+    grant select on tables to "PREFIX_reader";
+alter default privileges for role "PREFIX_owner" in schema allstop_queue
+    grant select, insert, update, delete on tables to "PREFIX_worker";
+alter default privileges for role "PREFIX_owner" in schema allstop_queue
+    grant usage on sequences to "PREFIX_worker";
+alter default privileges for role "PREFIX_owner" in schema allstop_queue
+    grant execute on functions to "PREFIX_worker";
 commit;
 """
 

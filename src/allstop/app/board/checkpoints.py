@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.adapters.git.repository.branch_history import commits_on_top
-from allstop.adapters.git.repository.repository import Repository
 from allstop.app.board import commands
 from allstop.app.board.cleanup import check_rollback, discard_work_and_branch
 from allstop.core.commands import RollBack
@@ -66,7 +65,7 @@ async def undo_of(project: Project, name: str) -> Undo:
     if found is None:
         hint = "`allstop checkpoint list` shows all"
         raise NotFoundError(f"there is no checkpoint {one_line(name, 60)!r}", hint)
-    with closing(Repository(project.repository)) as repository:
+    with closing(project.open_repository()) as repository:
         made = await commits_on_top(repository, found.target, found.commit)
     board = (await commands.read(project)).state.board
     by_commit = {task.merged: task for task in board.tasks() if task.merged}

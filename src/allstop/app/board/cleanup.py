@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import folder_name
 from allstop.adapters.git.workspace.cleanup import Leftover, Removal, WorkspaceCleanup
 from allstop.adapters.git.workspace.orphan_refs import (
@@ -41,7 +40,7 @@ async def _cleaning(project: Project, *, alone: bool = True) -> AsyncIterator[Wo
         workspaces = await runtime.open_workspaces(project, launcher)
         folder = project.folder / "workspaces"
         yield WorkspaceCleanup(
-            Repository(project.repository), folder, launcher=launcher, workspaces=workspaces
+            project.open_repository(), folder, launcher=launcher, workspaces=workspaces
         )
 
 
@@ -55,7 +54,7 @@ async def leftovers(project: Project) -> list[Leftover]:
 
 async def orphan_refs(project: Project) -> list[OrphanRefs]:
     """The refs of removed linked checkouts of this repository."""
-    return await find_orphan_refs(Repository(project.repository))
+    return await find_orphan_refs(project.open_repository())
 
 
 async def kept_for_people(project: Project) -> list[str]:
@@ -77,7 +76,7 @@ def _is_needed(task: object) -> bool:
 
 async def remove(project: Project, names: list[str], *, force: bool) -> list[Removal]:
     tasks = (await commands.read(project)).state.board
-    repository = Repository(project.repository)
+    repository = project.open_repository()
     for name in names:
         task = tasks.get(name)
         if task is not None and (task.open or task.status is Status.MERGING):
@@ -125,7 +124,7 @@ def _open_cleanup(
 ) -> Iterator[WorkspaceCleanup]:
     """For a process that drives runs and has open workspaces."""
     folder = project.folder / "workspaces"
-    with closing(Repository(project.repository)) as repository:
+    with closing(project.open_repository()) as repository:
         yield WorkspaceCleanup(repository, folder, launcher=launcher, workspaces=workspaces)
 
 

@@ -57,7 +57,7 @@ async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
 
     Raises NotFoundError if the workspace has no work.
     """
-    repository = Repository(project.repository)
+    repository = project.open_repository()
     try:
         if merged:
             return await read_diff(repository, await _before(repository, merged), merged)
@@ -74,7 +74,7 @@ async def line_of(project: Project, name: str, file: str, line: int, *, removed:
 
     Raises NotFoundError if there is no such work, file or line.
     """
-    repository = Repository(project.repository)
+    repository = project.open_repository()
     try:
         commits = await base_and_tip(repository, await _workspace_of(project, name))
         if commits is None:

@@ -56,7 +56,7 @@ async def _present(project: Project, named: Collection[Named], tip: str) -> set[
     """Those of the named files and tests that exist in the commit."""
     if not named or not tip:
         return set()
-    repository = Repository(project.repository)
+    repository = project.open_repository()
     try:
         looked_up = list(named)[:MAX_LOOKED_UP]
         return {each for each in looked_up if await _is_present(repository, each, tip)}

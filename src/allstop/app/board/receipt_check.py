@@ -69,7 +69,7 @@ async def _find_commit(project: Project, receipt: GateReceipt) -> str:
     """A commit here with the receipt's tree: its own one, fetched if need be, or any other."""
     if not is_commit_name(receipt.commit) or not is_commit_name(receipt.tree):
         raise AllstopError("the receipt names no commit", code="receipt_invalid")
-    repository = Repository(project.repository)
+    repository = project.open_repository()
     try:
         commit = await repository.commit(receipt.commit) or await _fetch(repository, receipt)
         tree = (await repository.resolve(f"{commit}^{{tree}}"))[0] if commit else None

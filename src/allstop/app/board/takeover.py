@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.workspace import takeover
 from allstop.app.board import commands
 from allstop.app.runs.commands import deliver_command
@@ -58,7 +57,7 @@ async def take(project: Project, task_id: str, at: Path) -> Handover:
         await commands.send_commands(project, lambda _: [Take(task=task_id)])
     else:
         await pause(project, task_id)
-    commit = await takeover.lend_clone(Repository(project.repository), task_id, at)
+    commit = await takeover.lend_clone(project.open_repository(), task_id, at)
     return Handover(str(at), commit, BOARD in project.journal.holders())
 
 
@@ -68,7 +67,7 @@ async def give(project: Project, task_id: str, at: Path) -> Handover:
     Raises AllstopError if the task was not taken over, or there is nothing to give.
     """
     if _is_idle(await commands.find_task(project, task_id)):
-        commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
+        commit = await takeover.fetch_takeover(project.open_repository(), task_id, at)
         await commands.send_commands(project, lambda _: [Give(task=task_id, commit=commit)])
         return Handover(str(at), commit, BOARD in project.journal.holders())
     run = await _run_of(project, task_id)
@@ -76,7 +75,7 @@ async def give(project: Project, task_id: str, at: Path) -> Handover:
     if runs.fold(recorded.pilot, recorded.events).hold is not Hold.PAUSED:
         hint = f"`allstop take {task_id}` first"
         raise AllstopError(f"{task_id} was not taken over", hint, code="not_taken_over")
-    commit = await takeover.fetch_takeover(Repository(project.repository), task_id, at)
+    commit = await takeover.fetch_takeover(project.open_repository(), task_id, at)
     await deliver_command(project, run, Give(commit=commit))
     effect = await deliver_command(project, run, Resume())
     return Handover(str(at), commit, effect.driven)

@@ -34,14 +34,21 @@ def require_server(project: Project) -> str:
 
 
 def init(project: Project) -> Tables:
-    """Make the tables that are missing, and upgrade older ones."""
+    """Make the tables that are missing, and upgrade older ones; also the queue of runs."""
     from allstop.adapters.journals.postgres_connection import Link, describe
     from allstop.adapters.journals.postgres_schema import prepare, version_of
+    from allstop.app.fleet.membership import queue_parts
     from allstop.app.store import repository_name
 
     url, repository = require_server(project), repository_name(project)
     link = Link(url, lambda connection: prepare(connection, repository, writes=True))
     try:
-        return Tables(describe(url), link.run(version_of), repository)
+        found = Tables(describe(url), link.run(version_of), repository)
     finally:
         link.close()
+    queue = Link(url, queue_parts()[0])
+    try:
+        queue.run(lambda connection: None)
+    finally:
+        queue.close()
+    return found

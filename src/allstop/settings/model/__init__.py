@@ -33,6 +33,7 @@ from allstop.settings.model.limits import (
 from allstop.settings.model.machine import (
     ApprovalRule,
     ApprovalRules,
+    Fleet,
     Hooks,
     Network,
     Notify,
@@ -59,7 +60,7 @@ from allstop.settings.model.tasks import (
 
 __all__ = (
     "CHAT_DRIVERS", "STANDARD_KEY", "Agent", "Allowance", "ApprovalRule", "ApprovalRules",
-    "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters",
+    "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters", "Fleet",
     "GatewayUse", "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
     "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
     "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
@@ -96,3 +97,4 @@ class Settings(Table, frozen=True, kw_only=True):
     traces: Annotated[Traces, doc("OpenTelemetry traces.")] = Traces()
     hooks: Annotated[Hooks, doc("Your own commands, run on this machine.")] = Hooks()
     store: Annotated[Store, doc("The database of the journal.")] = Store()
+    fleet: Annotated[Fleet, doc("Several machines that work on one board.")] = Fleet()

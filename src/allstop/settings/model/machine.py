@@ -1,4 +1,4 @@
-"""Settings of this machine: [approvals] [sandbox] [server] [notify] [traces] [hooks] [store]."""
+"""Settings of this machine: [approvals] [sandbox] [server] [notify] [traces] [hooks] [store] [fleet]."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -165,3 +165,13 @@ class Store(Table, frozen=True, kw_only=True):
             le=86_400,
         ),
     ] = 30.0
+
+
+class Fleet(Table, frozen=True, kw_only=True):
+    remote: Annotated[
+        Text | None,
+        doc(
+            "With a store on a server: the git remote that all machines share. Tasks are then "
+            "done by `allstop worker`."
+        ),
+    ] = None

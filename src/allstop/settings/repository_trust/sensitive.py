@@ -225,6 +225,7 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
     ),
     ("server.tls_cert", _differs, "chooses the certificate of the control room"),
     ("server.tls_key", _differs, "chooses the certificate of the control room"),
+    ("fleet.remote", _differs, "sends all work to a repository you didn't choose"),
     ("store.url", _differs, "stores the journal in a database you didn't choose"),
     ("prices.*", _differs, "sets the prices of models, and so how much of your budget is used"),
     ("agents.*.flat_rate", _always, "counts no costs for this agent, regardless of your budget"),

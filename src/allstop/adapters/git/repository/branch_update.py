@@ -43,7 +43,7 @@ async def land(repository: Repository, target: str, tip: str, commit: str) -> La
     if current != tip or commit == tip:
         if current == commit or await repository.is_ancestor(commit, current):
             return Landed(commit=commit)
-        return _moved(ref, current, tip)
+        return moved(ref, current, tip)
     if in_use := await _in_use(repository, ref):
         return _failed(FailureKind.BUSY, in_use)
     if len(found) > 1:
@@ -68,7 +68,7 @@ async def _move(repository: Repository, ref: str, tip: str, commit: str) -> Land
         return Landed(commit=commit)
     current = await repository.commit(ref)
     if current != tip:
-        return _moved(ref, current, tip)
+        return moved(ref, current, tip)
     locked = _find_lock(await repository.common_dir() / ref)
     return _failed(FailureKind.BUSY, f"{repository.root}: {locked or done.stderr}")
 
@@ -89,7 +89,7 @@ async def _move_with_checkout(
     if done.code == 0 and current == commit:
         return Landed(commit=commit)
     if current != tip:
-        return _moved(ref, current, tip)
+        return moved(ref, current, tip)
     if done.code == 0:
         return await _move(repository, ref, tip, commit)
     return _failed(FailureKind.BUSY, f"{checkout.path}: {done.stderr or 'git could not update it'}")
@@ -229,7 +229,7 @@ def _state_files(common: Path) -> Iterator[Path]:
         yield from (folder / name for name in BRANCH_FILES)
 
 
-def _moved(ref: str, current: str | None, tip: str) -> Failed:
+def moved(ref: str, current: str | None, tip: str) -> Failed:
     branch = ref.removeprefix("refs/heads/")
     return _failed(FailureKind.MOVED, f"{branch} has moved from {tip} to {current}")
 

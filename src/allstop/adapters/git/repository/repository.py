@@ -47,13 +47,15 @@ class ObjectInfo(NamedTuple):
 class Repository:
     """The user's repository. Allstop writes only branches and refs below `refs/allstop`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, git_root: Path | None = None) -> None:
+        """`root` is the checkout; `git_root` holds the objects and refs, by default the same."""
         self.root = root
-        self.own = own_refs(root)
-        self._folders = git_folders(root)
+        self.git_root = git_root = git_root or root
+        self.own = own_refs(git_root)
+        self._folders = git_folders(git_root)
         self._common: Path | None = None
-        self._object_lookup = ObjectLookup(root)
-        self._ref_writer = RefWriter(root)
+        self._object_lookup = ObjectLookup(git_root)
+        self._ref_writer = RefWriter(git_root)
 
     def close(self) -> None:
         """End the long-lived git processes; later calls start them again."""
@@ -68,7 +70,7 @@ class Repository:
         env: Mapping[str, str] | None = None,
     ) -> GitResult:
         """Run git and return its result, whatever the exit code."""
-        return await run_git(arguments, stdin=stdin, cwd=cwd or self.root, env=env)
+        return await run_git(arguments, stdin=stdin, cwd=cwd or self.git_root, env=env)
 
     async def output(
         self,
@@ -99,7 +101,7 @@ class Repository:
         with into.open("xb") as file:
             done = await run_git(
                 ("pack-objects", "-q", "--revs", "--thin", "--stdout"),
-                cwd=self.root,
+                cwd=self.git_root,
                 stdin=wanted.encode(),
                 stdout=file,
             )
@@ -285,6 +287,14 @@ def commits_since(root: Path, ref: str, branch: str) -> int:
     """Count the commits of the branch that `ref` doesn't have; 0 if there is no such ref."""
     done = _run_now(root, "rev-list", "--count", f"{ref}..refs/heads/{branch}", "--")
     return int(done.stdout) if done.returncode == 0 else 0
+
+
+def remote_address(root: Path, name: str, *options: str) -> str:
+    """Return where a remote is; "" if there is none of that name."""
+    done = _run_now(root, "remote", "get-url", *options, "--", name)
+    address = os.fsdecode(done.stdout.partition(b"\n")[0]) if done.returncode == 0 else ""
+    beside = root / address
+    return str(beside.resolve()) if address and beside.exists() else address
 
 
 def has_commit(root: Path, branch: str) -> bool:

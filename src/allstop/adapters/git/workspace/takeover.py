@@ -16,9 +16,9 @@ async def lend_clone(repository: Repository, workspace: str, at: Path) -> str:
     """
     require_empty_folder(at)
     commit = await _latest_commit(repository, workspace)
-    await repository.git(*_PLAIN, "clone", "-q", "--no-checkout", str(repository.root), str(at))
+    await repository.git(*_PLAIN, "clone", "-q", "--no-checkout", str(repository.git_root), str(at))
     clone = Repository(at)
-    await clone.git(*_PLAIN, "fetch", "-q", "--no-tags", str(repository.root), commit)
+    await clone.git(*_PLAIN, "fetch", "-q", "--no-tags", str(repository.git_root), commit)
     branch = f"allstop/{folder_name(workspace)}"
     await clone.git(*_PLAIN, "checkout", "-q", "-B", branch, commit)
     return commit

@@ -1,0 +1,1 @@
+"""Queues by which runs are handed out to workers."""

@@ -1,0 +1,78 @@
+"""A worker: a process that does the work of a board which another machine drives."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from allstop.app.project import SQLITE
+from allstop.app.runtime import Runtime, start_runtime
+from allstop.core.errors import AllstopError
+from allstop.engine.worker import WorkerEngine
+
+if TYPE_CHECKING:
+    from allstop.app.fleet.membership import WorkerPlan
+    from allstop.app.project import Project
+
+Note = Callable[[str], None]
+
+
+def require_fleet(project: Project) -> None:
+    """Raises AllstopError if the settings name no store on a server, or no shared remote."""
+    _ = project.repository  # raises if there is none
+    if project.store_url == SQLITE:
+        raise AllstopError(
+            "a worker needs a store that other machines can reach",
+            "set ALLSTOP_STORE_URL or [store] url to the address of a PostgreSQL database",
+            code="store_not_shared",
+        )
+    if not project.shared_remote:
+        raise AllstopError(
+            "no shared remote is configured",
+            'set [fleet] remote = "origin" in your own settings',
+            code="remote_not_set",
+        )
+
+
+@asynccontextmanager
+async def start_worker(
+    project: Project, plan: WorkerPlan, name: str = "", note: Note = lambda line: None
+) -> AsyncIterator[WorkerEngine]:
+    """Take runs until the block ends; then other workers can take them over."""
+    require_fleet(project)
+    project.worker = name or socket.gethostname()
+    async with start_runtime(project, slots=plan.slots, note=note, plan=plan) as runtime:
+        yield engine_of(runtime)
+
+
+def engine_of(runtime: Runtime) -> WorkerEngine:
+    assert isinstance(runtime.engine, WorkerEngine), "it was started with a plan"
+    return runtime.engine
+
+
+async def work(project: Project, plan: WorkerPlan, name: str, note: Note) -> None:
+    """Work until a signal comes."""
+    async with start_worker(project, plan, name, note) as engine:
+        engine.view(
+            lambda run, live: note(f"{run} {live.text}") if live.kind == "trouble" else None
+        )
+        note(describe(engine, project.worker))
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for _ in signals:
+                break
+    note("The worker has ended. Others can take over its runs.")
+
+
+def describe(engine: WorkerEngine, name: str) -> str:
+    """What the worker takes, in one line."""
+    (tasks,) = (lane for lane in engine.lanes if lane.kind == "task")
+    offers = [each for each in sorted(tasks.offers) if not each.startswith("kind ")]
+    slots = "1 slot" if tasks.slots == 1 else f"{tasks.slots} slots"
+    return (
+        f"Worker {name} has {slots} and offers: {', '.join(offers) or 'no agent'}. Ctrl-C ends it."
+    )

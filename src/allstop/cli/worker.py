@@ -1,0 +1,57 @@
+"""The command `worker`: does work of a board that another machine drives."""
+
+from __future__ import annotations
+
+import click
+
+from allstop.cli.output import Context, echo, run
+
+
+def check_labels(
+    context: click.Context, option: click.Parameter, labels: tuple[str, ...]
+) -> tuple[str, ...]:
+    from allstop.core.tasks import LABEL
+
+    for label in labels:
+        if not LABEL.fullmatch(label):
+            raise click.BadParameter(f"{label!r} isn't a label: up to 32 letters, digits and . _ -")
+    return tuple(dict.fromkeys(labels))
+
+
+@click.command()
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 1000),
+    help="How many tasks to work on at once; by default [loop] max_parallel.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="LABEL",
+    callback=check_labels,
+    help="What this machine offers to tasks that need it, such as gpu; may be repeated.",
+)
+@click.option("--name", default="", help="The worker's name; by default that of the machine.")
+@click.pass_obj
+def worker(context: Context, slots: int | None, labels: tuple[str, ...], name: str) -> None:
+    """Work on tasks of a board that a control room on another machine drives.
+
+    It needs [store] url, and a clone of the repository with the remote of [fleet] remote. Ctrl-C
+    ends it; another worker continues its tasks.
+
+    \b
+    Examples:
+      allstop worker --slots 5
+      allstop worker --label gpu --label large-memory
+    """
+    from allstop.app.worker import require_fleet, work
+    from allstop.open_files import raise_limit
+
+    with context.project() as project:
+        require_fleet(project)
+        from allstop.app.fleet.membership import WorkerPlan
+
+        plan = WorkerPlan(slots or project.settings.loop.max_parallel, labels)
+        raise_limit()
+        run(lambda: work(project, plan, name, echo))

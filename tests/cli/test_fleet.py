@@ -1,0 +1,110 @@
+"""Workers do the work of a board: real processes, a real database, a real shared remote."""
+
+import signal
+
+from support.postgres_fixtures import database, fleet, postgres
+
+__all__ = ["database", "fleet", "postgres"]
+
+WORKS = """
+cat >/dev/null
+echo more >>b.txt
+echo done
+echo '<promise>COMPLETE</promise>'
+"""
+
+MEETS = """
+cat >/dev/null
+touch {place}/at-work.$$
+until [ "$(ls {place} | grep -c at-work)" = 2 ]; do sleep 0.02; done
+echo more >"$$.txt"
+echo '<promise>COMPLETE</promise>'
+"""
+"""Ends only if two of them are at work at the same time."""
+
+TWO_TURNS = """
+cat >/dev/null
+if [ ! -e first.txt ]; then
+    echo one >first.txt
+    echo '<promise>PROGRESS</promise> half of it'
+elif [ ! -e {place}/second-turn ]; then
+    touch {place}/second-turn
+    sleep 600
+else
+    echo two >second.txt
+    echo '<promise>COMPLETE</promise>'
+fi
+"""
+"""The first second turn hangs."""
+
+
+def test_z2_a_worker_does_a_task_and_merges_it_on_the_shared_remote(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.agent(WORKS)
+    worker = fleet.worker("one", "--slots", "2")
+
+    said = control.allstop("run", "add a line")
+
+    assert "1 done, unverified, 0 failed, 0 remaining · 1 merged" in said
+    assert fleet.merged() == ["T1"]
+    assert list(fleet.branches()) == ["main"]  # the task's own branch is gone
+    assert fleet.git("show", "main:b.txt") == "more"
+    assert not (control.repository / ".allstop" / "workspaces" / "T1").exists()
+    worker.send_signal(signal.SIGTERM)
+    assert "Worker one has 2 slots and offers: agent mine" in worker.communicate()[0]
+
+
+def test_z2_workers_share_the_tasks_of_a_board(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.machine("two")
+    fleet.agent(MEETS.format(place=fleet.place))
+    control.allstop("add", "One")
+    control.allstop("add", "Two")
+    fleet.worker("one", "--slots", "1")
+    fleet.worker("two", "--slots", "1")
+
+    control.allstop("run")
+
+    assert sorted(fleet.merged()) == ["T1", "T2"]
+    took = [fleet.workspaces(name) for name in ("one", "two")]
+    assert sorted(map(len, took)) == [1, 1]
+
+
+def test_z3_z5_another_worker_continues_the_work_of_one_that_was_killed(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.machine("two")
+    fleet.agent(TWO_TURNS.format(place=fleet.place))
+    first = fleet.worker("one")
+    running = control.start("run", "do it")
+    fleet.wait_for_file("second-turn")
+    pushed = fleet.branches()["allstop/T1"]
+    first.send_signal(signal.SIGKILL)
+    fleet.worker("two")
+
+    said = running.communicate(timeout=110)[0]
+
+    assert running.returncode == 0, said
+    assert fleet.merged() == ["T1"]
+    assert fleet.git("show", "main:first.txt", "main:second.txt") == "one\ntwo"
+    assert fleet.git("merge-base", pushed, "main") == pushed
+    assert list(fleet.branches()) == ["main"]
+
+
+def test_z2_the_workspace_of_an_interrupted_worker_is_continued_there(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.agent(TWO_TURNS.format(place=fleet.place))
+    first = fleet.worker("one")
+    running = control.start("run", "do it")
+    fleet.wait_for_file("second-turn")
+    first.send_signal(signal.SIGINT)
+    first.wait(30)
+    fleet.worker("one")
+
+    running.communicate(timeout=110)
+
+    assert running.returncode == 0
+    assert fleet.merged() == ["T1"]
