@@ -2,6 +2,7 @@
 
 from allstop.testing.model_server.http_server import ModelServer as ModelServer
 from allstop.testing.model_server.http_server import model_server as model_server
+from allstop.testing.model_server.login_endpoint import Logins as Logins
 from allstop.testing.model_server.replies import Answer as Answer
 from allstop.testing.model_server.replies import Answers as Answers
 from allstop.testing.model_server.replies import Call as Call

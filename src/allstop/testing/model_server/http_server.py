@@ -15,6 +15,7 @@ from allstop.testing.model_server.chat_completions import Chat
 from allstop.testing.model_server.connections import GONE, Connection
 from allstop.testing.model_server.error_replies import as_json, error_reply
 from allstop.testing.model_server.gemini_content import Gemini
+from allstop.testing.model_server.login_endpoint import Logins
 from allstop.testing.model_server.openai_responses import Responses
 from allstop.testing.model_server.replies import (
     Answer,
@@ -44,12 +45,19 @@ class ModelServer:
     """The server: its URLs and the requests that it received."""
 
     def __init__(
-        self, answers: Answers, *, speaks: frozenset[Protocol] = frozenset(Protocol)
+        self,
+        answers: Answers,
+        *,
+        speaks: frozenset[Protocol] = frozenset(Protocol),
+        logins: Logins | None = None,
     ) -> None:
+        """`logins`: it accepts only their token, and renews them at `/oauth/token`."""
         self._answers = answers
+        self._logins = logins
         self._speaks = speaks
         self.port = 0
         self.requests: list[ReceivedRequest] = []
+        self.refused = 0  # requests without the login's token
         self.disconnects = 0  # clients that closed before the end of their reply
         self.left = anyio.Event()  # set after a client closed early
 
@@ -71,6 +79,15 @@ class ModelServer:
     async def _serve(
         self, connection: Connection, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> None:
+        if self._logins is not None and path.endswith("/oauth/token"):
+            status, tokens = self._logins.renew(_json(body))
+            await connection.whole(status, as_json(tokens))
+            return
+        if self._logins is not None and not self._logins.accepts(headers.get("authorization", "")):
+            self.refused += 1
+            error = {"type": "authentication_error", "message": "the token has expired"}
+            await connection.whole(401, as_json({"type": "error", "error": error}))
+            return
         protocol = next((PATHS[end] for end in PATHS if path.endswith(end)), None)
         if method == "POST" and protocol in self._speaks:
             request = ReceivedRequest(
@@ -157,12 +174,13 @@ async def model_server(
     *,
     speaks: frozenset[Protocol] = frozenset(Protocol),
     port: int = 0,
+    logins: Logins | None = None,
 ) -> AsyncIterator[ModelServer]:
     """Run a server in this process while the context is open.
 
     `answers` is a list, whose last answer repeats, or a function of the request.
     """
-    server = ModelServer(answers, speaks=speaks)
+    server = ModelServer(answers, speaks=speaks, logins=logins)
     async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port) as listener:
         server.port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - no Django here
         async with anyio.create_task_group() as group:
