@@ -43,9 +43,11 @@ async def open_gateway(
     limit=None,
     key=KEY,
     tls=None,
+    is_capped=True,
+    own_answers=None,
 ):
     """Its client, its records, and the addresses of its two sockets."""
-    target = Target(provider=provider, base_url=base_url, key=key)
+    target = Target(provider=provider, base_url=base_url, key=key, is_capped=is_capped)
     reported = []
 
     seen = []
@@ -65,7 +67,7 @@ async def open_gateway(
         seen=seen.append,
         report=report,
     )
-    gateway = TurnGateway(metering)
+    gateway = TurnGateway(metering, own_answers=own_answers)
     calls, names = loopback(socket.SOCK_STREAM), loopback(socket.SOCK_DGRAM)
     addresses = calls.getsockname(), names.getsockname()
     async with anyio.create_task_group() as group:
@@ -86,3 +88,4 @@ async def open_gateway(
                 )
             finally:
                 gateway.close()
+                await metering.upstream.close()

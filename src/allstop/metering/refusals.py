@@ -14,6 +14,7 @@ CODE = "allstop_gateway"
 class Refusal(Enum):
     """Why the gateway answers itself: the HTTP status, and whether to try again makes sense."""
 
+    LOGGED_OUT = 401
     OVER_BUDGET = 402  # never 429: most clients retry that for ever
     BAD_BODY = 400
     NOT_ALLOWED = 404
@@ -22,6 +23,9 @@ class Refusal(Enum):
     NO_UPGRADE = 426  # codex then uses HTTP at once
     HELD = 429
     UNREACHABLE = 502
+
+
+JSON_HEADERS = (("content-type", "application/json"),)
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -34,7 +38,7 @@ def answer(
     provider: Provider, refusal: Refusal, message: str, *, retry_after_s: int | None = None
 ) -> Answer:
     """`retry_after_s`: only for a short wait; without it clients are told not to try again."""
-    headers = [("content-type", "application/json")]
+    headers = [*JSON_HEADERS]
     if retry_after_s is None:
         headers.append(("x-should-retry", "false"))
     else:

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import SimpleNamespace
 
 import anyio
@@ -13,39 +13,48 @@ from support.open_gateway import KEY, open_gateway
 
 CALL = json.dumps({"model": "m", "input": "Hello"}).encode()
 REPLY = json.dumps({"id": "r", "usage": {"input_tokens": 10, "output_tokens": 2}}).encode()
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(
+    REPLY
+)
 SMUGGLED = b"POST /v1/files HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 
 
 @asynccontextmanager
 async def provider():
-    """Answers each connection once, and keeps every byte that it was sent."""
-    received = []
+    """Answers each request, and keeps every byte that it was sent."""
+    received, connections = [], []
 
     async def serve(stream):
+        connections.append(stream)
+        got = b""
         async with stream:
-            got = await stream.receive()
-            while b"\r\n\r\n" not in got or not _is_whole(got):
-                got += await stream.receive()
-            received.append(got)
-            head = (
-                f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(REPLY)}"
-            )
-            await stream.send(head.encode() + b"\r\n\r\n" + REPLY)
-            async for more in stream:
-                received.append(more)
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while True:
+                    while not (size := _size_of_first(got)):
+                        got += await stream.receive()
+                    received.append(got[:size])
+                    got = got[size:]
+                    await stream.send(HEAD + REPLY)
 
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         async with anyio.create_task_group() as group:
             group.start_soon(listener.serve, serve)
-            yield SimpleNamespace(url=f"http://127.0.0.1:{port}/v1", port=port, received=received)
+            yield SimpleNamespace(
+                url=f"http://127.0.0.1:{port}/v1",
+                port=port,
+                received=received,
+                connections=connections,
+            )
             group.cancel_scope.cancel()
 
 
-def _is_whole(got):
-    head, _, body = got.partition(b"\r\n\r\n")
+def _size_of_first(got):
+    """The bytes of the first request; 0 if it isn't whole."""
+    head, end, body = got.partition(b"\r\n\r\n")
     sizes = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-    return len(body) >= (int(sizes[0].partition(b":")[2]) if sizes else 0)
+    size = int(sizes[0].partition(b":")[2]) if sizes else 0
+    return len(head) + len(end) + size if end and len(body) >= size else 0
 
 
 def post(*headers, target="/v1/responses", body=CALL, method="POST", sized=True):
@@ -88,7 +97,7 @@ def is_proper_call(got, port):
         and len(set(names)) == len(names)
         and headers["host"] == f"127.0.0.1:{port}"
         and headers["authorization"] == f"Bearer {KEY}"
-        and headers["connection"] == "close"
+        and "connection" not in names
         and int(headers["content-length"]) == len(body)
         and json.loads(body)["model"] == "m"
         and not {"transfer-encoding", "x-evil", "cookie", "x-forwarded-host", "upgrade"}
@@ -206,6 +215,7 @@ async def test_g4_calls_in_one_connection_are_each_measured():
                 await anyio.sleep(0.01)
 
     assert len(there.received) == 3
+    assert len(there.connections) == 1, "the provider's connection is kept"
     assert gateway.metering.account.used.tokens == 36
 
 

@@ -11,6 +11,7 @@ import pytest
 from anyio.streams.tls import TLSStream
 
 from allstop.adapters.gateway.model_call import Limit
+from allstop.metering.refusals import JSON_HEADERS, Answer
 from allstop.metering.wire_formats import Provider
 from allstop.testing.model_server import ErrorReply, Fault, Protocol, Say, model_server
 from support.cases import for_each
@@ -62,6 +63,20 @@ async def test_g3_g7_a_call_gets_the_real_key_and_is_measured(provider, path, bo
     assert not record.is_estimated
 
 
+async def test_g9_a_token_of_a_subscription_is_sent_as_one():
+    """G9: what `claude setup-token` prints, as the agent's key."""
+    token = "sk-ant-oat01-0123456789"
+    async with (
+        model_server([Say(text="Hi")]) as server,
+        open_gateway(server.anthropic_url, provider=Provider.ANTHROPIC, key=token) as there,
+    ):
+        await there.client.post("/v1/messages", json=MESSAGES, headers=AUTHORIZED)
+
+    (asked,) = server.requests
+    assert asked.headers["authorization"] == f"Bearer {token}"
+    assert "x-api-key" not in asked.headers
+
+
 async def test_g5_the_cap_is_what_the_budget_leaves():
     async with (
         model_server([Say(text="Hi", input=100, output=50)]) as server,
@@ -90,6 +105,39 @@ async def test_g5_over_the_budget_a_call_is_refused_and_costs_nothing():
     assert "has used 1,900 tokens, its budget leaves 100 tokens" in message
     assert there.metering.over
     assert (len(server.requests), len(there.records)) == (1, 1)
+
+
+async def test_g5_g9_without_caps_the_budget_holds_to_within_one_call():
+    """G5, G9: ChatGPT refuses a cap: the whole reply is charged, and no call follows."""
+    async with (
+        model_server([Say(text="Hi", input=400, output=9_000)]) as server,
+        open_gateway(server.openai_url, max_tokens=BUDGET, is_capped=False) as there,
+    ):
+        await there.client.post("/v1/responses", json=RESPONSES)
+        await until(lambda: there.records)
+        refused = await there.client.post("/v1/responses", json=RESPONSES)
+
+    (asked,) = server.requests
+    assert "max_output_tokens" not in asked.body
+    assert there.metering.account.used.tokens == 9_400
+    assert refused.status_code == 402
+
+
+async def test_g9_the_gateway_itself_answers_what_a_placeholder_asks_for():
+    """G9: a renewal by the agent reaches nobody, and is no refused request."""
+    own = {("POST", "/oauth/token"): Answer(status=200, headers=JSON_HEADERS, body=b'{"a": 1}')}
+    async with (
+        model_server(["Hi"]) as server,
+        open_gateway(server.openai_url, own_answers=own) as there,
+    ):
+        answered = await there.client.post("/oauth/token?x=1", json={})
+        refused = await there.client.get("/oauth/token")
+        there.gateway.end()
+        late = await there.client.post("/oauth/token", json={})
+
+    assert (answered.json(), refused.status_code, late.status_code) == ({"a": 1}, 404, 410)
+    assert there.gateway.paths == ["GET /oauth/token"]
+    assert server.requests == []
 
 
 async def test_g5_a_second_call_waits_for_the_first_one_to_be_settled():

@@ -12,7 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
-from allstop.adapters.gateway.model_connection import Target, Upstream, UpstreamError, UpstreamReply
+from allstop.adapters.gateway.model_connection import (
+    LoginError,
+    Target,
+    Upstream,
+    UpstreamError,
+    UpstreamReply,
+)
 from allstop.core.moves import Usage
 from allstop.metering.call_reservation import CallEstimates, Reservation, usage_of
 from allstop.metering.event_stream import EventDecoder, EventTooLargeError
@@ -142,8 +148,10 @@ class Metering:
 
     def without_key(self, body: bytes) -> bytes:
         """An error's body without the key: some servers repeat it."""
-        key = self.target.key.encode()
-        return body.replace(key, b"[the key]") if len(key) > 8 else body
+        for secret in (self.target.key, self.upstream.token):
+            if len(secret) > 8:
+                body = body.replace(secret.encode(), b"[the key]")
+        return body
 
     async def reserve(self, call: ModelCall) -> tuple[int, Reservation] | None:
         """Reserve the call, after those under way if need be; None: over the budget."""
@@ -217,12 +225,15 @@ async def pass_call(
         metering.end(metering.why_over(call))
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, metering.over)
         return
-    made = _Call(metering, connection, call, *reserved)
+    number, reservation = reserved
+    if not metering.target.is_capped:  # the whole reply is charged, however long it is
+        reservation = replace(reservation, output=None, is_lowered=False)
+    made = _Call(metering, connection, call, number, reservation)
     try:
         await made.run(request, route)
     finally:
         record = made.record
-        metering.account.settle(reserved[0], metering.usage_of(record))
+        metering.account.settle(number, metering.usage_of(record))
         metering.estimates.learn(call, record.usage)
         metering.records.append(record)
     await metering.report(record)
@@ -258,6 +269,8 @@ class _Call:
                     await self._pass_reply(reply)
         except UpstreamError as error:
             metering.fail(error)
+            if isinstance(error, LoginError):
+                metering.hopeless.set()
             await _fail(metering, self._connection, error)
         except anyio.get_cancelled_exc_class():
             if not self.record.status:  # the provider may have read all of it
@@ -397,7 +410,9 @@ async def _refuse_limited(metering: Metering, connection: HttpConnection, limit:
 async def _fail(metering: Metering, connection: HttpConnection, error: UpstreamError) -> None:
     if connection.is_answered:  # the client notices that the reply is incomplete
         raise ConnectionEndError from error
-    await refuse(connection, metering.target, Refusal.UNREACHABLE, str(error))
+    is_logged_out = isinstance(error, LoginError)
+    refusal = Refusal.LOGGED_OUT if is_logged_out else Refusal.UNREACHABLE
+    await refuse(connection, metering.target, refusal, str(error))
 
 
 async def _beginning(reply: UpstreamReply) -> bytes:

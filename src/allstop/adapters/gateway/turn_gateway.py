@@ -1,5 +1,8 @@
 """The gateway of one turn: serves its box's loopback until the turn ends."""
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import anyio
 from anyio.abc import TaskGroup
 
@@ -8,17 +11,26 @@ from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpCon
 from allstop.adapters.gateway.model_call import Metering, pass_call, pass_free, refuse
 from allstop.adapters.gateway.tunnels import Tunnels
 from allstop.metering.model_routes import Route, find_route
-from allstop.metering.refusals import Refusal
+from allstop.metering.refusals import Answer, Refusal
 from allstop.ports import GATEWAY_PORT
+
+OwnAnswers: TypeAlias = Mapping[tuple[str, str], Answer]
+"""What the gateway answers itself, by method and path."""
 
 
 class TurnGateway(BoxServer):
     """Passes on calls to the turn's model, and with `tunnels` connections to other hosts."""
 
-    def __init__(self, metering: Metering, tunnels: Tunnels | None = None) -> None:
+    def __init__(
+        self,
+        metering: Metering,
+        tunnels: Tunnels | None = None,
+        own_answers: OwnAnswers | None = None,
+    ) -> None:
         super().__init__(GATEWAY_PORT, tunnels.saw_name if tunnels else lambda name: None)
         self.metering = metering
         self._tunnels = tunnels
+        self._own_answers = own_answers or {}
         self.paths: list[str] = []  # requests that aren't allowed
         self.cut = 0  # calls that the end of the turn cut off
         self.late = 0  # calls after it
@@ -26,6 +38,7 @@ class TurnGateway(BoxServer):
     async def _answer(self, connection: HttpConnection, request: HttpRequest) -> None:
         target = self.metering.target
         route = find_route(target.provider, request.method, request.target)
+        own = self._own_answers.get((request.method, request.target.partition("?")[0]))
         if self._is_over:
             self.late += 1
             await self._refuse_over(connection)
@@ -37,6 +50,8 @@ class TurnGateway(BoxServer):
             await refuse(connection, target, Refusal.BAD_BODY, message)
         elif request.is_too_large:
             await refuse(connection, target, Refusal.TOO_LARGE, "the request is too large")
+        elif own is not None:
+            await connection.whole(own.status, own.headers, own.body)
         elif self._tunnels is not None and request.is_tunnel:
             with self._cut_at_end():
                 await self._tunnels.open(connection, request)
