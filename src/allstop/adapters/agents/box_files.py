@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 _WRITE = (
-    'while [ "$1" != -- ]; do mkdir -p "${1%/*}" && printf %s "$2" >"$1" || exit 1; shift 2; done; '
+    'while [ "$1" != -- ]; do mkdir -p "${1%/*}" && draft=$(mktemp "$1.XXXXXX") && '
+    'printf %s "$2" >"$draft" && mv "$draft" "$1" || exit 1; shift 2; done; '
     'shift; exec "$@"'
 )
 

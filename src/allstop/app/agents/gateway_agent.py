@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from allstop.app.agents.box import own_box, without_network
 from allstop.app.agents.model_access import require_box, target_of
+from allstop.app.agents.outside_logins import (
+    ADDRESSES,
+    LoginAddresses,
+    find_outside_login,
+    own_answers,
+    tokens_of,
+)
 from allstop.app.agents.prices import token_price
 from allstop.core.moves import Failed
+from allstop.metering.stored_logins import LoginKind
 from allstop.metering.wire_formats import Provider
 from allstop.ports import Agent as AgentPort
 from allstop.ports import Launcher
@@ -50,26 +58,40 @@ NO_HOLDS = Holds()
 
 
 def through_gateway(
-    project: Project, name: str, settings: Agent, agent: AgentPort, holds: Holds
+    project: Project,
+    name: str,
+    settings: Agent,
+    agent: AgentPort,
+    holds: Holds,
+    addresses: Mapping[LoginKind, LoginAddresses] = ADDRESSES,
 ) -> AgentPort:
-    """The agent with a gateway for each turn. Raises AgentSetupError if its key is missing."""
+    """The agent with a gateway for each turn. Raises AgentSetupError if its key is missing.
+
+    `addresses`: of the vendors, for an agent with a login.
+    """
     from allstop.adapters.agents.api.http_client import trusted
     from allstop.app.gateway.agent import GatewayAgent
 
-    target = target_of(project, name, settings)
+    target = target_of(project, name, settings, addresses)
+    login, tls = find_outside_login(project, name, settings), trusted()
     return GatewayAgent(
         agent,
         target,
-        trusted(),
+        tls,
         clock=project.clock,
         fallback_box=own_box(project, project.folder / "homes" / name),
         price_of=lambda model: token_price(
-            project, _PRICED_AS[target.provider], model, free=settings.flat_rate
+            project,
+            _PRICED_AS[target.provider],
+            model,
+            free=login is not None or settings.flat_rate,
         ),
         held_now=holds.now,
         meet=holds.meet,
         hosts=allowed_hosts(project),
         without_network=partial(without_network, project),
+        login=tokens_of(project, name, settings, tls, addresses) if login else None,
+        own_answers=own_answers(login) if login else None,
     )
 
 

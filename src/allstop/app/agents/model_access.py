@@ -19,7 +19,10 @@ from allstop.app.agents.gateway_presets import (
 )
 from allstop.app.agents.keys import has_own_source, key_for, key_name
 from allstop.app.agents.logins import has_login
+from allstop.app.agents.outside_logins import ADDRESSES, KINDS, find_outside_login
 from allstop.app.secrets import key_file
+from allstop.metering.stored_logins import PLACEHOLDER as PLACEHOLDER
+from allstop.metering.stored_logins import LoginKind, StoredLogin
 from allstop.metering.wire_formats import Provider
 from allstop.ports import GATEWAY_PORT, Isolation
 from allstop.settings import networks
@@ -27,10 +30,8 @@ from allstop.settings.model import Agent, Driver, Network, SandboxMode
 
 if TYPE_CHECKING:
     from allstop.adapters.gateway.model_connection import Target
+    from allstop.app.agents.outside_logins import LoginAddresses
     from allstop.app.project import Project
-
-PLACEHOLDER = "allstop-placeholder"
-"""What stands for the key in a box."""
 
 BOX_ORIGIN = f"http://127.0.0.1:{GATEWAY_PORT}"
 """The gateway's address in the box."""
@@ -61,9 +62,10 @@ class NoGateway(NamedTuple):
 
 def why_no_gateway(project: Project, name: str, settings: Agent) -> NoGateway | None:
     """None if the agent can work through the gateway."""
-    if has_login(project, name, settings):
+    if has_login(project, name, settings) and find_outside_login(project, name, settings) is None:
         hint = "name its key with api_key_env"
-        return NoGateway("it is logged in, and the gateway needs a key", hint, "gateway_needs_key")
+        why = "it is logged in, in a way that the gateway doesn't know"
+        return NoGateway(why, hint, "gateway_needs_key")
     if needs_model(settings):
         hint = 'name its model with its provider, as in model = "openai/gpt-5.5"'
         return NoGateway(f"{program_of(settings)} uses several providers", hint)
@@ -130,6 +132,18 @@ def require_box(name: str, isolation: Isolation) -> None:
             isolation.hint or 'set [sandbox] mode = "on" or network = "full"',
             code="gateway_needs_sandbox",
         )
+
+
+def outside_login(project: Project, name: str, settings: Agent) -> StoredLogin | None:
+    """The login of an agent that uses the gateway with it; else None."""
+    if not uses_gateway(project, name, settings):
+        return None
+    return find_outside_login(project, name, settings)
+
+
+def is_uncapped(project: Project, name: str, settings: Agent) -> bool:
+    """Whether the agent's provider refuses output caps, as with a login at ChatGPT."""
+    return settings.driver is Driver.CODEX and outside_login(project, name, settings) is not None
 
 
 class Access(NamedTuple):
@@ -227,10 +241,12 @@ def _refuse_shown_file(project: Project, name: str, settings: Agent) -> None:
 
 
 def real_key(project: Project, name: str, settings: Agent) -> str:
-    """The key that the gateway adds; "" if the server needs none.
+    """The key that the gateway adds; "" if the server needs none, or there is a login.
 
     Raises AgentSetupError if it is missing.
     """
+    if has_login(project, name, settings):
+        return ""
     preset, given = _preset(settings), environment(project, settings)
     is_bare = settings.api_key_env is None and not has_own_source(settings)
     if is_bare and settings.driver in (Driver.ACP, Driver.COMMAND):
@@ -240,11 +256,24 @@ def real_key(project: Project, name: str, settings: Agent) -> str:
     return key_for(project, name, settings)
 
 
-def target_of(project: Project, name: str, settings: Agent) -> Target:
+def target_of(
+    project: Project,
+    name: str,
+    settings: Agent,
+    addresses: Mapping[LoginKind, LoginAddresses] = ADDRESSES,
+) -> Target:
     """Raises AgentSetupError if the key is missing."""
     from allstop.adapters.gateway.model_connection import Target
 
     preset = _preset(settings)
+    if has_login(project, name, settings):
+        kind = KINDS[settings.driver]
+        return Target(
+            provider=preset.provider,
+            base_url=addresses[kind].model,
+            key="",
+            is_capped=kind is not LoginKind.CODEX,
+        )
     url = settings.base_url
     if url is None and preset.base_url_env:
         url = environment(project, settings).get(preset.base_url_env)

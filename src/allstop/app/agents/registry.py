@@ -46,10 +46,12 @@ from allstop.app.agents.model_access import (
     require_gateway,
     uses_gateway,
 )
+from allstop.app.agents.outside_logins import ADDRESSES, LoginAddresses
 from allstop.app.agents.shared_holds import FILE_NAME as FILE_NAME_OF_HOLDS
 from allstop.app.agents.shared_holds import SharedHolds
 from allstop.core.ids import AgentName
 from allstop.core.moves import Failed, FailureKind, TurnDone
+from allstop.metering.stored_logins import LoginKind
 from allstop.ports import Abilities, Box, Launcher, Turn, Watch
 from allstop.ports import Agent as AgentPort
 from allstop.settings import networks
@@ -323,10 +325,12 @@ def make_agent(
     name: AgentName,
     settings: Agent | None = None,
     holds: Holds = NO_HOLDS,
+    addresses: Mapping[LoginKind, LoginAddresses] = ADDRESSES,
 ) -> AgentPort:
     """With `settings`, those of one of its accounts; otherwise of the first.
 
     `holds`: those of that account, for calls that the gateway passes on.
+    `addresses`: of the vendors, for an agent with a login.
     """
     settings = settings or by_account(project, name, settings_of(project, name))[0]
     _require_trusted_address(project, name)
@@ -338,7 +342,7 @@ def make_agent(
         made = _make_agent(project, launcher, name, settings)
         if not uses_gateway(project, name, settings):
             return with_allowed_hosts(project, launcher, name, settings, made)
-        return through_gateway(project, name, settings, made, holds)
+        return through_gateway(project, name, settings, made, holds, addresses)
 
     if not has_own_source(settings):
         return make()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.app.agents.model_access import uses_gateway
+from allstop.app.agents.model_access import is_uncapped, uses_gateway
 from allstop.ports import TokenCap
 from allstop.settings.model import CHAT_DRIVERS, Agent, Driver
 
@@ -34,12 +34,15 @@ CANT_HOLD = "can't hold: it reports only a part of what it uses"
 
 
 HOLD_TO_THE_CALL = "hold to the call: the gateway makes none that could pass them"
+HOLD_WITHIN_A_CALL = "hold to within one call: with its login, replies can't be capped"
 
 
-def describe_agent_budgets(agent: Agent, *, by_gateway: bool = False) -> str:
-    """`by_gateway`: its calls go through the gateway."""
+def describe_agent_budgets(
+    agent: Agent, *, by_gateway: bool = False, is_uncapped: bool = False
+) -> str:
+    """`by_gateway`: its calls go through the gateway, which can't cap some."""
     if by_gateway:
-        return HOLD_TO_THE_CALL
+        return HOLD_WITHIN_A_CALL if is_uncapped else HOLD_TO_THE_CALL
     if agent.driver in UNMETERED:
         return NEVER_BINDS
     if agent.driver in PARTLY_METERED:
@@ -54,7 +57,7 @@ def describe_budgets(project: Project) -> str:
     agents = {
         name: agent
         for name, agent in project.settings.agents.items()
-        if not uses_gateway(project, name, agent)
+        if not uses_gateway(project, name, agent) or is_uncapped(project, name, agent)
     }
     if silent := [name for name, agent in agents.items() if agent.driver in UNMETERED]:
         return f"never bind for {', '.join(silent)}: a program doesn't say what it uses"

@@ -7,7 +7,7 @@ import msgspec
 from allstop.adapters.agents.provider_errors import failure_of, read_fault
 from allstop.adapters.agents.reset_times import LocalTime
 from allstop.adapters.gateway.model_call import Limit
-from allstop.adapters.gateway.model_connection import UpstreamError
+from allstop.adapters.gateway.model_connection import LoginError, UpstreamError
 from allstop.core.moves import Failed, FailureKind
 from allstop.ports import Clock
 
@@ -38,6 +38,8 @@ class AccountLimit:
 
     def lost(self, error: UpstreamError) -> None:
         kind = FailureKind.BAD_REQUEST if error.is_permanent else FailureKind.NETWORK
+        if isinstance(error, LoginError):
+            kind = FailureKind.AUTH
         self.last = Failed(kind=kind, message=str(error))
 
     async def held(self) -> Limit | None:

@@ -15,9 +15,9 @@ from allstop.adapters.agents.account_windows import windows_in_headers
 from allstop.adapters.agents.api.call_usage import TokenCounts
 from allstop.adapters.agents.exception_groups import first_error
 from allstop.adapters.gateway.model_call import CallRecord, Metering
-from allstop.adapters.gateway.model_connection import Target, Upstream
+from allstop.adapters.gateway.model_connection import Target, Tokens, Upstream
 from allstop.adapters.gateway.tunnels import Tunnels
-from allstop.adapters.gateway.turn_gateway import TurnGateway
+from allstop.adapters.gateway.turn_gateway import OwnAnswers, TurnGateway
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.hosts import REFUSED_ITEM as REFUSED_ITEM
 from allstop.app.gateway.hosts import proxy_variables
@@ -84,11 +84,18 @@ class GatewayAgent:
         grace_s: float = GRACE_S,
         hosts: tuple[str, ...] = (),
         without_network: Callable[[Box], Box] = lambda box: replace(box, network=Network.NONE),
+        login: Tokens | None = None,
+        own_answers: OwnAnswers | None = None,
     ) -> None:
-        """`fallback_box` is for turns without a workspace; `hosts` are reached besides the model."""
+        """`fallback_box` is for turns without a workspace; `hosts` are reached besides the model.
+
+        `login` stands for the key of `target`.
+        """
         self._agent = agent
         self._target = target
-        self._upstream = Upstream(target, tls)
+        self._tls = tls
+        self._login = login
+        self._own_answers = own_answers
         self._clock = clock
         self._fallback_box = fallback_box
         self._price_of = price_of
@@ -100,8 +107,9 @@ class GatewayAgent:
 
     @property
     def abilities(self) -> Abilities:
-        """As of the agent, and every call is measured and capped."""
-        return replace(self._agent.abilities, usage=True, token_cap=TokenCap.EXACT)
+        """As of the agent, and every call is measured, and capped if its provider allows it."""
+        cap = TokenCap.EXACT if self._target.is_capped else TokenCap.AFTER
+        return replace(self._agent.abilities, usage=True, token_cap=cap)
 
     async def take_turn(self, turn: Turn, watch: Watch) -> TurnDone | Failed:
         limit = AccountLimit(self._clock, lambda: self._held_now(turn.run))
@@ -125,7 +133,7 @@ class GatewayAgent:
         )
         metering = Metering(
             self._target,
-            self._upstream,
+            Upstream(self._target, self._tls, self._login),
             account,
             judge=limit.judge,
             lost=limit.lost,
@@ -145,7 +153,7 @@ class GatewayAgent:
             watch.live(Live(UNREACHED, sentence))
 
         tunnels = Tunnels(self._hosts, "sandbox", tell_unreached) if self._hosts else None
-        gateway = TurnGateway(metering, tunnels)
+        gateway = TurnGateway(metering, tunnels, self._own_answers)
         box = self._without_network(turn.place or self._fallback_box)
         box = replace(box, gateway=gateway)
         if self._hosts:
@@ -171,6 +179,7 @@ class GatewayAgent:
                     result = await self._until_hopeless(turn, watch, gateway.metering, limit)
                 finally:
                     gateway.close()
+                    await gateway.metering.upstream.close()
         except ExceptionGroup as failures:
             raise first_error(failures) from failures
         return result

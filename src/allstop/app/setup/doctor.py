@@ -35,6 +35,7 @@ from allstop.app.agents.box import own_box, programs_in_settings
 from allstop.app.agents.gateway_agent import allowed_hosts
 from allstop.app.agents.model_access import (
     BOXLESS,
+    is_uncapped,
     uses_gateway,
     why_no_gateway,
     why_whole_network,
@@ -136,6 +137,11 @@ def look_at_agents(project: Project) -> list[AgentFinding]:
 
 def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) -> AgentFinding:
     found, hint = _describe(project, name, agent)
+    token_budgets = describe_agent_budgets(
+        agent,
+        by_gateway=uses_gateway(project, name, agent),
+        is_uncapped=is_uncapped(project, name, agent),
+    )
     return AgentFinding(
         name=name,
         driver=agent.driver.value,
@@ -143,7 +149,7 @@ def _look_at_agent(project: Project, name: str, agent: Agent, *, first: bool) ->
         finding=found,
         hint=hint,
         first=first,
-        token_budgets=describe_agent_budgets(agent, by_gateway=uses_gateway(project, name, agent)),
+        token_budgets=token_budgets,
         can_edit=agent.driver not in CHAT_DRIVERS,
     )
 

@@ -18,7 +18,7 @@ from allstop.adapters.processes.sandbox_probe import make_launcher
 from allstop.app.agents import registry
 from allstop.app.agents.box import own_box
 from allstop.app.agents.keys import NOT_READ_YET, key_for, refresh_key
-from allstop.app.agents.model_access import BOXLESS, real_key, uses_gateway
+from allstop.app.agents.model_access import BOXLESS, outside_login, real_key, uses_gateway
 from allstop.app.secrets import copied_secrets
 from allstop.app.setup.doctor import Finding
 from allstop.core.errors import AllstopError
@@ -129,6 +129,8 @@ async def search_boxes(project: Project) -> list[SearchedBox]:
 async def _key(project: Project, name: str) -> str:
     settings = registry.settings_of_account(project, name, None)
     key = await refresh_key(project, name, settings)
+    if (login := outside_login(project, name, settings)) is not None:
+        return login.access
     if uses_gateway(project, name, settings):
         key = real_key(project, name, settings)
     return "" if key == NOT_READ_YET else key or key_for(project, name, settings)

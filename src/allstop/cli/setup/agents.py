@@ -93,13 +93,16 @@ def login(context: Context, name: str, words: tuple[str, ...], account: str | No
     """
     from allstop.app.agents import registry
     from allstop.app.agents.logins import log_in, require_login
+    from allstop.app.agents.model_access import outside_login
 
     with context.project() as project:
         settings = registry.settings_of_account(project, name, account)
         require_login(name, settings)
         program = registry.vendor_program(project, name, settings)
         home = log_in(project, name, settings, program, words)
-    echo(f"✓ {name} is logged in. Its home is {home}; the agent can read that token.")
+        is_outside = outside_login(project, name, settings) is not None
+    who = "its token stays outside the box" if is_outside else "the agent can read that token"
+    echo(f"✓ {name} is logged in. Its home is {home}; {who}.")
     echo("To log out, remove that folder.")
 
 

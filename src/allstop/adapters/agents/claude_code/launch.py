@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from allstop.adapters.agents.box_files import writing
 from allstop.adapters.agents.claude_code import tools
 from allstop.adapters.agents.offered_tools import WAIT_MS, has_turn_tools
 from allstop.ports import Box, Launch, Turn
@@ -24,7 +25,9 @@ class Program(Struct, frozen=True, kw_only=True):
 
     path: str
     key: str
+    key_name: str = "ANTHROPIC_API_KEY"
     login: bool = False  # its home holds a login instead of a key
+    files: Mapping[str, str] = {}  # a placeholder of a login, written in the box before it starts
     base_url: str | None = None  # None: Anthropic's
     model: str | None = None  # None: Claude Code's default
     env: Mapping[str, str] = {}  # overrides the variables set here
@@ -72,7 +75,7 @@ _VARIABLES = {
 def build_launch(program: Program, turn: Turn, box: Box, thread: TurnThread) -> Launch:
     """The launch of one turn. Claude Code's home is the box's home, never the user's."""
     return Launch(
-        argv=(program.path, *_arguments(program, turn, thread)),
+        argv=writing(program.files, (program.path, *_arguments(program, turn, thread))),
         box=box,
         label=turn.run,
         env={
@@ -81,6 +84,7 @@ def build_launch(program: Program, turn: Turn, box: Box, thread: TurnThread) -> 
             **_working_directory(program, turn),
             **_environment(program),
         },
+        programs=(program.path,) if program.files else (),
     )
 
 
@@ -129,5 +133,5 @@ def _working_directory(program: Program, turn: Turn) -> dict[str, str]:
 
 def _environment(program: Program) -> dict[str, str]:
     url = {"ANTHROPIC_BASE_URL": program.base_url} if program.base_url else {}
-    key = {} if program.login else {"ANTHROPIC_API_KEY": program.key}
+    key = {} if program.login or program.files else {program.key_name: program.key}
     return {**_VARIABLES, **url, **key, **program.env}

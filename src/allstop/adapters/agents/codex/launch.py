@@ -9,15 +9,21 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.adapters.agents.box_files import writing
 from allstop.ports import Box, Launch
 
 VENDOR_URL = "https://api.openai.com/v1"
 VENDOR = "openai"
 PROVIDER = "allstop"
+
+RENEWAL_VARIABLE = "CODEX_REFRESH_TOKEN_URL_OVERRIDE"
+RENEWAL_PATH, CHATGPT_PATH = "/oauth/token", "/backend-api/"
+"""Where codex with a placeholder of a login renews it, and asks about its account."""
 
 DISABLED_FEATURES = (
     "apps",
@@ -48,6 +54,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     key: str = ""
     key_name: str = ""  # the environment variable that holds the key
     login: bool = False  # its home holds a login instead of a key
+    files: Mapping[str, str] = {}  # a placeholder of a login, written in the box before it starts
     approvals: Approvals = Approvals.ON_REQUEST
     ruled: bool = False  # the rules see every command
     retries: int = 2  # after a broken connection, within a turn
@@ -68,10 +75,11 @@ def build_launch(setup: Setup, turn_box: Box | None, label: str) -> Launch:
         box = replace(box, home=setup.fallback_box.home)
     box = replace(box, read=tuple(dict.fromkeys((*box.read, *package_folder(setup.program)))))
     return Launch(
-        argv=(setup.program, "app-server", *arguments(setup)),
+        argv=writing(setup.files, (setup.program, "app-server", *arguments(setup))),
         box=box,
         label=label,
         env={**box.env, **environment(setup)},
+        programs=(setup.program,) if setup.files else (),
     )
 
 
@@ -81,7 +89,8 @@ def environment(setup: Setup) -> dict[str, str]:
     Codex refuses a home within the temporary folder; the launcher gives it one elsewhere.
     """
     key = {setup.key_name: setup.key} if setup.key and setup.key_name else {}
-    return {"TZ": "UTC", "RUST_LOG": "error", **setup.env, **key}
+    renewal = {RENEWAL_VARIABLE: _beside(setup, RENEWAL_PATH)} if setup.files else {}
+    return {"TZ": "UTC", "RUST_LOG": "error", **setup.env, **key, **renewal}
 
 
 def arguments(setup: Setup) -> tuple[str, ...]:
@@ -116,6 +125,8 @@ def _settings(setup: Setup) -> Iterator[str]:
     if setup.key_name:
         yield f"shell_environment_policy.exclude=[{_quoted(setup.key_name)}]"
     yield f"model_provider={_quoted(setup.provider)}"
+    if setup.files:
+        yield f"chatgpt_base_url={_quoted(_beside(setup, CHATGPT_PATH))}"
     if not setup.login:
         yield f"model_providers.{PROVIDER}={{{', '.join(_provider(setup))}}}"
 
@@ -124,10 +135,18 @@ def _provider(setup: Setup) -> Iterator[str]:
     yield f"name={_quoted(PROVIDER)}"
     yield f"base_url={_quoted(setup.base_url or VENDOR_URL)}"
     yield 'wire_api="responses"'
-    if setup.key:
+    if setup.files:
+        yield "requires_openai_auth=true"
+    elif setup.key:
         yield f"env_key={_quoted(setup.key_name)}"
     yield f"request_max_retries={setup.retries}"
     yield f"stream_max_retries={setup.retries}"
+
+
+def _beside(setup: Setup, path: str) -> str:
+    """An address of the gateway, which answers it itself."""
+    at = urlsplit(setup.base_url or VENDOR_URL)
+    return f"{at.scheme}://{at.netloc}{path}"
 
 
 def _quoted(text: str) -> str:
