@@ -80,6 +80,10 @@ class TurnAccount:
     def left(self) -> Left:
         return self._left()
 
+    @property
+    def left_if_settled(self) -> Left:
+        return self._left(if_settled=True)
+
     def _left(self, *, if_settled: bool = False) -> Left:
         """`if_settled`: if the calls under way used nothing."""
         left = self._budgets.left(self._run, if_settled=if_settled)
@@ -106,7 +110,7 @@ class TurnAccount:
                     amount = Amount(tokens=planned.tokens, cost_microusd=planned.cost_microusd)
                     if await self._hold(amount, is_limited=left != Left(None, None)):
                         return self._number, planned
-                elif plan(self._left(if_settled=True)) is None:
+                elif plan(self.left_if_settled) is None:
                     return None
                 else:
                     await changed.wait()

@@ -26,7 +26,7 @@ class Reservation(Struct, frozen=True, kw_only=True):
     """What is set aside for one call."""
 
     input: int
-    output: int | None  # the output cap to send; None: there is no budget
+    output: int | None  # the output cap to send; None: there is no budget, or no cap is possible
     cost_microusd: int = 0
     is_lowered: bool = False  # to what the budget leaves
 

@@ -112,6 +112,11 @@ class CallAccount(Protocol):
     @property
     def left(self) -> Left: ...
 
+    @property
+    def left_if_settled(self) -> Left:
+        """What would be left if the calls under way used nothing."""
+        ...
+
     async def reserve(self, plan: Callable[[Left], P | None]) -> tuple[int, P] | None:
         """Reserve what `plan` asks for, given what is left, and return it with a number.
 

@@ -26,7 +26,7 @@ from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer
 from allstop.metering.request_body import BodyError, ModelCall, read_call, write_body
 from allstop.metering.usage import CallUsage, UsageReader
-from allstop.ports import CallAccount
+from allstop.ports import CallAccount, Left
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -154,12 +154,27 @@ class Metering:
         return body
 
     async def reserve(self, call: ModelCall) -> tuple[int, Reservation] | None:
-        """Reserve the call, after those under way if need be; None: over the budget."""
+        """Reserve the call, after those under way if need be; None: over the budget.
+
+        A call that can't be capped takes the rest of a budget only if no other call is under way,
+        so that all of them together pass it by no more than one call.
+        """
 
         def cost(total: int, output: int) -> int:
             return self._cost_of(call.model, total, output)
 
-        return await self.account.reserve(lambda left: self.estimates.plan(call, *left, cost))
+        def plan(left: Left) -> Reservation | None:
+            planned = self.estimates.plan(call, *left, cost)
+            if planned is None or self.target.is_capped or not planned.is_lowered:
+                return planned
+            is_alone = left.tokens == self.account.left_if_settled.tokens
+            return planned if is_alone else None
+
+        reserved = await self.account.reserve(plan)
+        if reserved is None or self.target.is_capped:
+            return reserved
+        number, reservation = reserved
+        return number, replace(reservation, output=None, is_lowered=False)
 
     def why_over(self, call: ModelCall) -> str:
         """Why the budget has no room for a call."""
@@ -226,8 +241,6 @@ async def pass_call(
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, metering.over)
         return
     number, reservation = reserved
-    if not metering.target.is_capped:  # the whole reply is charged, however long it is
-        reservation = replace(reservation, output=None, is_lowered=False)
     made = _Call(metering, connection, call, number, reservation)
     try:
         await made.run(request, route)
