@@ -1,13 +1,14 @@
-"""Real gemini, opencode, qwen, goose and aider reach a model server only through the gateway."""
+"""Real programs besides codex and claude reach a model server only through the gateway."""
 
 import itertools
 import json
 import re
 
+import anyio
 import pytest
 
 from allstop.testing.model_server import Say, model_server
-from real_agents.test_mixed_agents import allstop
+from real_agents.test_mixed_agents import allstop, start, until
 from real_agents.test_mixed_agents import anyio_backend as anyio_backend
 from support.agent_programs import program
 from support.any_agent import DONE, edit, has_result, shell
@@ -17,6 +18,7 @@ from support.sweeps import short
 ACP = 'driver = "acp"\ncommand = ["{}", "{}"]\nmodel = "{}"\n'
 PROGRAMS = {
     "goose": ACP.format("goose", "acp", "openai/gpt-4o"),
+    "claude-acp": 'driver = "acp"\ncommand = ["claude-agent-acp"]\n',
     "gemini": ACP.format("gemini", "--acp", "gemini-2.5-pro"),
     "opencode": ACP.format("opencode", "acp", "openai/gpt-5"),
     "qwen": ACP.format("qwen", "--acp", "qwen3-coder-plus"),
@@ -50,12 +52,18 @@ def person(tmp_path):
 
 def sets_up(person, server, agent, more=""):
     for name in (agent, "node"):
-        (person.home / "bin" / name).symlink_to(program(name))
-    url = server.anthropic_url if agent == "gemini" else server.openai_url
-    own = f'[agents.{agent}]\n{PROGRAMS[agent]}base_url = "{url}"\napi_key_env = "REAL_KEY"\n'
+        own = "claude-agent-acp" if name == "claude-acp" else name
+        (person.home / "bin" / own).symlink_to(program(name))
+    is_openai = agent not in ("gemini", "claude-acp")
+    url = server.openai_url if is_openai else server.anthropic_url
+    settings = f'[agents.{agent}]\n{PROGRAMS[agent]}base_url = "{url}"\napi_key_env = "REAL_KEY"\n'
+    box = '[sandbox]\nnetwork = "model-only"\n'
+    if agent == "claude-acp":  # the adapter starts a program that it doesn't bring
+        settings += f'env = {{ CLAUDE_CODE_EXECUTABLE = "{program("claude")}" }}\n'
+        box += f'read = ["{program("claude")}"]\n'
     file = person.home / ".config" / "allstop" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(own + '[sandbox]\nnetwork = "model-only"\n' + MERGE_AT_ONCE + more)
+    file.write_text(settings + box + MERGE_AT_ONCE + more)
     person.variables["REAL_KEY"] = KEY
 
 
@@ -70,7 +78,7 @@ def work(asked, agent):
     return said
 
 
-@pytest.mark.parametrize("agent", short(list(PROGRAMS), ["goose", "gemini"]))
+@pytest.mark.parametrize("agent", short(list(PROGRAMS), ["goose", "gemini", "claude-acp"]))
 async def test_g8_a_real_program_works_through_the_gateway(person, agent):
     """G1, G3, G7, G8, K16, NA3: its usage is what was served, and its key is nowhere."""
     async with model_server(lambda asked: work(asked, agent)) as server:
@@ -81,11 +89,10 @@ async def test_g8_a_real_program_works_through_the_gateway(person, agent):
 
     assert "1 done" in said
     assert task["tokens"] == 120 * len(server.requests) > 0
-    keys = {
-        asked.headers.get("authorization") or asked.headers["x-goog-api-key"]
-        for asked in server.requests
-    }
-    assert keys == {KEY if agent == "gemini" else f"Bearer {KEY}"}
+    names = ("authorization", "x-api-key", "x-goog-api-key")
+    keys = {asked.headers.get(name) for asked in server.requests for name in names}
+    is_plain = agent in ("gemini", "claude-acp")
+    assert keys - {None} == {KEY if is_plain else f"Bearer {KEY}"}
     for names in re.findall(r"refused names: (.+)", log):
         assert all(name.startswith(REFUSED[agent]) for name in names.split(", "))
     assert "refused requests" not in log
@@ -117,3 +124,19 @@ async def test_g5_a_budget_holds_to_the_call_with_a_real_acp_agent(person, agent
     assert "capped: the turn has used" in log
     tree = person.repository / ".allstop" / "workspaces" / "T1" / "tree"
     assert (tree / "count.txt").read_text()
+
+
+@pytest.mark.parametrize("agent", short(["goose", "opencode", "gemini", "qwen"], ["goose"]))
+async def test_g4_allstop_cuts_a_call_of_a_real_acp_agent(person, agent):
+    """G4, K2: its provider's connection is closed, and no process survives."""
+    async with model_server([Say(pieces=("word ",) * 5_000, pause_s=0.2)]) as server:
+        sets_up(person, server, agent)
+        process = start(person, "run", "Talk", "--agent", agent)
+        await until(lambda: server.requests)
+        stopped = await allstop(person, "stop")
+        with anyio.fail_after(60):
+            await server.left.wait()
+        await anyio.to_thread.run_sync(process.communicate)
+
+    assert process.returncode == 130
+    assert re.search(r"takes a turn \(\d model calls? cut off", stopped)

@@ -180,6 +180,7 @@ _STATUSES = {
 }
 _CODES = {
     "api_error": FailureKind.OVERLOADED,
+    "INTERNAL": FailureKind.OVERLOADED,  # of Google, within a reply
     "authentication_error": FailureKind.AUTH,
     "billing_error": FailureKind.BILLING,
     "context_length_exceeded": FailureKind.CONTEXT,
