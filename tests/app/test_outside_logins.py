@@ -21,11 +21,13 @@ CODEX = ('driver = "codex"\n', ".codex/auth.json", codex_file)
 CLAUDE = ('driver = "claude-code"\n', ".claude/.credentials.json", claude_file)
 
 
-def project_of(trusted, person, driver, *, network="model-only", more="", text=None):
+def project_of(trusted, person, driver, *, network="model-only", more="", text=None, box=""):
     lines, path, stores = driver
     for name in ("codex", "claude"):
         person.program(name, "#!/bin/sh\n")
-    project = trusted(f'[sandbox]\nnetwork = "{network}"\n[agents.it]\n{lines}{more}', other=["x"])
+    project = trusted(
+        f'[sandbox]\nnetwork = "{network}"\n{box}[agents.it]\n{lines}{more}', other=["x"]
+    )
     file = login_home(project, "it", project.settings.agents["it"]) / path
     file.parent.mkdir(parents=True)
     file.write_text(text or stores(Logins(), NOW + timedelta(hours=1)))
@@ -93,6 +95,18 @@ def test_k24_with_the_whole_network_a_login_is_in_its_box(trusted, person):
     assert not uses_gateway(project, "it", settings)
     (finding,) = doctor.look_at_agents(project)
     assert finding.finding.endswith("logged in; the agent can read that token")
+
+
+@pytest.mark.parametrize("shown", ["logins", "logins/it/.codex/auth.json"])
+def test_g9_a_login_that_is_shown_in_boxes_is_refused(trusted, person, shown):
+    path = f"{person.home}/.local/state/allstop/{shown}"
+    project, settings = project_of(trusted, person, CODEX, box=f'read = ["{path}"]\n')
+
+    with pytest.raises(AgentSetupError) as caught:
+        access(project, "it", settings)
+
+    assert caught.value.code == "gateway_key_shown"
+    assert "shows its login in every box" in caught.value.message
 
 
 def test_g9_a_key_takes_precedence_over_a_login(trusted, person):

@@ -18,7 +18,7 @@ from allstop.app.agents.gateway_presets import (
     program_of,
 )
 from allstop.app.agents.keys import has_own_source, key_for, key_name
-from allstop.app.agents.logins import has_login
+from allstop.app.agents.logins import has_login, login_home
 from allstop.app.agents.outside_logins import ADDRESSES, KINDS, find_outside_login
 from allstop.app.secrets import key_file
 from allstop.metering.stored_logins import PLACEHOLDER as PLACEHOLDER
@@ -226,16 +226,19 @@ def _refuse_key(name: str, key: str, env: Mapping[str, str]) -> None:
 
 
 def _refuse_shown_file(project: Project, name: str, settings: Agent) -> None:
-    if settings.api_key_file is None:
+    if settings.api_key_file is not None:
+        what, file = "the file of its key", key_file(project.environment, settings.api_key_file)
+    elif has_login(project, name, settings):
+        what, file = "its login", login_home(project, name, settings)
+    else:
         return
-    file = key_file(project.environment, settings.api_key_file).resolve()
-    home = project.environment.home
+    file, home = file.resolve(), project.environment.home
     for path in project.settings.sandbox.read:
         shown = Path(path.replace("~", str(home), 1) if path.startswith("~") else path).resolve()
-        if file.is_relative_to(shown):
+        if file.is_relative_to(shown) or shown.is_relative_to(file):
             raise AgentSetupError(
-                f"agent {name!r}: [sandbox] read shows the file of its key in every box",
-                f"move the key's file out of {path}, or remove that path",
+                f"agent {name!r}: [sandbox] read shows {what} in every box",
+                f"remove the path {path}, or move the file of a key out of it",
                 code="gateway_key_shown",
             )
 
