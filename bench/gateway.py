@@ -61,7 +61,10 @@ async def serve_model(stream):
 
 async def call(port, firsts, gaps, ends):
     began = time.perf_counter()
-    head = f"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: {len(BODY)}\r\n\r\n"
+    head = (  # a call after the cut is answered, and its connection would stay open
+        "POST /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+        f"content-length: {len(BODY)}\r\n\r\n"
+    )
     last = longest = 0.0
     with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError):  # it was cut
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
