@@ -22,7 +22,8 @@ SLOW = (
 
 SLOW_FILES = (
     *("project/test_bench.py", "adapters/notify/test_channels.py"),
-    *("adapters/agents/api/test_cancel.py", "board/test_forecast.py"),
+    *("adapters/agents/api/test_cancel.py", "adapters/reports/test_request.py"),
+    "board/test_forecast.py",
 )
 """Files of other folders that do."""
 

@@ -2043,6 +2043,8 @@ export interface components {
             paths: string[];
             /** @default false */
             each_turn: boolean;
+            /** @default  */
+            report: string;
         };
         /**
          * Protection
@@ -2648,6 +2650,8 @@ export interface components {
             tests: {
                 [key: string]: string;
             } | null;
+            /** @default  */
+            report: string;
         };
         /**
          * Evidence

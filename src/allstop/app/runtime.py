@@ -21,6 +21,7 @@ from allstop.adapters.git.workspace.clone import no_clone_setup
 from allstop.adapters.git.workspace.orphan_refs import back_up_and_delete, find_stale_refs
 from allstop.adapters.git.workspace.workspaces_folder import make_workspaces_folder
 from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.adapters.reports.report_request import RunnerReports
 from allstop.app.agents.box import box
 from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
@@ -146,12 +147,7 @@ def make_hands(
 ) -> Hands:
     return Hands(
         registry,
-        checks=BoxedChecks(
-            launcher,
-            trusted=project.is_trusted,
-            open_hosts=hosts_opener(launcher, "verification"),
-            env=lambda: check_variables(project),
-        ),
+        checks=_checks(project, launcher),
         workspaces=workspaces,
         launcher=launcher,
         gates=file.gate if file else None,
@@ -160,6 +156,16 @@ def make_hands(
         words=lambda: SecretStream(lambda: project.secrets),
         settings_problem=file.problem if file else no_problem,
         receipts=GateReceipts(project, launcher, note),
+        reports=RunnerReports(),
+    )
+
+
+def _checks(project: Project, launcher: Launcher) -> BoxedChecks:
+    return BoxedChecks(
+        launcher,
+        trusted=project.is_trusted,
+        open_hosts=hosts_opener(launcher, "verification"),
+        env=lambda: check_variables(project),
     )
 
 

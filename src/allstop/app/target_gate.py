@@ -52,6 +52,7 @@ def checks(settings: Settings) -> tuple[Check, ...]:
             required=check.required,
             paths=check.paths,
             each_turn=check.each_turn,
+            report=check.report or "",
         )
         for check in verification.commands
     )

@@ -16,6 +16,7 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     trusted: bool = True  # `allstop trust` covers it; otherwise it follows the sandbox settings
     paths: tuple[str, ...] = ()  # patterns; attempts skip it unless one of these files changed
     each_turn: bool = False  # it also runs after each turn with a commit
+    report: str = ""  # the path of a JUnit report that it writes by itself
 
 
 class Verdict(StrEnum):

@@ -2,7 +2,7 @@
 
 import math
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import anyio
@@ -14,9 +14,11 @@ from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
-from allstop.gate import affected, composition
+from allstop.gate import affected, composition, runners
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
+from allstop.gate.facts import Report, Run
 from allstop.gate.receipt import receipt_of
+from allstop.gate.runners import Runner, TestCommand
 from allstop.ports import (
     UNREACHED,
     Candidate,
@@ -25,6 +27,7 @@ from allstop.ports import (
     Launcher,
     Live,
     Receipts,
+    Reports,
     Subject,
     Unready,
     Workspaces,
@@ -41,9 +44,28 @@ LONGEST_PROBLEM = 300
 CLONING = Check(name="setup", run="clone the work and set it up")
 
 
-class _RunResult(NamedTuple):
+class RunResult(NamedTuple):
     result: moves.CheckResult
     filled_its_clone: bool = False  # the clone was removed
+    report: Report | None = None
+
+    @property
+    def as_run(self) -> Run:
+        result = self.result
+        return Run(
+            passed=result.passed,
+            code=result.code,
+            timed_out=result.timed_out,
+            report=self.report,
+            seconds=result.seconds,
+        )
+
+
+class _OwnRuns(NamedTuple):
+    """The runs of the checks on the work itself."""
+
+    results: tuple[moves.CheckResult, ...] = ()
+    runs: Mapping[str, Run] = {}  # by check
 
 
 SettingsProblem = Callable[[str], Awaitable[str]]
@@ -64,8 +86,11 @@ class CheckRunner:
         disk_watch: DiskWatch,
         settings_problem: SettingsProblem,
         receipts: Receipts | None = None,
+        reports: Reports | None = None,
     ) -> None:
+        """Without `reports` no runner of tests is asked for one."""
         self._receipts = receipts
+        self._reports = reports
         self._settings_problem = settings_problem
         self._launcher = launcher
         self._unverified = unverified
@@ -85,29 +110,63 @@ class CheckRunner:
         if isinstance(candidate, Unready):
             return await _unready(candidate, watch)
         found = await self._findings(move, candidate, watch)
-        results: tuple[moves.CheckResult, ...] = ()
+        own = _OwnRuns()
         move, skipped, changes = await self._affected(move, candidate)
         if move.keep_going or not any(finding.fatal for finding in found):
-            results = await self._run_all(run, move, candidate, watch, changes)
-            results = await self._with_baseline(run, move, candidate, results, watch)
+            commands = await self._test_commands(move, candidate)
+            own = await self._run_all(run, move, candidate, watch, changes, commands)
+            results = await self._with_baseline(run, move, candidate, own.results, watch)
+            own = own._replace(results=results)
         done = _with_error_code(
             moves.ChecksDone(
-                results=results,
+                results=own.results,
                 findings=found,
                 tree=candidate.tree,
                 notes=candidate.notes,
                 skipped=skipped,
             )
         )
-        return await self._with_receipt(run, move, candidate, done)
+        return await self._with_receipt(run, move, candidate, done, own.runs)
+
+    async def _test_commands(
+        self, move: moves.RunChecks, candidate: Candidate
+    ) -> Mapping[str, TestCommand]:
+        """The checks that start a known runner of tests, as the files of the target say."""
+        if self._reports is None:
+            return {}
+        files: Mapping[str, str] = {}
+        if any(runners.needs_files(check.run) for check in move.checks):
+            files = await self._workspaces.texts(candidate.base, runners.SCRIPT_FILES)
+        found = {
+            check.name: runners.find(check.run, files, writes_report=bool(check.report))
+            for check in move.checks
+            if not affected.names_changes(check)
+        }
+        return {name: command for name, command in found.items() if command is not None}
 
     async def _with_receipt(
-        self, run: RunId, move: moves.RunChecks, candidate: Candidate, done: moves.ChecksDone
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        candidate: Candidate,
+        done: moves.ChecksDone,
+        runs: Mapping[str, Run],
     ) -> moves.ChecksDone:
         """Keep the receipt of this tree before the result that names it is recorded."""
         if self._receipts is None:
             return done
-        made = receipt_of(run, move, done, commit=candidate.commit, base=candidate.base)
+        made = receipt_of(
+            run,
+            move,
+            done,
+            commit=candidate.commit,
+            base=candidate.base,
+            tests={
+                name: {case.id: case.status.value for case in each.report.cases}
+                for name, each in runs.items()
+                if each.report is not None
+            },
+        )
         return replace(done, receipt=await self._receipts.keep(made, candidate.box))
 
     async def _check_changes(
@@ -201,15 +260,21 @@ class CheckRunner:
         candidate: Candidate,
         watch: ActivityWatch,
         changes: Sequence[FileChange],
-    ) -> tuple[moves.CheckResult, ...]:
+        asked: Mapping[str, TestCommand],
+    ) -> _OwnRuns:
         results: list[moves.CheckResult] = []
+        runs: dict[str, Run] = {}
         for number, check in enumerate(move.checks):
             watch.live(Live("check", f"● {check.name} running (0s / {check.timeout_s:.0f}s)"))
             for later in move.checks[number + 1 :]:
                 watch.live(Live("check", f"○ {later.name} waiting"))
             commands = affected.commands(check, changes)
-            ran = await self._run_each(run, move.workspace, check, commands, candidate, watch)
+            if (command := asked.get(check.name)) is not None:
+                ran = await self.run_tests(run, move.workspace, check, command, candidate, watch)
+            else:
+                ran = await self._run_each(run, move.workspace, check, commands, candidate, watch)
             results.append(ran.result)
+            runs[check.name] = ran.as_run
             said = verdict(ran.result, check.timeout_s)
             watch.live(Live("check", said))
             await watch.saw(moves.Item(kind="check", text=said))
@@ -223,7 +288,7 @@ class CheckRunner:
                     results.append(_as_check(again))
                     break
                 candidate = again
-        return tuple(results)
+        return _OwnRuns(tuple(results), runs)
 
     async def _affected(
         self, move: moves.RunChecks, candidate: Candidate
@@ -250,7 +315,7 @@ class CheckRunner:
         commands: Sequence[str],
         candidate: Candidate,
         watch: ActivityWatch,
-    ) -> _RunResult:
+    ) -> RunResult:
         """Run the commands of one check until one fails; there are several for very many files."""
         first, *others = commands
         ran = await self._run_one(run, workspace, replace(check, run=first), candidate, watch)
@@ -263,9 +328,34 @@ class CheckRunner:
             seconds += ran.result.seconds
         return ran._replace(result=replace(ran.result, run=check.run, seconds=seconds))
 
+    async def run_tests(
+        self,
+        run: RunId,
+        workspace: str,
+        check: Check,
+        command: TestCommand,
+        candidate: Candidate,
+        watch: ActivityWatch,
+    ) -> RunResult:
+        """Run the command of a known runner, which is asked for a report."""
+        path = check.report if command.runner is Runner.OWN else ""
+        request = self._reports.request(command, command.run, path) if self._reports else None
+        if request is None or self._reports is None:
+            return await self._run_one(run, workspace, check, candidate, watch)
+        asking = replace(check, run=request.run)
+        ran = await self._run_one(run, workspace, asking, candidate, watch)
+        result = replace(ran.result, run=check.run)
+        if ran.filled_its_clone:
+            return ran._replace(result=result)
+        collected = await self._reports.collect(request, candidate.box)
+        output = f"{collected.output}{result.output}"
+        if collected.problem:
+            output = f"{output}\nAllstop: {collected.problem}"
+        return RunResult(replace(result, output=output), report=collected.report)
+
     async def _run_one(
         self, run: RunId, workspace: str, check: Check, candidate: Candidate, watch: ActivityWatch
-    ) -> _RunResult:
+    ) -> RunResult:
         result: moves.CheckResult | None = None
         unreached: list[str] = []
 
@@ -284,10 +374,10 @@ class CheckRunner:
         ):
             result = await self._checks.run(check, candidate.box, run, progress)
         if result is not None:
-            return _RunResult(self._with_cause(run, result))
+            return RunResult(self._with_cause(run, result))
         took_s = round(anyio.current_time() - began, 2) if deadlines.why else check.timeout_s
         result = replace(_killed_result(check, deadlines.why, took_s), unreached=tuple(unreached))
-        return _RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
+        return RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
     def _with_cause(self, run: RunId, result: moves.CheckResult) -> moves.CheckResult:
         """Add the launcher's reason for killing the program, which the check itself doesn't know."""

@@ -52,6 +52,7 @@ from allstop.ports import (
     Gates,
     Launcher,
     Receipts,
+    Reports,
     TokenCap,
     Turn,
     Unready,
@@ -82,6 +83,7 @@ class Hands:
         words: Callable[[], TextStream] | None = None,  # removes secrets from streamed text
         settings_problem: SettingsProblem = no_problem,
         receipts: Receipts | None = None,
+        reports: Reports | None = None,
     ) -> None:
         self.clean = clean
         self.words = words
@@ -97,6 +99,7 @@ class Hands:
                 self._disk_watch,
                 settings_problem,
                 receipts,
+                reports,
             )
             if checks and workspaces and self._disk_watch
             else None

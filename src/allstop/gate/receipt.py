@@ -35,6 +35,7 @@ class CommandReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     log_digest: str = ""  # SHA-256 of everything that it printed
     tests: dict[str, str] | None = None  # the result of each test by its id; None: ids unknown
+    report: str = ""  # the path of a report that the command writes by itself
 
 
 class GateReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,7 +67,7 @@ def receipt_of(
     tests: Mapping[str, Mapping[str, str]] = {},
 ) -> GateReceipt:
     """The receipt of a gate's run, without the facts of the machine. `tests`: by check."""
-    timeouts = {check.name: check.timeout_s for check in move.checks}
+    asked = {check.name: check for check in move.checks}
     gate = Gate(
         checks=move.checks,
         keep_going=move.keep_going,
@@ -91,7 +92,8 @@ def receipt_of(
                 required=each.required,
                 code=each.code,
                 timed_out=each.timed_out,
-                timeout_s=timeouts.get(each.name, 0.0),
+                timeout_s=asked[each.name].timeout_s if each.name in asked else 0.0,
+                report=asked[each.name].report if each.name in asked else "",
                 seconds=each.seconds,
                 log_digest=each.log_digest,
                 tests=dict(tests[each.name]) if each.name in tests else None,

@@ -58,10 +58,14 @@ from allstop.ports.programs import no_hosts as no_hosts
 from allstop.ports.workspaces import Candidate as Candidate
 from allstop.ports.workspaces import Checks as Checks
 from allstop.ports.workspaces import Clock as Clock
+from allstop.ports.workspaces import Collected as Collected
 from allstop.ports.workspaces import FileChange as FileChange
 from allstop.ports.workspaces import Gates as Gates
 from allstop.ports.workspaces import Progress as Progress
 from allstop.ports.workspaces import Receipts as Receipts
+from allstop.ports.workspaces import ReportError as ReportError
+from allstop.ports.workspaces import ReportRequest as ReportRequest
+from allstop.ports.workspaces import Reports as Reports
 from allstop.ports.workspaces import Subject as Subject
 from allstop.ports.workspaces import Unready as Unready
 from allstop.ports.workspaces import Workspaces as Workspaces

@@ -1,6 +1,6 @@
 """The protocols of workspaces, checks and the clock."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -17,7 +17,9 @@ from allstop.core.moves import (
     Surveyed,
     WorkspaceOpen,
 )
+from allstop.gate.facts import ChangedFile, Report
 from allstop.gate.receipt import GateReceipt
+from allstop.gate.runners import Runner, TestCommand
 from allstop.ports.agents import Live
 from allstop.ports.programs import Box
 
@@ -137,6 +139,14 @@ class Workspaces(Protocol):
         """Return the changes since the base."""
         ...
 
+    async def contents(self, work: Subject | Candidate) -> Sequence[ChangedFile]:
+        """Return the changed files with both versions of those that are text and not too large."""
+        ...
+
+    async def texts(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """Return the files of a commit that exist, are text, and are not too large."""
+        ...
+
     async def integrate(
         self, workspace: str, target: str, message: str, label: str, *, onto: str = ""
     ) -> Integrated | Failed:
@@ -195,6 +205,42 @@ class Checks(Protocol):
     async def run(
         self, check: Check, place: Box, label: str, progress: Progress
     ) -> CheckResult: ...
+
+
+class ReportRequest(NamedTuple):
+    """A check whose runner is asked for a report."""
+
+    runner: Runner
+    run: str  # the shell command that asks for it and then runs the check
+    token: str  # the folder of the report in the box's home
+    path: str = ""  # in the work's tree, of a report that the command writes by itself
+
+
+class Collected(NamedTuple):
+    """What a run left. Without a report, `problem` may say why."""
+
+    report: Report | None = None
+    output: str = ""  # what the runner would have printed, if the request took that away
+    problem: str = ""
+
+
+class ReportError(Exception):
+    """A report that can't be read."""
+
+
+class Reports(Protocol):
+    """Asks the runners of tests for reports."""
+
+    def request(self, command: TestCommand, run: str, path: str = "") -> ReportRequest | None:
+        """How to run the command so that it makes a report; None if that is unknown.
+
+        `path` names the report of a command that writes one by itself.
+        """
+        ...
+
+    async def collect(self, request: ReportRequest, box: Box) -> Collected:
+        """Read the report after the run has ended."""
+        ...
 
 
 class Receipts(Protocol):

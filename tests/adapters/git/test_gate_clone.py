@@ -216,3 +216,25 @@ async def test_b16_changed_test_settings_are_found_and_restored(repo):
     tree = repo.folder / "w" / "check" / "tree"
     assert "--co" not in (tree / "pyproject.toml").read_text()
     assert not (tree / "conftest.py").exists()
+
+
+async def test_v2_changed_files_come_with_both_versions(repo):
+    commit(repo.root, b_txt="b\nsame\nsame\nsame\n", c_txt="c\n")
+    script = (
+        "echo A >a.txt; git mv b.txt d.txt; git rm -q c.txt; echo n >n.txt; printf '\\377' >bin"
+    )
+    await repo.worked(f"{script}; git add -A; git commit -qm x")
+    work = await repo.workspaces.subject("w", "run")
+
+    changed = {each.path: each for each in await repo.workspaces.contents(work)}
+
+    assert sorted(changed) == ["a.txt", "bin", "c.txt", "d.txt", "n.txt"]
+    assert (changed["a.txt"].before, changed["a.txt"].after) == ("one\n", "A\n")
+    assert (changed["c.txt"].before, changed["c.txt"].after) == ("c\n", None)
+    assert (changed["n.txt"].before, changed["n.txt"].after) == (None, "n\n")
+    assert changed["d.txt"].old_path == "b.txt"
+    assert changed["d.txt"].before == changed["d.txt"].after
+    assert not changed["bin"].is_readable
+    assert await repo.workspaces.texts(work.commit, ("a.txt", "bin", "c.txt", "no such")) == {
+        "a.txt": "A\n"
+    }

@@ -14,6 +14,7 @@ from allstop.adapters.checks import BoxedChecks
 from allstop.adapters.git.repository.repository import Repository
 from allstop.adapters.git.repository.safe_names import is_commit_name
 from allstop.adapters.processes.sandbox_probe import make_launcher
+from allstop.adapters.reports.report_request import RunnerReports
 from allstop.app import runtime
 from allstop.app.agents.registry import Agents
 from allstop.app.gate_receipts import GateReceipts
@@ -114,6 +115,7 @@ async def _run_again(
         launcher=launcher,
         clean=SecretFilter(lambda: project.secrets),
         receipts=kept,
+        reports=RunnerReports(),
     )
     name = f"~verify{os.getpid()}"  # never a task's id, and unique to this process
     move = RunChecks(
@@ -123,6 +125,7 @@ async def _run_again(
                 run=each.run,
                 timeout_s=each.timeout_s,
                 required=each.required,
+                report=each.report,
                 trusted=False,  # they come from the receipt's file
             )
             for each in receipt.commands

@@ -99,7 +99,7 @@ class Check(Entry, frozen=True, kw_only=True):
     ] = False
     report: Annotated[
         InsidePath | None,
-        doc("JUnit XML report that decides the result. Not implemented; has no effect."),
+        doc("The JUnit report that the command writes, if Allstop doesn't know its test runner."),
     ] = None
 
 

@@ -4,11 +4,14 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from allstop.adapters.git.repository.repository import Repository
 from allstop.gate import path_kinds, runner_settings
+from allstop.gate.facts import ChangedFile
 from allstop.ports import FileChange
 
 MAX_FILE_BYTES = 1024**2
@@ -75,6 +78,54 @@ async def file_changes(repository: Repository, base: str, commit: str) -> list[F
     ]
 
 
+async def changed_files(repository: Repository, base: str, commit: str) -> list[ChangedFile]:
+    """Return the changed files with both versions; a rename is one of them.
+
+    Raises GitError if one of the commits can't be read.
+    """
+    changes = await raw_changes(repository, base, commit, renames="--find-renames")
+    texts = await _texts(repository, changes, also_deleted=True)
+    moved = {raw.path: before.path for before, raw in pairwise(changes) if raw.status == "R"}
+    return [
+        _changed_file(raw, moved.get(raw.path, ""), texts)
+        for number, raw in enumerate(changes)
+        if not (
+            raw.status == "D" and number + 1 < len(changes) and changes[number + 1].status == "R"
+        )
+    ]
+
+
+def _changed_file(raw: RawChange, old_path: str, texts: Mapping[str, bytes]) -> ChangedFile:
+    try:
+        before = texts[raw.old].decode() if raw.old.strip("0") else None
+        after = texts[raw.new].decode() if raw.status != "D" else None
+    except (KeyError, UnicodeDecodeError):
+        before = "" if raw.old.strip("0") else None
+        after = "" if raw.status != "D" else None
+        return ChangedFile(
+            path=printable(raw.path),
+            old_path=printable(old_path),
+            before=before,
+            after=after,
+            is_readable=False,
+        )
+    return ChangedFile(
+        path=printable(raw.path), old_path=printable(old_path), before=before, after=after
+    )
+
+
+async def texts_of(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return those files of a commit that exist, are text and not too large."""
+    found = await repository.look_up(*(f"{commit}:{path}" for path in paths))
+    blobs = {path: info.name for path, info in zip(paths, found, strict=True) if info}
+    texts = await _read(repository, list(dict.fromkeys(blobs.values())))
+    shown: dict[str, str] = {}
+    for path, blob in blobs.items():
+        with suppress(KeyError, UnicodeDecodeError):
+            shown[path] = texts[blob].decode()
+    return shown
+
+
 def _tests_differently(raw: RawChange, texts: Mapping[str, bytes]) -> bool:
     """A version that is missing counts as empty, one that is too large as changed."""
     sides = (raw.old if _has_old(raw) else "", raw.new if raw.status != "D" else "")
@@ -107,7 +158,9 @@ def _has_old(raw: RawChange) -> bool:
     return raw.old.strip("0") != ""
 
 
-async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[str, bytes]:
+async def _texts(
+    repository: Repository, changes: Sequence[RawChange], *, also_deleted: bool = False
+) -> dict[str, bytes]:
     """Return contents that are small enough.
 
     Tests first, so that large files can't crowd them out.
@@ -116,13 +169,17 @@ async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[s
     wanted = [
         blob
         for raw in ordered
-        if raw.status != "D" or runner_settings.is_shared(raw.path)
+        if also_deleted or raw.status != "D" or runner_settings.is_shared(raw.path)
         for blob in (raw.new, raw.old)
         if blob.strip("0")
     ]
-    if not wanted:
+    return await _read(repository, list(dict.fromkeys(wanted)))
+
+
+async def _read(repository: Repository, blobs: Sequence[str]) -> dict[str, bytes]:
+    chosen = await _small(repository, blobs) if blobs else []
+    if not chosen:
         return {}
-    chosen = await _small(repository, list(dict.fromkeys(wanted)))
     names = "".join(f"{name}\n" for name in chosen).encode()
     out = await repository.output("cat-file", "--batch", stdin=names)
     return dict(_contents(out))

@@ -1,6 +1,6 @@
 """Git workspaces: a shared clone per piece of work. The host only reads packs from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository import branch_update, gate_subject, merge_commits, tree_survey
-from allstop.adapters.git.repository.change_report import file_changes, with_restored
+from allstop.adapters.git.repository.change_report import (
+    changed_files,
+    file_changes,
+    texts_of,
+    with_restored,
+)
 from allstop.adapters.git.repository.repository import GitError, Repository
 from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace import clone, free_space
@@ -26,6 +31,7 @@ from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
 from allstop.core import moves
 from allstop.core.errors import AllstopError
+from allstop.gate.facts import ChangedFile
 from allstop.ports import (
     Box,
     Candidate,
@@ -260,6 +266,12 @@ class GitWorkspaces:
 
     async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
         return await file_changes(self._repository, work.base, work.commit)
+
+    async def contents(self, work: Subject | Candidate) -> Sequence[ChangedFile]:
+        return await changed_files(self._repository, work.base, work.commit)
+
+    async def texts(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        return await texts_of(self._repository, commit, paths)
 
     async def integrate(
         self, workspace: str, target: str, message: str, label: str, *, onto: str = ""

@@ -1,0 +1,1 @@
+"""Reports of test runners: how each is asked for one, and a reader for each format."""
