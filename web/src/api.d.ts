@@ -695,7 +695,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The processes that drive runs of this journal. */
+        /** The machines that work on this board: their slots, work, load and last sign of life. */
         get: operations["get_machines"];
         put?: never;
         post?: never;
@@ -750,6 +750,23 @@ export interface paths {
         put?: never;
         /** Stop everything at once. */
         post: operations["post_allstop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{process}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a worker finish its work and take no more, or take work again. */
+        post: operations["post_machines_process_drain"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1664,6 +1681,7 @@ export interface components {
             repository: string;
             hold: string;
             settings_problem: string;
+            shared: boolean;
         };
         /**
          * Today
@@ -3371,22 +3389,90 @@ export interface components {
         /** MachineList */
         MachineList: {
             machines: components["schemas"]["Machine"][];
+            shared: boolean;
+            ready: number;
         };
         /** Machine */
         Machine: {
             name: string;
-            processes: components["schemas"]["Process"][];
+            processes: components["schemas"]["MachineProcess"][];
         };
-        /**
-         * Process
-         * @description A process that drives runs of this journal.
-         */
-        Process: {
+        /** MachineProcess */
+        MachineProcess: {
+            /** @default  */
+            id: string;
             pid: number;
             command: string;
             since: string;
             runs: string[];
             here: boolean;
+            /** @default  */
+            name: string;
+            /** @default online */
+            state: components["schemas"]["ProcessState"];
+            /** @default  */
+            role: string;
+            /** @default  */
+            version: string;
+            /** @default [] */
+            labels: string[];
+            /** @default 0 */
+            slots: number;
+            /** @default  */
+            drained_by: string;
+            /** @default null */
+            heard_s: number | null;
+            /** @default null */
+            elsewhere_in_s: number | null;
+            /**
+             * @default {
+             *       "cpu": null,
+             *       "memory_used": null,
+             *       "memory_total": null,
+             *       "disk_free": null,
+             *       "disk_total": null
+             *     }
+             */
+            load: components["schemas"]["Load"];
+            /** @default [] */
+            work: components["schemas"]["Work"][];
+        };
+        /**
+         * ProcessState
+         * @enum {unknown}
+         */
+        ProcessState: "draining" | "lost" | "online";
+        /**
+         * Load
+         * @description What isn't known is None.
+         */
+        Load: {
+            /** @default null */
+            cpu: number | null;
+            /** @default null */
+            memory_used: number | null;
+            /** @default null */
+            memory_total: number | null;
+            /** @default null */
+            disk_free: number | null;
+            /** @default null */
+            disk_total: number | null;
+        };
+        /**
+         * Work
+         * @description A run that a process drives.
+         */
+        Work: {
+            run: string;
+            /** @default  */
+            label: string;
+            /** @default  */
+            title: string;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            doing: string;
+            since: string;
         };
         /** Opened */
         Opened: {
@@ -4055,6 +4141,14 @@ export interface components {
             cost_usd: number | null;
             /** @default null */
             minutes: number | null;
+        };
+        /** DrainOrder */
+        DrainOrder: {
+            /**
+             * @description False: it takes work again.
+             * @default true
+             */
+            drain: boolean;
         };
         /**
          * SettingOrder
@@ -5834,6 +5928,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stopped"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            405: components["responses"]["405"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            414: components["responses"]["414"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+            507: components["responses"]["507"];
+        };
+    };
+    post_machines_process_drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A worker's name, or the id of its process. */
+                process: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrainOrder"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineList"];
                 };
             };
             400: components["responses"]["400"];

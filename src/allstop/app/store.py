@@ -59,7 +59,17 @@ def open_postgres(
         clean=clean,
         times=lease_times(project),
         is_gone=is_gone,
+        facts=own_facts(project),
     )
+
+
+def own_facts(project: StoreOwner) -> Callable[[], Mapping[str, object]]:
+    """What this process tells the store with each heartbeat: its version, and its machine's load."""
+    from allstop import __version__
+    from allstop.adapters.processes.load import LoadMeter
+
+    meter = LoadMeter(project.folder)
+    return lambda: {"version": __version__, "load": meter.read()}
 
 
 def open_records(project: StoreOwner, url: str) -> PostgresRecords:

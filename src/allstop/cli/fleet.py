@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, echo, json_option, print_json
+from allstop.cli.output import Context, echo, json_option, print_json, run
+from allstop.cli.times import duration
+from allstop.core.text import counted
+from allstop.views.machines import MachineProcess, ProcessState
+
+if TYPE_CHECKING:
+    from allstop.app.machines import Machine
+
+MARKS = {
+    ProcessState.ONLINE: ("●", "green"),
+    ProcessState.DRAINING: ("↓", "yellow"),
+    ProcessState.LOST: ("✗", "red"),
+}
 
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,40}")
 
@@ -19,7 +33,55 @@ def fleet() -> None:
     Examples:
       allstop fleet init --print-sql
       allstop fleet init
+      allstop fleet status
     """
+
+
+@fleet.command()
+@json_option
+@click.pass_obj
+def status(context: Context, as_json: bool) -> None:
+    """Show the machines: their slots, what runs where, and their last sign of life."""
+    from allstop.app.live_runs import LiveRuns
+    from allstop.app.machines import machines
+
+    async def found() -> list[Machine]:
+        live_runs = LiveRuns(project)
+        await live_runs.begin()
+        return await machines(project, live_runs)
+
+    with context.project() as project:
+        known = run(found)
+        now = project.clock.now()
+    if as_json:
+        print_json({"machines": known})
+        return
+    for machine in known:
+        for process in machine.processes:
+            _show_process(machine.name, process, now)
+    if not any(machine.processes for machine in known):
+        echo("No process works on the board.")
+
+
+def _show_process(host: str, process: MachineProcess, now: datetime) -> None:
+    name = f"{process.name} on {host}" if process.name not in ("", host) else host
+    facts = [process.role or process.command, process.version, *process.labels]
+    if process.slots:
+        facts.append(f"{len(process.work)} of {counted(process.slots, 'slot')}")
+    if process.load.cpu is not None:
+        facts.append(f"CPU {process.load.cpu:.0%}")
+    if process.heard_s is not None:
+        facts.append(f"heard {duration(process.heard_s)} ago")
+    mark, colour = MARKS[process.state]
+    state = process.state.value
+    if process.drained_by and process.state is ProcessState.DRAINING:
+        state += f" (by {process.drained_by})"
+    echo(f"{mark} {name}  {state}", fg=colour)
+    echo("  " + " · ".join(fact for fact in facts if fact))
+    for work in process.work:
+        since = duration((now - work.since).total_seconds())
+        where = "; starts elsewhere soon" if process.state is ProcessState.LOST else ""
+        echo(f"    {work.label:<8} {work.title}  {work.doing} · {since}{where}")
 
 
 @fleet.command()

@@ -1,12 +1,15 @@
 """Metrics in the text format of Prometheus."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from allstop.app.machines import machines
+from allstop.app.project import SQLITE
 from allstop.core.helm import Hold
 from allstop.server.app_state import AppState
 from allstop.views.board_phase import counts, stopped
+from allstop.views.machines import WORKER, MachineProcess, ProcessState
 
 Sample: TypeAlias = tuple[str, str, str, dict[str, str], float]
 """The name, type and help of a metric, and the labels and value of one of its samples."""
@@ -15,7 +18,8 @@ Sample: TypeAlias = tuple[str, str, str, dict[str, str], float]
 async def text(app: AppState) -> str:
     lines: list[str] = []
     last = ""
-    for name, kind, help_text, labels, value in [*_samples(app), *await _board(app)]:
+    samples = [*_samples(app), *await _board(app), *await _workers(app)]
+    for name, kind, help_text, labels, value in samples:
         if name != last:
             lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
             last = name
@@ -55,6 +59,34 @@ async def _board(app: AppState) -> list[Sample]:
         *tasks,
         ("allstop_board_tokens_total", "counter", "Tokens of all its runs.", {}, tally.tokens),
         ("allstop_board_cost_usd_total", "counter", "Money of all its runs.", {}, cost),
+    ]
+
+
+async def _workers(app: AppState) -> list[Sample]:
+    """Figures of each worker; a journal in a file has none."""
+    if app.project.store_url == SQLITE:
+        return []
+    workers = [
+        ({"worker": process.name or machine.name, "host": machine.name}, process)
+        for machine in await machines(app.project, app.live_runs)
+        for process in machine.processes
+        if process.role == WORKER
+    ]
+    figures: list[tuple[str, str, Callable[[MachineProcess], float | None]]] = [
+        ("up", "1 while the worker is heard.", lambda each: each.state is not ProcessState.LOST),
+        ("draining", "1 while it takes no more work.", lambda each: bool(each.drained_by)),
+        ("slots", "Slots of the worker.", lambda each: each.slots),
+        ("slots_used", "Runs that it drives.", lambda each: len(each.work)),
+        ("heard_seconds", "Seconds since its last sign of life.", lambda each: each.heard_s),
+        ("cpu_ratio", "Share of its machine's processors in use.", lambda each: each.load.cpu),
+        ("memory_used_bytes", "Memory in use.", lambda each: each.load.memory_used),
+        ("disk_free_bytes", "Free space on its disk.", lambda each: each.load.disk_free),
+    ]
+    return [
+        (f"allstop_worker_{name}", "gauge", words, labels, float(value))
+        for name, words, figure in figures
+        for labels, process in workers
+        if (value := figure(process)) is not None
     ]
 
 

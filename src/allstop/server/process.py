@@ -18,6 +18,7 @@ from allstop.adapters.processes.socket_owner.connection_peers import ConnectionP
 from allstop.app.control_room import claim_control_room
 from allstop.app.live_runs import LiveRuns
 from allstop.app.live_text import LISTENERS_FOLDER, LiveText
+from allstop.app.machines import introduce
 from allstop.app.runs.rewind import Rewinder
 from allstop.app.supervisor import RunKinds, Supervisor, start_supervisor
 from allstop.app.turns import TurnReader
@@ -37,6 +38,7 @@ from allstop.server.stream.broadcast import Broadcast
 from allstop.server.stream.frames import Position
 from allstop.server.stream.recent_events import RecentEvents
 from allstop.server.stream.view_changes import ViewChanges
+from allstop.views.machines import CONTROL_ROOM
 from allstop.views.model_calls import CallTotals
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ async def _app_state(
     """Make the state that requests use; its background tasks run until the block ends."""
     live_runs = LiveRuns(project)
     await live_runs.begin()
+    await introduce(project, CONTROL_ROOM)
     changes = ViewChanges(live_runs)
     await changes.begin()
     recent = RecentEvents(Position(live_runs.pos, time.time_ns() // 1_000_000))

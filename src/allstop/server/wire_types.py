@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from allstop.app.board.board_spec import Note
 from allstop.app.board.overview import TaskView
+from allstop.app.machines import Machine
 from allstop.app.setup.doctor import AgentFinding, Finding
 from allstop.core.asks import Ask
 from allstop.core.brakes import Limits
@@ -53,6 +54,7 @@ class Health(_Message, frozen=True):
     repository: str  # the name of its folder
     hold: str
     settings_problem: str  # why a changed allstop.toml isn't in force; "" if it is
+    shared: bool  # whether other machines can work on this journal
 
 
 class NoteList(_Message, frozen=True):
@@ -266,23 +268,10 @@ class Checkup(_Message, frozen=True):
     checks: tuple[ProposedCheck, ...]
 
 
-class Process(_Message, frozen=True):
-    """A process that drives runs of this journal."""
-
-    pid: int
-    command: str
-    since: datetime
-    runs: list[RunId]
-    here: bool  # this server
-
-
-class Machine(_Message, frozen=True):
-    name: str
-    processes: list[Process]
-
-
 class MachineList(_Message, frozen=True):
     machines: list[Machine]
+    shared: bool  # whether other machines can work on this journal
+    ready: int  # tasks that could start, if there was a slot
 
 
 class ReceiptList(_Message, frozen=True):

@@ -41,6 +41,8 @@ export type LiveList = Schemas['LiveList']
 export type LiveText = Schemas['LiveText']
 export type LogLine = Schemas['LogEvent']
 export type MergeQueueView = Schemas['MergeQueueView']
+export type MachineList = Schemas['MachineList']
+export type MachineProcess = Schemas['MachineProcess']
 export type NoteList = Schemas['NoteList']
 /** A plan as it was started. */
 export type PlanText = Omit<Partial<Schemas['Plan']>, 'phases'> & { phases?: PlanPhase[] }

@@ -55,6 +55,13 @@ export const PAGES: readonly PageEntry[] = [
   },
   ...kindPages,
   {
+    name: 'machines',
+    title: 'Machines',
+    letter: 'm',
+    icon: 'machines',
+    load: () => import('./machines/Machines.svelte'),
+  },
+  {
     name: 'history',
     title: 'History',
     letter: 'y',

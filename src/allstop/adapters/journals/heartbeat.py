@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from allstop.adapters.journals.postgres_connection import connect, database_errors, denied_error
+from allstop.adapters.journals.postgres_processes import DRAINED, UPGRADED
 from allstop.adapters.journals.postgres_reader import HOLDERS, holder_of
 from allstop.core.errors import AllstopError
 from allstop.core.ids import RunId
@@ -43,13 +44,22 @@ class Heartbeat:
     """The thread awaits the network; the event loop never does."""
 
     def __init__(
-        self, url: str, times: LeaseTimes, me: str, register: Callable[[psycopg.Connection], None]
+        self,
+        url: str,
+        times: LeaseTimes,
+        me: str,
+        register: Callable[[psycopg.Connection], None],
+        *,
+        version: int,
     ) -> None:
+        """`version` is that of the tables which this program knows."""
         self.times = times
         self.seen_at = now()  # when the store last knew this process, by this machine's clock
         self.holders: dict[RunId, Holder | None] | None = None  # None: not known yet
+        self.drained_by = ""
         self._url = url
         self._me = me
+        self._version = version
         self._register = register
         self._errors = database_errors()
         self._denied = denied_error()
@@ -158,6 +168,9 @@ class Heartbeat:
 
     def _look(self, connection: psycopg.Connection) -> None:
         rows = connection.execute(HOLDERS).fetchall()
+        drained = connection.execute(DRAINED, (self._me,)).fetchone()
+        if drained is not None:
+            self.drained_by = UPGRADED if drained[1] > self._version else str(drained[0])
         before = self.holders
         self.holders = {RunId(str(row[0])): holder_of(row) for row in rows}
         self._add(connection.execute(_NEWER, (self._announced,)).fetchall())

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from allstop.adapters.journals.heartbeat import Heartbeat, LeaseTimes, now
 from allstop.adapters.journals.postgres_connection import Link
 from allstop.adapters.journals.postgres_reader import HOLDERS, PostgresRecords, call, holder_of
-from allstop.adapters.journals.postgres_schema import prepare
+from allstop.adapters.journals.postgres_schema import MIGRATIONS, prepare
 from allstop.adapters.journals.stop_file import UNNAMED
 from allstop.adapters.journals.write_jobs import Job, encode_jobs
 from allstop.core.commands import Allstop
@@ -71,15 +71,21 @@ class PostgresJournal(PostgresRecords):
         clean: Callable[[Event], Event] | None = None,
         times: LeaseTimes | None = None,
         is_gone: Callable[[Holder], bool] = lambda holder: False,
+        facts: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
+        """`facts` says with each heartbeat what the store should know, such as the load."""
         super().__init__(url, folder, repository, is_gone)
         self.own = msgspec.structs.replace(own, process=str(uuid.uuid4()))
         self._clock = clock
         self._clean = clean
+        self._facts = facts
         self._about: Mapping[str, object] = {}
+        self._is_known = False  # whether the store has heard of this process
         self._writer = Link(url, self._begin)
         times = times or LeaseTimes()
-        self._heartbeat = Heartbeat(url, times, self.own.process, self._register)
+        self._heartbeat = Heartbeat(
+            url, times, self.own.process, self._register, version=len(MIGRATIONS)
+        )
         self._held: dict[RunId, _Claim] = {}
         self._queue: list[Job] = []
         self._commits = anyio.Lock(fast_acquire=True)
@@ -95,9 +101,9 @@ class PostgresJournal(PostgresRecords):
         self._stops = 0  # how many were on the helm before that
 
     def close(self) -> None:
-        if self._held:  # the claims would only end with the lease
+        if self._is_known:  # its claims would only end with the lease
             with suppress(StoreTroubleError, StoreBrokenError):
-                self._writer.run(self._release_all)
+                self._writer.run(self._leave)
         self._heartbeat.close()
         self._writer.close()
         super().close()
@@ -350,7 +356,7 @@ class PostgresJournal(PostgresRecords):
             "select allstop.release(%s, %s, %s)", (self.own.process, claim.run, claim.epoch)
         )
 
-    def _release_all(self, connection: psycopg.Connection) -> None:
+    def _leave(self, connection: psycopg.Connection) -> None:
         connection.execute("select allstop.leave(%s)", (self.own.process,))
 
     def _claim_over(self, run: RunId) -> tuple[RunId, int] | None:
@@ -374,14 +380,29 @@ class PostgresJournal(PostgresRecords):
         values = (
             *(own.process, own.host, own.world, own.pid, own.started, own.worker, own.command),
             *(own.since, self._heartbeat.times.lease_s),
-            msgspec.json.encode(self._about).decode(),
+            msgspec.json.encode({**self._facts(), **self._about}).decode(),
         )
         connection.execute(_REGISTER, values)
+        self._is_known = True
 
     async def set_about(self, about: Mapping[str, object]) -> None:
-        """Tell the store what this process does, such as its slots and its load."""
+        """Tell the store what this process does, such as its role and its slots."""
         self._about = about
         await call(lambda: self._writer.run(self._register))
+        self._heartbeat.start(self._first_place or 0)
+
+    @property
+    def drained_by(self) -> str:
+        """Who wants this process to finish its work and take no more; "" if nobody does."""
+        return self._heartbeat.drained_by
+
+    async def drain(self, process: str, by: str) -> None:
+        """Ask a process to finish its work and take no more; by nobody: to take work again."""
+
+        def work(connection: psycopg.Connection) -> None:
+            connection.execute("select allstop.drain(%s, %s)", (process, by))
+
+        await call(lambda: self._writer.run(work))
 
 
 class _Answer(msgspec.Struct):

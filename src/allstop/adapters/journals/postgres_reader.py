@@ -10,11 +10,13 @@ import anyio.to_thread
 import msgspec
 
 from allstop.adapters.journals.postgres_connection import Link
+from allstop.adapters.journals.postgres_processes import KNOWN, row_of
 from allstop.adapters.journals.postgres_schema import prepare
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
 from allstop.core.ids import STREAMS, RunId
 from allstop.ports import Head, Holder, PositionedRecord, Record, StoreBrokenError
+from allstop.views.machines import ProcessRow
 
 if TYPE_CHECKING:
     import psycopg
@@ -94,6 +96,10 @@ class PostgresRecords:
         rows = self._reader.run(lambda connection: connection.execute(HOLDERS).fetchall())
         held = {RunId(str(row[0])): holder_of(row) for row in rows}
         return {run: holder for run, holder in held.items() if not self._is_gone(holder)}
+
+    async def processes(self) -> list[ProcessRow]:
+        """The processes of all machines that have not ended properly, by name."""
+        return [row_of(row) for row in await self._query(KNOWN, ())]
 
     def is_full(self) -> bool:
         """Whether the next events can't be stored; the server's disk can't be seen from here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from allstop.adapters.journals import postgres_budgets, postgres_rights
+from allstop.adapters.journals import postgres_budgets, postgres_processes, postgres_rights
 from allstop.ports import StoreBrokenError
 
 if TYPE_CHECKING:
@@ -251,6 +251,7 @@ MIGRATIONS: tuple[str, ...] = (
     _TABLES + _APPEND + _CLAIM,
     postgres_rights.FUNCTIONS,
     postgres_budgets.FUNCTIONS,
+    postgres_processes.FUNCTIONS,
 )
 """Migration N of the list, counted from 1, makes version N. None is ever changed."""
 

@@ -22,6 +22,12 @@ TaskName = Annotated[str, Meta(min_length=1, max_length=64, description="A task'
 Thread = Annotated[str, Meta(min_length=1, max_length=64, description="The thread of a room.")]
 
 
+ProcessName = Annotated[
+    str,
+    Meta(min_length=1, max_length=100, description="A worker's name, or the id of its process."),
+]
+
+
 class NoParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
@@ -127,3 +133,7 @@ class Stream(NoParameters, frozen=True):
     run: Annotated[str, Meta(description="Only events of this run and its child runs.")] = ""
     kinds: Annotated[str, Meta(description="Only these kinds of events, separated by commas.")] = ""
     after: Annotated[str, Meta(description="The same as the header Last-Event-ID.")] = ""
+
+
+class OneProcess(NoParameters, frozen=True):
+    process: ProcessName

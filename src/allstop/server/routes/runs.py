@@ -1,9 +1,6 @@
 """Routes for reading runs, rooms, the inbox, agents and settings."""
 
 import itertools
-import os
-import socket
-from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +11,7 @@ from allstop import __version__
 from allstop.app.agents.account_status import known_accounts
 from allstop.app.board import board_spec
 from allstop.app.call_list import CallReport, calls_since
+from allstop.app.project import SQLITE
 from allstop.app.rooms.threads import run_of
 from allstop.app.runs.daily_budget import Today, today
 from allstop.app.setup import init
@@ -23,7 +21,7 @@ from allstop.core import replay
 from allstop.core.errors import NotFoundError
 from allstop.core.ids import BOARD, STREAMS, RunId, child_of
 from allstop.plans.plan import Plan
-from allstop.ports import Head, Holder, Record
+from allstop.ports import Head, Record
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
 from allstop.server.routes import path_parameters
@@ -45,6 +43,7 @@ async def health(app: AppState, _: path_parameters.NoParameters) -> wire_types.H
         repository=root.name if root else "",
         hold=app.live_runs.helm.hold.value,
         settings_problem=app.settings.problem,
+        shared=app.project.store_url != SQLITE,
     )
 
 
@@ -249,26 +248,3 @@ async def checkup(app: AppState, _: path_parameters.NoParameters) -> wire_types.
         agents=(*detected.agents, init.SCRIPTED),
         checks=detected.checks,
     )
-
-
-async def machines(app: AppState, _: path_parameters.NoParameters) -> wire_types.MachineList:
-    by_host: dict[str, dict[int, tuple[Holder, list[RunId]]]] = {socket.gethostname(): {}}
-    for run, holder in app.live_runs.holders().items():
-        if holder is not None:
-            by_host.setdefault(holder.host, {}).setdefault(holder.pid, (holder, []))[1].append(run)
-    return wire_types.MachineList(
-        machines=[
-            wire_types.Machine(name=host, processes=list(_processes(host, found.values())))
-            for host, found in by_host.items()
-        ]
-    )
-
-
-def _processes(
-    host: str, found: Iterable[tuple[Holder, list[RunId]]]
-) -> Iterator[wire_types.Process]:
-    for holder, held in found:
-        here = holder.pid == os.getpid() and host == socket.gethostname()
-        yield wire_types.Process(
-            pid=holder.pid, command=holder.command, since=holder.since, runs=held, here=here
-        )

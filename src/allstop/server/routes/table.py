@@ -17,7 +17,7 @@ from allstop.gate.receipt import GateReceipt
 from allstop.plans.plan import Plan
 from allstop.server import wire_types
 from allstop.server.app_state import AppState
-from allstop.server.routes import actions, board, history, path_parameters, runs
+from allstop.server.routes import actions, board, fleet, history, path_parameters, runs
 from allstop.views.evidence import Evidence
 from allstop.views.merge_queue import MergeQueueView
 from allstop.views.sprints import SprintView
@@ -97,7 +97,7 @@ READ_ROUTES = (
     Route("/accounts", "The accounts of the agents: until when they are held, and their windows.", path_parameters.NoParameters, wire_types.AccountList, runs.accounts),
     Route("/settings", "Every setting in force and where it comes from.", path_parameters.NoParameters, wire_types.SettingList, runs.settings),
     Route("/checkup", "The results of `allstop doctor`, and the settings that `allstop init` would write.", path_parameters.NoParameters, wire_types.Checkup, runs.checkup),
-    Route("/machines", "The processes that drive runs of this journal.", path_parameters.NoParameters, wire_types.MachineList, runs.machines),
+    Route("/machines", "The machines that work on this board: their slots, work, load and last sign of life.", path_parameters.NoParameters, wire_types.MachineList, fleet.machines),
 )  # fmt: skip
 
 WRITE_ROUTES = (
@@ -107,6 +107,7 @@ WRITE_ROUTES = (
     WriteRoute("/plans/check", "Check the text of a plan without starting it.", path_parameters.NoParameters, actions.PlanText, wire_types.PlanCheck, actions.check_plan),
     WriteRoute("/allstop", "Stop everything at once.", path_parameters.NoParameters, actions.StopOrder, Stopped, actions.allstop),
     WriteRoute("/day", "Raise today's budget of all runs.", path_parameters.NoParameters, More, Today, actions.allow_today),
+    WriteRoute("/machines/{process}/drain", "Let a worker finish its work and take no more, or take work again.", path_parameters.OneProcess, fleet.DrainOrder, wire_types.MachineList, fleet.drain),
     WriteRoute("/settings", "Change one setting in the checkout's allstop.toml.", path_parameters.NoParameters, actions.SettingOrder, wire_types.SettingList, actions.change_setting),
     WriteRoute("/setup", "Write the first allstop.toml, or add the scripted agent to it.", path_parameters.NoParameters, actions.SetupOrder, wire_types.Checkup, actions.set_up),
     WriteRoute("/keys", "Create a sign-in link that works once.", path_parameters.NoParameters, actions.NoOrder, wire_types.Link, actions.new_link),
