@@ -2,6 +2,7 @@
 
 import signal
 
+from support.person import wait_for
 from support.postgres_fixtures import database, fleet, postgres
 
 __all__ = ["database", "fleet", "postgres"]
@@ -107,4 +108,79 @@ def test_z2_the_workspace_of_an_interrupted_worker_is_continued_there(fleet):
     running.communicate(timeout=110)
 
     assert running.returncode == 0
+    assert fleet.merged() == ["T1"]
+
+
+SLOW = """
+cat >/dev/null
+touch {place}/begun.$$
+until [ -e {place}/go-on ]; do sleep 0.02; done
+echo more >"$$.txt"
+echo '<promise>COMPLETE</promise>'
+"""
+
+
+def _begun(fleet):
+    return [each.name for each in fleet.place.iterdir() if each.name.startswith("begun")]
+
+
+def _workers(person):
+    """Each worker's state and the labels of its tasks, as a person sees them."""
+    return {
+        process["name"]: (process["state"], [work["label"] for work in process["work"]])
+        for machine in person.json("fleet", "status")["machines"]
+        for process in machine["processes"]
+        if process["role"] == "worker"
+    }
+
+
+def test_z8_a_drained_worker_finishes_its_task_and_ends_while_another_goes_on(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.machine("two")
+    fleet.agent(SLOW.format(place=fleet.place))
+    control.allstop("add", "One", "--id", "T1")
+    control.allstop("add", "Two", "--id", "T2", "--needs", "T1")
+    first = fleet.worker("one", "--slots", "1")
+    running = control.start("run")
+    wait_for(lambda: _begun(fleet), "the first task to be at work")
+    assert _workers(control) == {"one": ("online", ["T1"])}
+
+    control.allstop("worker", "drain", "one")
+    assert _workers(control) == {"one": ("draining", ["T1"])}
+    fleet.worker("two", "--slots", "1", "--label", "gpu")
+    wait_for(lambda: "two" in _workers(control), "the second worker")
+    (fleet.place / "go-on").touch()
+
+    assert first.wait(60) == 0
+    said = first.communicate()[0]
+    assert "user drains the worker." in said
+    assert "The worker has finished its work." in said
+    running.communicate(timeout=110)
+    assert running.returncode == 0
+    assert fleet.merged() == ["T1", "T2"]
+    assert fleet.workspaces("two") == ["T2"]
+    assert list(_workers(control)) == ["two"]
+
+
+def test_z8_sigterm_drains_a_worker_and_a_second_one_ends_it(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.agent(SLOW.format(place=fleet.place))
+    worker = fleet.worker("one")
+    running = control.start("run", "do it")
+    wait_for(lambda: _begun(fleet), "the task to be at work")
+
+    worker.send_signal(signal.SIGTERM)
+    line = ""
+    while "finishes its work" not in line:
+        line = worker.stdout.readline()
+        assert line, "it ended at once"
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(30) == 0
+    assert fleet.merged() == []
+
+    (fleet.place / "go-on").touch()
+    fleet.worker("one")
+    running.communicate(timeout=110)
     assert fleet.merged() == ["T1"]

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from allstop.app.machines import introduce, server_journal
 from allstop.app.project import SQLITE
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.errors import AllstopError
 from allstop.engine.worker import WorkerEngine
+from allstop.views.machines import WORKER
 
 if TYPE_CHECKING:
     from allstop.app.fleet.membership import WorkerPlan
     from allstop.app.project import Project
+
+DRAIN_LOOK_S = 0.5
 
 Note = Callable[[str], None]
 
@@ -47,6 +51,7 @@ async def start_worker(
     require_fleet(project)
     project.worker = name or socket.gethostname()
     async with start_runtime(project, slots=plan.slots, note=note, plan=plan) as runtime:
+        await introduce(project, WORKER, slots=plan.slots, labels=plan.labels)
         yield engine_of(runtime)
 
 
@@ -56,16 +61,43 @@ def engine_of(runtime: Runtime) -> WorkerEngine:
 
 
 async def work(project: Project, plan: WorkerPlan, name: str, note: Note) -> None:
-    """Work until a signal comes."""
+    """Work until the worker is drained, or a signal ends it.
+
+    SIGTERM drains it: it finishes what it does. SIGINT ends it at once, and so does a second signal.
+    """
     async with start_worker(project, plan, name, note) as engine:
         engine.view(
             lambda run, live: note(f"{run} {live.text}") if live.kind == "trouble" else None
         )
         note(describe(engine, project.worker))
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:
-                break
+        async with anyio.create_task_group() as group:
+            group.start_soon(_end_by_signal, engine, note, group.cancel_scope)
+            group.start_soon(_follow_drain, project, engine, note)
+            await engine.drained()
+            note("The worker has finished its work.")
+            group.cancel_scope.cancel()
     note("The worker has ended. Others can take over its runs.")
+
+
+async def _end_by_signal(engine: WorkerEngine, note: Note, scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            if number == signal.SIGINT or engine.drains:
+                scope.cancel()
+                return
+            note("The worker finishes its work and takes no more. A second signal ends it at once.")
+            engine.drain()
+
+
+async def _follow_drain(project: Project, engine: WorkerEngine, note: Note) -> None:
+    """Drain the worker while somebody wants that, as the store knows it."""
+    journal, known = server_journal(project), ""
+    while True:
+        if (by := journal.drained_by) != known:
+            known = by
+            note(f"{by} drains the worker." if by else "The worker takes work again.")
+            engine.drain(on=bool(by))
+        await anyio.sleep(DRAIN_LOOK_S)
 
 
 def describe(engine: WorkerEngine, name: str) -> str:

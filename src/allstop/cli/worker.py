@@ -6,6 +6,9 @@ import click
 
 from allstop.cli.output import Context, echo, run
 
+BY = "user"
+"""Who drains a worker from a terminal."""
+
 
 def check_labels(
     context: click.Context, option: click.Parameter, labels: tuple[str, ...]
@@ -18,7 +21,7 @@ def check_labels(
     return tuple(dict.fromkeys(labels))
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option(
     "--slots",
     type=click.IntRange(1, 1000),
@@ -33,18 +36,25 @@ def check_labels(
     help="What this machine offers to tasks that need it, such as gpu; may be repeated.",
 )
 @click.option("--name", default="", help="The worker's name; by default that of the machine.")
-@click.pass_obj
-def worker(context: Context, slots: int | None, labels: tuple[str, ...], name: str) -> None:
+@click.pass_context
+def worker(
+    click_context: click.Context, slots: int | None, labels: tuple[str, ...], name: str
+) -> None:
     """Work on tasks of a board that a control room on another machine drives.
 
     It needs [store] url, and a clone of the repository with the remote of [fleet] remote. Ctrl-C
-    ends it; another worker continues its tasks.
+    ends it; another worker continues its tasks. SIGTERM, or `allstop worker drain` on any machine,
+    lets it finish its tasks first.
 
     \b
     Examples:
       allstop worker --slots 5
       allstop worker --label gpu --label large-memory
+      allstop worker drain build-1
     """
+    if click_context.invoked_subcommand is not None:
+        return
+    context: Context = click_context.obj
     from allstop.app.worker import require_fleet, work
     from allstop.open_files import raise_limit
 
@@ -55,3 +65,23 @@ def worker(context: Context, slots: int | None, labels: tuple[str, ...], name: s
         plan = WorkerPlan(slots or project.settings.loop.max_parallel, labels)
         raise_limit()
         run(lambda: work(project, plan, name, echo))
+
+
+@worker.command()
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Let it take work again, if it hasn't ended yet.")
+@click.pass_obj
+def drain(context: Context, name: str, undo: bool) -> None:
+    """Let a worker finish its tasks and end; it takes no more.
+
+    NAME is the worker's name, or its machine's. `allstop fleet status` lists them.
+    """
+    from allstop.app.machines import drain as drain_worker
+
+    async def asked() -> str:
+        row = await drain_worker(project, name, "" if undo else BY)
+        return row.worker or row.host
+
+    with context.project() as project:
+        shown = run(asked)
+    echo(f"{shown} takes work again." if undo else f"{shown} finishes its tasks and ends.")

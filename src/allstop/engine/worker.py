@@ -34,6 +34,7 @@ class WorkerEngine(LocalEngine):
         self._dispatch = dispatch
         self.lanes = lanes
         self._told = anyio.Event()
+        self.drains = False
 
     def claim_of(self, run: RunId) -> RunId:
         return run
@@ -49,6 +50,17 @@ class WorkerEngine(LocalEngine):
     def tell(self) -> None:
         """There may be something to take."""
         self._told.set()
+
+    def drain(self, *, on: bool = True) -> None:
+        """Take no more runs, or take them again."""
+        self.drains = on
+        self._told.set()
+
+    async def drained(self) -> None:
+        """Wait until a worker that is drained has nothing at work."""
+        while not self.drains or any(self.at_work(lane.kind) for lane in self.lanes):
+            with anyio.move_on_after(LOOK_S):
+                await self._next_change()
 
     def at_work(self, kind: str) -> list[RunId]:
         """The runs of this kind that do not wait for a person or a time."""
@@ -74,8 +86,12 @@ class WorkerEngine(LocalEngine):
             with anyio.move_on_after(LOOK_S):
                 await self._told.wait()
 
+    @property
+    def _takes_runs(self) -> bool:
+        return not self.drains and self.helm.hold is not STOPPED
+
     async def _fill(self, lane: Lane) -> None:
-        while len(self.at_work(lane.kind)) < lane.slots and self.helm.hold is not STOPPED:
+        while len(self.at_work(lane.kind)) < lane.slots and self._takes_runs:
             run = await self._dispatch.take(lane.offers)
             if run is None:
                 return
