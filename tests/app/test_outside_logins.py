@@ -9,10 +9,18 @@ from allstop.adapters.clock import SystemClock
 from allstop.app.agents import registry
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.app.agents.logins import login_home
-from allstop.app.agents.model_access import access, is_uncapped, target_of, uses_gateway
+from allstop.app.agents.model_access import (
+    access,
+    is_uncapped,
+    network_of,
+    target_of,
+    uses_gateway,
+    why_whole_network,
+)
 from allstop.app.agents.outside_logins import box_files, find_outside_login, own_answers
 from allstop.app.agents.token_caps import HOLD_WITHIN_A_CALL, describe_budgets
 from allstop.app.setup import doctor
+from allstop.settings.model import Network
 from allstop.testing.model_server import Logins
 from allstop.testing.model_server.login_endpoint import claude_file, codex_file
 
@@ -25,9 +33,8 @@ def project_of(trusted, person, driver, *, network="model-only", more="", text=N
     lines, path, stores = driver
     for name in ("codex", "claude"):
         person.program(name, "#!/bin/sh\n")
-    project = trusted(
-        f'[sandbox]\nnetwork = "{network}"\n{box}[agents.it]\n{lines}{more}', other=["x"]
-    )
+    chosen = f'network = "{network}"\n' if network else ""
+    project = trusted(f"[sandbox]\n{chosen}{box}[agents.it]\n{lines}{more}", other=["x"])
     file = login_home(project, "it", project.settings.agents["it"]) / path
     file.parent.mkdir(parents=True)
     file.write_text(text or stores(Logins(), NOW + timedelta(hours=1)))
@@ -51,6 +58,22 @@ def test_g9_a_login_stays_outside_and_its_calls_go_to_the_vendor(trusted, person
     assert bool(own_answers(login)) == (driver is CODEX)
     (finding,) = doctor.look_at_agents(project)
     assert finding.finding.endswith("logged in; its token stays outside the box")
+
+
+@pytest.mark.parametrize("driver", [CODEX, CLAUDE], ids=["codex", "claude"])
+def test_g1_g9_a_login_stays_outside_by_default(trusted, person, driver):
+    project, settings = project_of(trusted, person, driver, network=None)
+
+    assert uses_gateway(project, "it", settings)
+    assert network_of(project, "it", settings) is Network.MODEL_ONLY
+
+
+def test_g1_k24_a_login_of_another_form_has_the_whole_network_by_default(trusted, person):
+    """G1, K24: `doctor` says so."""
+    project, settings = project_of(trusted, person, CODEX, network=None, text="not JSON")
+
+    assert network_of(project, "it", settings) is Network.FULL
+    assert "a way that the gateway doesn't know" in why_whole_network(project, "it", settings).why
 
 
 def test_g9_g5_budgets_with_a_login_at_chatgpt_hold_to_within_a_call(trusted, person):
