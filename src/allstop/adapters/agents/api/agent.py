@@ -105,7 +105,9 @@ class ModelAgent:
             request = replace(request, max_output=reservation.output)
         used = self._usage(TokenCounts(input=reservation.input))  # if it is cancelled at once
         try:
-            result = await self._answer(request, reply, watch, number)
+            result = await self._answer(
+                request, reply, watch, number, is_lowered=reservation.is_lowered
+            )
             used = result.usage
         finally:
             turn.account.settle(
@@ -133,8 +135,15 @@ class ModelAgent:
         return self._price.most_microusd(total, output, self._clock.now())
 
     async def _answer(
-        self, request: ModelRequest, reply: Reply, watch: Watch, number: int = 0
+        self,
+        request: ModelRequest,
+        reply: Reply,
+        watch: Watch,
+        number: int = 0,
+        *,
+        is_lowered: bool = False,
     ) -> TurnDone | Failed:
+        """`is_lowered`: a budget lowered the cap of the reply."""
         began = anyio.current_time()
         failed = await self._call(request, reply)
         headers = self._client.last_headers
@@ -156,6 +165,7 @@ class ModelAgent:
                 headers.get("x-request-id") or headers.get("request-id") or "", 200
             ),
             number=number,
+            cut=is_lowered and reply.is_cut,
             provider=self._endpoint.provider,
         )
         if failed is not None:

@@ -148,7 +148,7 @@ def _finish(reason: object, explanation: str, reply: Reply) -> None:
         case "end_turn" | "stop_sequence" | "tool_use":
             reply.complete = True
         case "max_tokens":
-            raise rejected_reply("the reply was cut off at its token limit")
+            raise reply.cut()
         case "refusal":
             raise rejected_reply(f"the model refused: {explanation or 'it gave no reason'}")
         case "model_context_window_exceeded":

@@ -63,7 +63,7 @@ def _finish(reason: object, reply: Reply) -> None:
         case "stop":
             reply.complete = True
         case "length":
-            raise rejected_reply("the reply was cut off at its token limit")
+            raise reply.cut()
         case "content_filter":
             raise rejected_reply("the provider's content filter stopped the reply")
         case _:

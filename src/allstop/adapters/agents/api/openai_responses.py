@@ -129,7 +129,7 @@ def _take(event: object, reply: Reply) -> None:
             reply.complete = True
         case "response.incomplete":
             reply.reported = _reported(get(event, "response", "usage"))
-            raise _incomplete(get(event, "response", "incomplete_details", "reason"))
+            raise _incomplete(get(event, "response", "incomplete_details", "reason"), reply)
         case "response.failed":
             error = get(event, "response", "error")
             raise CallError(read_fault(0, {}, _error(error)))
@@ -139,9 +139,9 @@ def _take(event: object, reply: Reply) -> None:
             pass
 
 
-def _incomplete(reason: object) -> CallError:
+def _incomplete(reason: object, reply: Reply) -> CallError:
     if reason == "max_output_tokens":
-        return rejected_reply("the reply was cut off at its token limit")
+        return reply.cut()
     if reason == "content_filter":
         return rejected_reply("the provider's content filter stopped the reply")
     return invalid_reply(f"the reply is incomplete: {reason or 'no reason given'}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from allstop.adapters.agents.api.call_usage import ReportedUsage
-from allstop.adapters.agents.api.error_kinds import invalid_reply
+from allstop.adapters.agents.api.error_kinds import CallError, invalid_reply, rejected_reply
 from allstop.core.json_stream import MessageExtractor
 from allstop.ports import Live
 from allstop.programs import Tail
@@ -23,6 +23,7 @@ class Reply:
         self.reported = ReportedUsage()
         self.started = False  # the provider has begun to respond, and so to charge
         self.complete = False  # reported by the provider
+        self.is_cut = False  # at the cap of its tokens
         self.first_at: float | None = None  # when the first event came
 
     def add(self, delta: object) -> None:
@@ -34,6 +35,11 @@ class Reply:
         shown = self._words.feed(text) if self._words else text
         if shown:
             self._live(Live("text", shown))
+
+    def cut(self) -> CallError:
+        """The error of a reply that ended at the cap of its tokens."""
+        self.is_cut = True
+        return rejected_reply("the reply was cut off at its token limit")
 
     def refuse(self, delta: object) -> None:
         """Add a piece of the reason why the model refuses."""
