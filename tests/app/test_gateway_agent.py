@@ -1,5 +1,6 @@
 """G1 to G7: which agents use the gateway, and how their turns end."""
 
+import json
 import socket
 import ssl
 from datetime import timedelta
@@ -24,9 +25,11 @@ from allstop.app.agents.token_caps import HOLD_TO_THE_CALL, describe_budgets
 from allstop.app.gateway.account_limit import AccountLimit
 from allstop.app.gateway.agent import GatewayAgent
 from allstop.app.gateway.hosts import HostsAgent
+from allstop.app.gateway.kept_calls import KeptCalls
 from allstop.app.setup import doctor
 from allstop.core.budget import Cap
 from allstop.core.moves import Failed, FailureKind, TurnDone, Usage
+from allstop.core.secrets import Secrets
 from allstop.engine.budgets import Budgets
 from allstop.engine.call_account import TurnAccount
 from allstop.metering.wire_formats import Provider
@@ -105,6 +108,54 @@ async def test_g7_a_call_is_recorded_with_its_numbers():
     assert (call.input, call.cached, call.output, call.cut) == (1000, 400, 50, False)
     assert call.cost_microusd > 0
     assert 0 <= call.first_ms <= call.total_ms
+
+
+async def test_g7_texts_are_kept_only_if_a_person_wants_them_and_without_secrets(tmp_path):
+    """G7: the request as it was sent, and the stream as it came; neither key nor secret."""
+    known = Secrets(["a-known-secret-of-mine"])
+    kept = KeptCalls(tmp_path / "calls", SystemClock(), lambda: known, "sk-the-real-key-of-all")
+    said = "sk-the-real-key-of-all and a-known-secret-of-mine"
+
+    async with model_server(
+        [Say(text=said), Say(error=ErrorReply(400, {"error": said}))]
+    ) as server:
+        calls = Caller("/v1/responses", "/v1/responses")
+        await through(calls, server, kept=kept).take_turn(turn(None), RecordingWatch())
+        await through(Caller("/v1/responses"), server).take_turn(turn(None), RecordingWatch())
+
+    files = sorted((tmp_path / "calls").rglob("*.json"))
+    texts = [file.read_text() for file in files]
+    first, second = map(json.loads, texts)
+    assert (first["status"], second["status"]) == (200, 400)
+    assert first["request"]["input"] == "Hello"
+    assert "response.completed" in first["reply"]
+    assert not any("real-key-of-all" in text or "secret-of-mine" in text for text in texts)
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+async def test_k5_four_boxes_at_once_never_pass_their_common_budget():
+    """K5, X11: four tasks without a cap on each call once spent 5,400 of 2,000 tokens."""
+    budgets, agents = Budgets(), []
+    budgets.open("all", Cap(tokens=2_000))
+
+    def served(asked):
+        return Say(text="Hi", input=10, output=min(350, asked.body["max_output_tokens"]))
+
+    async def one(server, name):
+        budgets.open(name, Cap())
+        caller = Caller(*["/v1/responses"] * 8, ends=FAILED)
+        asked = replace(turn(None), account=TurnAccount(name, budgets))
+        agents.append(await through(caller, server).take_turn(asked, RecordingWatch()))
+
+    async with model_server(served) as server, anyio.create_task_group() as group:
+        for number in range(4):
+            group.start_soon(one, server, f"all/t{number}")
+
+    used = sum(result.usage.tokens for result in agents)
+    caps = [asked.body["max_output_tokens"] for asked in server.requests]
+    assert 1_000 < used <= 2_000
+    assert min(caps) < 350, "the cap is lowered to what is left"
+    assert all(result.kind is FailureKind.CAPPED for result in agents if result.usage.tokens)
 
 
 async def test_g2_the_box_has_no_network_but_the_gateway():
@@ -462,6 +513,17 @@ async def test_k5_people_are_told_that_budgets_hold_to_the_call(trusted, person)
     assert "sk-the-real-key" not in repr(vars(made))
     project.settings.agents.pop("other", None)
     assert describe_budgets(project) == HOLD_TO_THE_CALL
+
+
+@pytest.mark.parametrize("line", ["", "record = true\n"])
+async def test_g7_texts_are_kept_of_agents_of_which_the_settings_say_so(trusted, person, line):
+    project = project_with(trusted, person, SETTINGS + line)
+    launcher = await make_launcher("auto", project.live)
+
+    made = registry.make_agent(project, launcher, "coder")
+    await made.close()
+
+    assert (vars(made)["_kept"] is not None) is bool(line)
 
 
 def gateway_row(project):

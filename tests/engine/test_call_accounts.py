@@ -116,6 +116,29 @@ async def test_g5_parallel_tasks_share_a_budget_by_the_call():
     assert agent.refused <= 8, "each in its last turn, and in one that can't begin any more"
 
 
+class Continues(CallingAgent):
+    """Doesn't say that it is done."""
+
+    async def take_turn(self, turn, watch):
+        result = await super().take_turn(turn, watch)
+        return TurnDone(text="more", usage=result.usage)
+
+
+async def test_g5_near_the_end_of_a_budget_the_next_prompt_says_what_is_left():
+    """G5, K6: and the record has the note; earlier prompts have none."""
+    world = InMemoryWorld()
+    agent = world.agents["cli"] = Continues(calls=6)
+    async with world.running() as engine:
+        await engine.open("t", "task", task(task="t"), limits=Limits(tokens=1_000))
+        await anyio.sleep(1_000)
+
+    first, second = (turn.prompt.text for turn in agent.heard[:2])
+    assert "nearly used up" not in first
+    assert "nearly used up: 100 tokens are left" in second
+    notes = [event for event in await world.events("t") if isinstance(event, Noted)]
+    assert any("100 tokens are left" in item.text for note in notes for item in note.items)
+
+
 async def test_g5_two_processes_on_one_store_share_a_day_by_the_call(open_store):
     """G5: each call is reserved in the store before it is made."""
     worlds = [DayWorld(open_store(), 2_000) for _ in range(2)]

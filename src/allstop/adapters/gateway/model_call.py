@@ -79,6 +79,11 @@ UsageOf = Callable[[CallRecord], Usage]
 
 Report = Callable[[CallRecord], Awaitable[None]]
 
+Keep = Callable[[CallRecord, bytes, bytes], Awaitable[None]]
+"""Keeps a call with the body that was sent and the beginning of the reply."""
+
+MAX_KEPT_BYTES = 4 * 1024 * 1024
+
 
 class Metering:
     """What the calls of one turn share."""
@@ -94,6 +99,7 @@ class Metering:
         held: Held,
         seen: Seen,
         report: Report,
+        keep: Keep | None = None,
         unpaid: Unpaid = lambda model: "",
         cost_of: CostOf = lambda model, total, output: 0,
         usage_of: UsageOf = lambda record: Usage(
@@ -109,6 +115,7 @@ class Metering:
         self.held = held
         self.seen = seen
         self.report = report
+        self.keep = keep
         self.unpaid = unpaid
         self.usage_of = usage_of
         self._cost_of = cost_of
@@ -249,6 +256,9 @@ async def pass_call(
         metering.account.settle(number, metering.usage_of(record))
         metering.estimates.learn(call, record.usage)
         metering.records.append(record)
+        if metering.keep is not None:
+            with anyio.CancelScope(shield=True):
+                await metering.keep(record, made.sent, bytes(made.received))
     await metering.report(record)
 
 
@@ -269,10 +279,13 @@ class _Call:
         self._began = anyio.current_time()
         self._first_ms = 0
         self.record = CallRecord(model=call.model, status=0, number=number)
+        self.sent = b""
+        self.received = bytearray()  # its beginning, if calls are kept
 
     async def run(self, request: HttpRequest, route: Route) -> None:
         metering, call = self._metering, self._call
         body = write_body(call, self._reservation.output, is_vendors=metering.target.is_vendors)
+        self.sent = body
         try:
             async with metering.upstream.send("POST", route.path, request.headers, body) as reply:
                 metering.seen(reply.headers)
@@ -313,7 +326,8 @@ class _Call:
             metering.fail(UpstreamError("the reply broke off, or is no reply of a model"))
 
     def _meter(self, reply: UpstreamReply) -> _ReplyMeter:
-        return _ReplyMeter(self._reader, self._on_first, is_stream=reply.is_stream)
+        received = None if self._metering.keep is None else self.received
+        return _ReplyMeter(self._reader, self._on_first, received, is_stream=reply.is_stream)
 
     def _on_first(self) -> None:
         self._first_ms = self._ms()
@@ -344,6 +358,7 @@ class _Call:
     async def _pass_error(self, reply: UpstreamReply) -> None:
         """An error costs nothing. One by which the account is limited for long ends the turn."""
         body = await _beginning(reply)
+        self.received += body
         self._answered(reply)
         limit = self._metering.judge(reply.status, reply.headers, body)
         self._metering.fail()
@@ -360,10 +375,17 @@ class _ReplyMeter:
     """Feeds a reply's bytes to the reader of usage."""
 
     def __init__(
-        self, reader: UsageReader, on_first: Callable[[], None], *, is_stream: bool
+        self,
+        reader: UsageReader,
+        on_first: Callable[[], None],
+        received: bytearray | None,
+        *,
+        is_stream: bool,
     ) -> None:
+        """`received` gets the beginning of the reply."""
         self._reader = reader
         self._on_first = on_first
+        self._received = received
         self._events = EventDecoder() if is_stream else None
         self._pieces: list[bytes] = []
         self._size = 0
@@ -375,6 +397,8 @@ class _ReplyMeter:
         self._size += len(chunk)
         if self._size > MAX_REPLY_BYTES:
             raise UpstreamError(f"the reply is larger than {MAX_REPLY_BYTES:,} bytes")
+        if self._received is not None:
+            self._received += chunk[: max(0, MAX_KEPT_BYTES - len(self._received))]
         if self._events is None:
             self._pieces.append(chunk)
             return

@@ -74,6 +74,12 @@ def through_gateway(
 
     target = target_of(project, name, settings, addresses)
     login, tls = find_outside_login(project, name, settings), trusted()
+    kept = None
+    if settings.record:
+        from allstop.app.gateway.kept_calls import FOLDER, KeptCalls
+
+        folder = project.folder / FOLDER
+        kept = KeptCalls(folder, project.clock, lambda: project.secrets, target.key)
     return GatewayAgent(
         agent,
         target,
@@ -88,6 +94,7 @@ def through_gateway(
         ),
         held_now=holds.now,
         meet=holds.meet,
+        kept=kept,
         hosts=allowed_hosts(project),
         without_network=partial(without_network, project),
         login=tokens_of(project, name, settings, tls, addresses) if login else None,

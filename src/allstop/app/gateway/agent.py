@@ -6,6 +6,7 @@ import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -44,6 +45,7 @@ from allstop.views.model_calls import describe_call
 
 if TYPE_CHECKING:
     from allstop.adapters.agents.api.token_prices import TokenPrice
+    from allstop.app.gateway.kept_calls import KeptCalls
 
 CALL_ITEM = "model call"
 MAX_NAME_CHARS = 200
@@ -53,6 +55,8 @@ MAX_NAME_CHARS = 200
 Meet = Callable[[str, Failed], Awaitable[None]]
 """Holds the account of a run that has met a limit with a known end."""
 
+
+ALLOW = '; network = "allow" in [sandbox] opens the hosts that you list'
 
 GRACE_S = 5.0
 """What an agent has to end its turn by itself."""
@@ -81,6 +85,7 @@ class GatewayAgent:
         price_of: Callable[[str], TokenPrice],
         held_now: Callable[[str], Awaitable[Failed | None]],
         meet: Meet | None = None,
+        kept: KeptCalls | None = None,
         grace_s: float = GRACE_S,
         hosts: tuple[str, ...] = (),
         without_network: Callable[[Box], Box] = lambda box: replace(box, network=Network.NONE),
@@ -101,6 +106,7 @@ class GatewayAgent:
         self._price_of = price_of
         self._held_now = held_now
         self._meet = meet
+        self._kept = kept
         self._grace_s = grace_s
         self._hosts = hosts
         self._without_network = without_network
@@ -140,6 +146,7 @@ class GatewayAgent:
             held=limit.held,
             seen=see,
             report=report,
+            keep=partial(self._kept.keep, turn.run) if self._kept else None,
             unpaid=money.unpaid,
             cost_of=lambda model, total, output: self._price_of(model).most_microusd(
                 total, output, self._clock.now()
@@ -217,10 +224,10 @@ class GatewayAgent:
         for sentence in unreached:
             await watch.saw(Item(kind=REFUSED_ITEM, text=sentence))
         names = [] if self._hosts else gateway.names  # each has a sentence already
-        for what, refused in (("names", names), ("requests", gateway.paths)):
+        for what, refused, hint in (("names", names, ALLOW), ("requests", gateway.paths, "")):
             if refused:
                 text = one_line(f"refused {what}: {', '.join(refused)}", 500)
-                await watch.saw(Item(kind=REFUSED_ITEM, text=text))
+                await watch.saw(Item(kind=REFUSED_ITEM, text=text + hint))
 
     def _settled(
         self,

@@ -162,6 +162,13 @@ class Agent(bases.Table, frozen=True, kw_only=True):
             "coding agents are stopped after they exceed it."
         ),
     ] = None
+    record: Annotated[
+        bool,
+        doc(
+            "For debugging: keep the texts of this agent's model calls behind the gateway, without "
+            "known secrets, in .allstop/model_calls."
+        ),
+    ] = False
     flat_rate: Annotated[bool, doc("The agent uses a subscription: count tokens but no costs.")] = (
         False
     )

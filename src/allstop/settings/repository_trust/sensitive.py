@@ -228,6 +228,7 @@ _RULES: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
     ("fleet.remote", _differs, "sends all work to a repository you didn't choose"),
     ("store.url", _differs, "stores the journal in a database you didn't choose"),
     ("prices.*", _differs, "sets the prices of models, and so how much of your budget is used"),
+    ("agents.*.record", _always, "keeps the texts of your model calls on this disk"),
     ("agents.*.flat_rate", _always, "counts no costs for this agent, regardless of your budget"),
     *((key, _loosens, "exceeds your own limit") for key in _LIMITS),
 )
