@@ -213,9 +213,13 @@ def test_every_settings_file_and_script_a_page_shows_is_valid(name, block, tmp_p
     if "[[turn]]" in block:
         assert read_script(block, "the page's script").turns
     else:
-        (tmp_path / "allstop.toml").write_text(block, encoding="utf-8")
+        person = Environment(home=tmp_path / "home")
+        is_own = block.startswith("# ~/.config/allstop/config.toml\n")
+        file = person.user_file if is_own else tmp_path / "allstop.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block, encoding="utf-8")
 
-        assert load(Environment(home=tmp_path / "home"), repository=tmp_path).settings
+        assert load(person, repository=tmp_path).settings
 
 
 def test_the_page_of_scripts_knows_every_step_and_every_failure():

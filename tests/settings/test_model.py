@@ -81,6 +81,7 @@ DEFAULTS = {
         "network": None,
         "hosts": [],
         "mutation": False,
+        "held_out": [],
     },
     "workspace": {
         "copy": [".env*"],

@@ -2043,6 +2043,10 @@ export interface components {
             may_change: string[];
             /** @default false */
             fixes: boolean;
+            /** @default  */
+            held_out: string;
+            /** @default false */
+            mutation: boolean;
         };
         /**
          * Check
@@ -2363,6 +2367,8 @@ export interface components {
             log_digest: string;
             /** @default [] */
             unreached: string[];
+            /** @default false */
+            held_out: boolean;
         };
         /**
          * Finding
@@ -2423,6 +2429,10 @@ export interface components {
             protection: components["schemas"]["Protection"];
             /** @default null */
             integrity: components["schemas"]["Integrity"] | null;
+            /** @default  */
+            held_out: string;
+            /** @default false */
+            mutation: boolean;
         };
         /** Committed */
         Committed: {

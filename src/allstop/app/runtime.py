@@ -27,6 +27,7 @@ from allstop.app.agents.max_cost import most_microusd
 from allstop.app.agents.registry import Agents
 from allstop.app.gate_receipts import GateReceipts
 from allstop.app.gateway.hosts import hosts_opener
+from allstop.app.held_out import HeldOutChecks
 from allstop.app.live_text import sharing_live_text
 from allstop.app.notify.alerts import sending_alerts
 from allstop.app.runs import budget_limits
@@ -157,6 +158,7 @@ def make_hands(
         settings_problem=file.problem if file else no_problem,
         receipts=GateReceipts(project, launcher, note),
         reports=RunnerReports(),
+        held_out=HeldOutChecks(project),
     )
 
 

@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from allstop.adapters.git.repository.safe_names import branch_ref
 from allstop.adapters.git.workspace.clone import CloneSetup
+from allstop.app import held_out
 from allstop.app.agents.box import work_box
 from allstop.app.gateway.lock_files import LockFiles, hosts_of
 from allstop.app.settings_in_git import Branches
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from allstop.settings.model import Settings
 
 
-def gate(settings: Settings) -> Gate:
-    """Raises AllstopError if checks are required and none is configured."""
+def gate(settings: Settings, held_out: str = "") -> Gate:
+    """`held_out` is the digest of the person's held-out checks.
+
+    Raises AllstopError if checks are required and none is configured.
+    """
     verification = settings.verification
     if verification.required and not verification.commands:
         raise AllstopError(
@@ -39,6 +43,8 @@ def gate(settings: Settings) -> Gate:
         keep_going=verification.keep_going,
         protected=verification.protected,
         integrity=verification.strictness,
+        held_out=held_out,
+        mutation=verification.mutation,
     )
 
 
@@ -159,7 +165,9 @@ class TargetFile:
         self._cache[target] = before._replace(source=source)
         settings = self._project.with_file(committed).settings
         self._cache[target] = _Cached(
-            source, gate(settings), clone_setup(self._project, settings, source.registries)
+            source,
+            gate(settings, held_out.digest(self._project)),
+            clone_setup(self._project, settings, source.registries),
         )
 
     def _checkout(self) -> bytes | None:

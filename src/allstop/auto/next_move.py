@@ -78,7 +78,7 @@ def finish(state: AutoState) -> Move:
         return Finish(outcome=Outcome.FAILED, note=note)
     if not spec.name or state.change is None or not state.change.files:
         return Finish(outcome=Outcome.DONE, note=state.note)
-    has_gate = spec.edition >= 3 or bool(gate.checks or gate.protected)
+    has_gate = spec.edition >= 3 or gate.has_commands or bool(gate.protected)
     if has_gate and not state.checked:
         unreviewed = spec.merge and gate.integrity is not None
         return RunChecks.for_gate(gate, spec.name, unreviewed=unreviewed)

@@ -62,7 +62,7 @@ def _is_strict(state: TaskState) -> bool:
 
 def _must_follow_target(state: TaskState) -> bool:
     is_known = state.is_behind or state.target_merge is not None
-    return state.spec.edition >= 2 and bool(state.effective_gate.checks) and not is_known
+    return state.spec.edition >= 2 and state.effective_gate.has_commands and not is_known
 
 
 def _merge_commit(target_merge: moves.Integrated | moves.Failed | None) -> str:

@@ -184,7 +184,7 @@ def _has_gate(state: TaskState) -> bool:
     """Work for a branch is always inspected, even without checks and protected paths."""
     gate, spec = state.effective_gate, state.spec
     is_looked_at = spec.edition >= 2 and spec.target is not None
-    return is_looked_at or bool(gate.checks or gate.protected)
+    return is_looked_at or gate.has_commands or bool(gate.protected)
 
 
 def _facts(state: TaskState) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _facts(state: TaskState) -> dict[str, str]:
         "clean": "yes" if attempts.is_clean(state) else "",
         **({"findings": found} if (found := _to_confirm(state)) else {}),
         **({"asks": "yes"} if _asks(state) else {}),
-        **({} if state.effective_gate.checks else {"unverified": "yes"}),
+        **({} if state.effective_gate.has_commands else {"unverified": "yes"}),
     }
 
 

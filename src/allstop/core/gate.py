@@ -19,6 +19,10 @@ class Check(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     report: str = ""  # the path of a JUnit report that it writes by itself
 
 
+HELD_OUT = "Held-out checks"
+"""The name of the one result that all held-out checks have together."""
+
+
 class Verdict(StrEnum):
     """What follows from a finding, the worst first."""
 
@@ -58,10 +62,16 @@ class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     protected: tuple[str, ...] = ()
     protection: Protection = Protection.REPORT  # counts if `integrity` is None
     integrity: Integrity | None = None
+    held_out: str = ""  # a digest of checks that no agent sees; they are in no record
+    mutation: bool = False  # try mutants of the changed lines
 
     @property
     def strictness(self) -> Integrity:
         return self.integrity or BY_PROTECTION[self.protection]
+
+    @property
+    def has_commands(self) -> bool:
+        return bool(self.checks or self.held_out)
 
     @property
     def fingerprint(self) -> str:

@@ -126,6 +126,8 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     unreviewed: bool = False  # no person reviews the work before it is merged
     may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
     fixes: bool = False  # the task asks for a fix
+    held_out: str = ""  # a digest of the held-out checks that run at the end; "" if none
+    mutation: bool = False  # try mutants of the changed lines once everything has passed
 
     @property
     def strictness(self) -> Integrity:
@@ -141,6 +143,8 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
             protected=gate.protected,
             protection=gate.protection,
             integrity=gate.integrity,
+            held_out=gate.held_out,
+            mutation=gate.mutation,
             **more,
         )
 
@@ -383,6 +387,7 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     failed_before: bool = False  # it also fails on the target, without the work
     log_digest: str = ""  # SHA-256 of all its output
     unreached: tuple[str, ...] = ()  # hosts that were refused, each with what to add
+    held_out: bool = False  # agents are only told that it failed
 
 
 class _Result(

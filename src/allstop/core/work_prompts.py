@@ -125,6 +125,8 @@ STASHED = (
 
 
 def _failed(result: CheckResult) -> str:
+    if result.held_out:
+        return "Held-out checks failed. You can't see them; they follow from what was asked."
     how = "timed out" if result.timed_out else f"exit code {result.code}"
     before = "; it fails without your work too" if result.failed_before else ""
     return f"$ {result.run}\n({how}{before})\n{last_chars(result.output.strip(), OUTPUT_CHARS)}"

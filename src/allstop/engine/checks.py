@@ -14,6 +14,8 @@ from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
+from allstop.engine.held_out_runs import HeldOutRunner, unwatched
+from allstop.engine.mutation import Timed, try_mutants
 from allstop.gate import affected, composition, runners
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
 from allstop.gate.facts import Report, Run
@@ -24,6 +26,7 @@ from allstop.ports import (
     Candidate,
     Checks,
     FileChange,
+    HeldOut,
     Launcher,
     Live,
     Receipts,
@@ -87,10 +90,12 @@ class CheckRunner:
         settings_problem: SettingsProblem,
         receipts: Receipts | None = None,
         reports: Reports | None = None,
+        held_out: HeldOut | None = None,
     ) -> None:
         """Without `reports` no runner of tests is asked for one."""
         self._receipts = receipts
         self._reports = reports
+        self._held_out = HeldOutRunner(held_out, launcher)
         self._settings_problem = settings_problem
         self._launcher = launcher
         self._unverified = unverified
@@ -102,7 +107,7 @@ class CheckRunner:
     async def run(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
     ) -> moves.ChecksDone | moves.Failed:
-        if not move.checks:
+        if not move.checks and not move.held_out:
             return await self._check_changes(run, move, watch)
         candidate = await self._cloned(run, move, watch)
         if isinstance(candidate, moves.Failed):
@@ -117,6 +122,11 @@ class CheckRunner:
             own = await self._run_all(run, move, candidate, watch, changes, commands)
             results = await self._with_baseline(run, move, candidate, own.results, watch)
             own = own._replace(results=results)
+            if move.held_out and all(each.passed or not each.required for each in results):
+                own = own._replace(results=(*results, await self._run_held_out(run, move, watch)))
+            if move.mutation and all(each.passed or not each.required for each in own.results):
+                asked = [check for check in move.checks if check.name in commands]
+                found = (*found, *await self._try_mutants(run, move, asked, own, watch))
         done = _with_error_code(
             moves.ChecksDone(
                 results=own.results,
@@ -289,6 +299,59 @@ class CheckRunner:
                     break
                 candidate = again
         return _OwnRuns(tuple(results), runs)
+
+    async def _run_held_out(
+        self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
+    ) -> moves.CheckResult:
+        """Run the held-out checks in clones of their own, which agents and reviewers never see."""
+        silent = unwatched(watch)
+
+        async def clone() -> Candidate | Unready | moves.Failed:
+            return await self._cloned(run, replace(move, follows=""), silent)
+
+        async def run_one(
+            check: Check, tests: TestCommand | None, candidate: Candidate
+        ) -> tuple[moves.CheckResult, Report | None]:
+            if tests is None:
+                ran = await self._run_one(run, move.workspace, check, candidate, silent)
+            else:
+                ran = await self.run_tests(run, move.workspace, check, tests, candidate, silent)
+            return ran.result, ran.report
+
+        try:
+            result = await self._held_out.run(run, clone, run_one)
+        finally:
+            await self._workspaces.drop_candidate(move.workspace)
+        text = verdict(result, max(result.seconds, 1.0))
+        await watch.saw(moves.Item(kind="check", text=text))
+        return result
+
+    async def _try_mutants(
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        checks: Sequence[Check],
+        own: _OwnRuns,
+        watch: ActivityWatch,
+    ) -> tuple[moves.Finding, ...]:
+        """Run the checks that are tests on mutants, in a clean clone of their own."""
+        candidate = await self._cloned(run, replace(move, follows=""), watch)
+        if not isinstance(candidate, Candidate):
+            return ()
+        silent = unwatched(watch)
+
+        async def run_one(check: Check, broken: Candidate) -> moves.CheckResult:
+            return (await self._run_one(run, move.workspace, check, broken, silent)).result
+
+        took_s = {result.name: result.seconds for result in own.results}
+        timed = [Timed(check, took_s.get(check.name, 0.0)) for check in checks if check.required]
+        changes = await self._workspaces.contents(candidate)
+        try:
+            tried = await try_mutants(changes, timed, candidate, run_one)
+        finally:
+            await self._workspaces.drop_candidate(move.workspace)
+        await watch.saw(moves.Item(kind="check", text=tried.words))
+        return tried.findings
 
     async def _affected(
         self, move: moves.RunChecks, candidate: Candidate

@@ -50,6 +50,7 @@ from allstop.ports import (
     Box,
     Checks,
     Gates,
+    HeldOut,
     Launcher,
     Receipts,
     Reports,
@@ -84,6 +85,7 @@ class Hands:
         settings_problem: SettingsProblem = no_problem,
         receipts: Receipts | None = None,
         reports: Reports | None = None,
+        held_out: HeldOut | None = None,
     ) -> None:
         self.clean = clean
         self.words = words
@@ -100,6 +102,7 @@ class Hands:
                 settings_problem,
                 receipts,
                 reports,
+                held_out,
             )
             if checks and workspaces and self._disk_watch
             else None

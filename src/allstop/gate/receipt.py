@@ -74,6 +74,8 @@ def receipt_of(
         protected=move.protected,
         protection=move.protection,
         integrity=move.integrity,
+        held_out=move.held_out,
+        mutation=move.mutation,
     )
     return GateReceipt(
         run=run,
@@ -90,6 +92,7 @@ def receipt_of(
                 run=each.run,
                 passed=each.passed,
                 required=each.required,
+                held_out=each.held_out,
                 code=each.code,
                 timed_out=each.timed_out,
                 timeout_s=asked[each.name].timeout_s if each.name in asked else 0.0,

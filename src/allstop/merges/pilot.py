@@ -14,7 +14,7 @@ from allstop.core import moves, work_prompts
 from allstop.core.board_specs import MergeSpec
 from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
-from allstop.core.gate import Gate, Integrity
+from allstop.core.gate import HELD_OUT, Gate, Integrity
 from allstop.core.retries import Backoff
 from allstop.core.run import PilotContext
 from allstop.core.text import one_line
@@ -113,11 +113,11 @@ def _last(state: MergeState, made: moves.Integrated) -> moves.Integrated:
 
 
 def _needs_run(state: MergeState, made: moves.Integrated) -> bool:
-    return bool(state.gate.checks) or _has_fatal_protection(made.gate)
+    return state.gate.has_commands or _has_fatal_protection(made.gate)
 
 
 def _checks(state: MergeState, made: moves.Integrated) -> moves.RunChecks:
-    gate, base = state.gate, made.tip if state.added else ""
+    gate, base = replace(state.gate, mutation=False), made.tip if state.added else ""
     if state.again:
         checks = tuple(check for check in gate.checks if check.name in state.again)
         gate = replace(gate, checks=checks)
@@ -220,7 +220,8 @@ def _failed_checks(
 def _not_passed(state: MergeState, result: moves.ChecksDone) -> tuple[str, ...]:
     """The checks that failed, and those that did not run after these."""
     passed = {check.name for check in result.results if check.passed or not check.required}
-    names = state.again or tuple(check.name for check in state.gate.checks)
+    held_out = (HELD_OUT,) if state.gate.held_out else ()
+    names = state.again or (*(check.name for check in state.gate.checks), *held_out)
     return tuple(name for name in names if name not in passed)
 
 

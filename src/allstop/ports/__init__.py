@@ -61,6 +61,8 @@ from allstop.ports.workspaces import Clock as Clock
 from allstop.ports.workspaces import Collected as Collected
 from allstop.ports.workspaces import FileChange as FileChange
 from allstop.ports.workspaces import Gates as Gates
+from allstop.ports.workspaces import HeldOut as HeldOut
+from allstop.ports.workspaces import HeldOutCheck as HeldOutCheck
 from allstop.ports.workspaces import Progress as Progress
 from allstop.ports.workspaces import Receipts as Receipts
 from allstop.ports.workspaces import ReportError as ReportError

@@ -243,6 +243,26 @@ class Reports(Protocol):
         ...
 
 
+class HeldOutCheck(NamedTuple):
+    """A check that agents never see: its own command, and a folder that only it may read."""
+
+    run: str
+    folder: str = ""
+    timeout_s: float = 300.0
+
+
+class HeldOut(Protocol):
+    """The person's held-out checks. What they print goes to the person, never into a record."""
+
+    def checks(self) -> Sequence[HeldOutCheck]:
+        """Raises AllstopError if they can't be held out, or not be run."""
+        ...
+
+    def keep(self, run: str, printed: str) -> None:
+        """Keep what the checks of a run printed where only the person reads it."""
+        ...
+
+
 class Receipts(Protocol):
     """Keeps the receipts of verified trees."""
 

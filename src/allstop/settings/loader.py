@@ -7,10 +7,10 @@ from msgspec import Struct, convert, to_builtins
 
 from allstop.settings.consistency import inconsistencies
 from allstop.settings.files.settings_file import parse, read_file
-from allstop.settings.key_path import Document, dotted, table_at
+from allstop.settings.key_path import Document, dotted, is_set, table_at
 from allstop.settings.model import Settings
 from allstop.settings.origins import Origin, RepositoryFile, UserFile
-from allstop.settings.problems import Problem, SettingsError, locate
+from allstop.settings.problems import Fault, Problem, SettingsError, locate
 from allstop.settings.repository_trust.accepted import is_trusted
 from allstop.settings.repository_trust.sensitive import sensitive_part
 from allstop.settings.repository_trust.withheld import LayerStack, TrustedLayer, Untrusted, withhold
@@ -101,12 +101,22 @@ def _problems(layers: tuple[Layer, ...]) -> Iterator[Problem]:
     """All problems, except those that only follow from another problem."""
     for layer in layers:
         yield from layer.problems
+        yield from _held_out_in_repository(layer)
     if not all(layer.is_complete for layer in layers):
         return
     faulty = {path[:2] for layer in layers for path in layer.faulty}
     for fault in inconsistencies(merged(layer.document for layer in layers)):
         if fault.path[:2] not in faulty:
             yield locate(fault, origin_of(layers, fault.path))
+
+
+def _held_out_in_repository(layer: Layer) -> Iterator[Problem]:
+    """Agents read the repository's file, so what it names isn't held out."""
+    path = ("verification", "held_out")
+    if is_set(layer.document, path) and isinstance(layer.origins.get(path), RepositoryFile):
+        message = f"{FILE_NAME} can't have it, because agents read that file"
+        hint = "put it into your own settings file; `allstop config` shows its path"
+        yield locate(Fault(path, message, hint), layer.origins[path])
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -156,7 +166,5 @@ def _notes(settings: Settings, untrusted: tuple[Untrusted, ...]) -> Iterator[str
     if settings.loop.agent and settings.loop.agent == settings.loop.fallback:
         yield "loop.fallback is the same agent as loop.agent, so there is no fallback."
     gate = settings.verification
-    if gate.mutation:
-        yield "Mutation testing isn't implemented: verification.mutation has no effect."
     if any(check.report for check in gate.commands):
         yield "Reports aren't implemented: `report` has no effect, exit codes decide."

@@ -32,8 +32,8 @@ def describe(move: moves.Move) -> str:  # noqa: C901 - one case for each kind of
             return f"{agent} compacts its conversation of {tokens:,} tokens"
         case moves.TakeTurn(agent=agent, in_copy=in_copy):
             return f"{agent} reviews the work" if in_copy else f"{agent} takes a turn"
-        case moves.RunChecks(checks=()):
-            return "examines the changes"
+        case moves.RunChecks(checks=(), held_out=held_out):
+            return "runs held-out checks" if held_out else "examines the changes"
         case moves.RunChecks(checks=checks):
             return f"runs {', '.join(check.name for check in checks)}"
         case moves.OpenWorkspace(target=target):

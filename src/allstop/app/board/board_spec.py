@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 
-from allstop.app import runtime
+from allstop.app import held_out, runtime
 from allstop.app.agents import registry
 from allstop.app.agents.token_caps import describe_budgets
 from allstop.app.board import hook_files
@@ -73,7 +73,7 @@ def board_spec(
         },
         mode=mode or loop.mode,
         slots=slots or loop.max_parallel,
-        gate=gate(settings),
+        gate=gate(settings, held_out.digest(project)),
         merge=settings.merge.enabled,
         batch=settings.merge.max_batch,
         conflicts=settings.merge.max_conflict_attempts,

@@ -46,6 +46,7 @@ from allstop.settings.model.machine import (
 from allstop.settings.model.tasks import (
     Check,
     Filters,
+    HeldOut,
     History,
     Loop,
     Merge,
@@ -61,7 +62,7 @@ from allstop.settings.model.tasks import (
 __all__ = (
     "CHAT_DRIVERS", "STANDARD_KEY", "Agent", "Allowance", "ApprovalRule", "ApprovalRules",
     "Approvals", "Auto", "Budget", "Check", "DoneBy", "Driver", "Entry", "ErrorStrategy", "Filters", "Fleet",
-    "GatewayUse", "GuardedFiles", "Guidance", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
+    "GatewayUse", "GuardedFiles", "Guidance", "HeldOut", "History", "Hooks", "Limits", "Loop", "Merge", "ModelPrice", "Network",
     "Notify", "Project", "PromptBy", "Retry", "Review", "Room", "Sandbox", "SandboxMode", "Server",
     "Settings", "Sprint", "Store", "Table", "Target", "TargetKind", "Traces", "Verification",
     "WireFormat", "WorkNetwork", "Workspace",

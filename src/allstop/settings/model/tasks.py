@@ -17,6 +17,7 @@ from allstop.settings.model.bases import (
     HostRule,
     InsidePath,
     Minutes,
+    OwnPath,
     Quantity,
     Seconds,
     Table,
@@ -114,6 +115,27 @@ PROTECTED = (
 )  # fmt: skip
 
 
+class HeldOut(Entry, frozen=True, kw_only=True):
+    shorthand: ClassVar[str | None] = "run"
+
+    run: Annotated[
+        Text | None,
+        doc("The command, run by sh -c in a clean clone; or a folder, as `folder`."),
+    ] = None
+    folder: Annotated[
+        OwnPath | None,
+        doc(
+            "A folder with tests or a program `check`. Only the held-out run sees it, as $HELD_OUT."
+        ),
+    ] = None
+    repository: Annotated[
+        OwnPath | None, doc("The repository that it is for. Default: every one of yours.")
+    ] = None
+    timeout: Annotated[
+        Seconds | None, doc("Maximum seconds. Default: verification.default_timeout.")
+    ] = None
+
+
 class WorkNetwork(StrEnum):
     """What checks and the setup command can reach, from nothing to everything."""
 
@@ -161,8 +183,12 @@ class Verification(Table, frozen=True, kw_only=True):
         doc("More hosts that checks reach by HTTPS: name, *.name or name:port."),
     ] = ()
     mutation: Annotated[
-        bool, doc("Break changed lines and expect a test to fail. Not implemented; has no effect.")
+        bool, doc("Break changed lines, at most 25, and note where no test fails. Not for merges.")
     ] = False
+    held_out: Annotated[
+        tuple[HeldOut, ...],
+        doc("Checks that agents never see. Only your own settings file can have them."),
+    ] = ()
 
     @property
     def strictness(self) -> Integrity:
