@@ -16,7 +16,7 @@ from allstop.core.asks import Answer, Permission
 from allstop.core.gate import Verdict
 from allstop.core.moves import Failed, RunChecks
 from allstop.settings.sources.environment import Environment
-from support import gate_corpus, gate_programs
+from support import gate_corpus, gate_history, gate_programs
 
 TOML = """\
 [loop]
@@ -119,24 +119,37 @@ async def gate_of(root, home, path=()):
 
 async def judge(case, folder, *, declared=True, unreviewed=False, more=""):
     """Make a case's repository in a folder, and put its candidate before the gate."""
-    root, home = folder / "repository", folder / "home"
-    home.mkdir(parents=True)
+    root = folder / "repository"
     base, candidate = gate_corpus.make(case, root)
     if modules := gate_programs.node_modules(case.ecosystem):
         (root / "node_modules").symlink_to(modules)
-    settings = TOML.format(run=_quoted(case.run), more=more)
-    (root / "allstop.toml").write_text(settings)
-    began = time.perf_counter()
-    async with gate_of(root, home, gate_programs.folders(case.ecosystem)) as run:
+    (root / "allstop.toml").write_text(TOML.format(run=_quoted(case.run), more=more))
+    return await _judged(
+        root,
+        gate_programs.folders(case.ecosystem),
+        base=base,
+        commit=candidate,
+        may_change=case.may_change if declared else (),
+        fixes=case.fixes,
+        unreviewed=unreviewed,
+    )
+
+
+async def judge_commit(commit, folder):
+    """Put a commit of this project's history before the gate, with the pure tests it changes."""
+    root = folder / "repository"
+    base, candidate = gate_history.make(commit, root)
+    (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=""))
+    return await _judged(root, gate_programs.folders("pytest"), base=base, commit=candidate)
+
+
+async def _judged(root, path, **move):
+    home = root.parent / "home"
+    home.mkdir()
+    async with gate_of(root, home, path) as run:
         began = time.perf_counter()
-        done, _ = await run(
-            base=base,
-            commit=candidate,
-            may_change=case.may_change if declared else (),
-            fixes=case.fixes,
-            unreviewed=unreviewed,
-        )
-    seconds = time.perf_counter() - began
+        done, _ = await run(**move)
+        seconds = time.perf_counter() - began
     if isinstance(done, Failed):
         return Outcome("fail", (), seconds, done.message)
     problem = "".join(result.output[-600:] for result in done.results if not result.passed)
