@@ -20,7 +20,7 @@ from support.cases import for_each
 
 SECTIONS = (
     "project agents loop verification workspace merge review room auto retry budget sprint"
-    " approvals limits prices sandbox server notify traces hooks store"
+    " approvals limits prices sandbox server notify traces hooks store fleet"
 )
 
 DEFAULTS = {

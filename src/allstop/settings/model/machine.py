@@ -170,8 +170,5 @@ class Store(Table, frozen=True, kw_only=True):
 class Fleet(Table, frozen=True, kw_only=True):
     remote: Annotated[
         Text | None,
-        doc(
-            "With a store on a server: the git remote that all machines share. Tasks are then "
-            "done by `allstop worker`."
-        ),
+        doc("The git remote that all machines share; `allstop worker` then does the tasks."),
     ] = None
