@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio.to_thread
 import msgspec
 
+from allstop.adapters.journals.event_errors import unreadable
 from allstop.adapters.journals.postgres_connection import Link
 from allstop.adapters.journals.postgres_processes import KNOWN, row_of
 from allstop.adapters.journals.postgres_schema import prepare
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
 from allstop.core.ids import STREAMS, RunId
-from allstop.ports import Head, Holder, PositionedRecord, Record, StoreBrokenError
+from allstop.ports import Head, Holder, PositionedRecord, Record
 from allstop.views.machines import ProcessRow
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class PostgresRecords:
         try:
             return self._decode(event)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
+            raise unreadable(run, seq, error) from error
 
 
 async def call(work: Callable[[], T]) -> T:

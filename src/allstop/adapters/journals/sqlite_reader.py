@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from allstop.adapters.journals.claims import Claims
+from allstop.adapters.journals.event_errors import unreadable
 from allstop.adapters.journals.sqlite_file import DAMAGE, broken_store, connect
 from allstop.adapters.journals.sqlite_schema import MIGRATIONS
 from allstop.adapters.journals.stop_file import StopFile
@@ -88,7 +89,7 @@ class SqliteRecords:
         try:
             return self._decode(event)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise StoreBrokenError(f"event {seq} of {run} can't be read: {error}") from error
+            raise unreadable(run, seq, error) from error
 
 
 def _instant(run: str, at: str) -> datetime:
