@@ -2,7 +2,7 @@
 
 import signal
 
-from support.person import wait_for
+from support.person import MERGE_AT_ONCE, wait_for
 from support.postgres_fixtures import database, fleet, postgres
 
 __all__ = ["database", "fleet", "postgres"]
@@ -184,3 +184,75 @@ def test_z8_sigterm_drains_a_worker_and_a_second_one_ends_it(fleet):
     fleet.worker("one")
     running.communicate(timeout=110)
     assert fleet.merged() == ["T1"]
+
+
+def test_z2_a_task_goes_to_a_worker_that_offers_its_labels(fleet):
+    control = fleet.machine("control")
+    fleet.machine("plain")
+    fleet.machine("gpu")
+    fleet.agent(WORKS)
+    control.allstop("add", "Train it", "--label", "gpu")
+    assert control.json("show", "T1")["labels"] == ["gpu"]
+    fleet.worker("plain", "--slots", "5")
+    running = control.start("run")
+    wait_for(lambda: "board/T1.1" in control.runs(), "the attempt")
+    fleet.worker("gpu", "--label", "gpu")
+
+    running.communicate(timeout=110)
+
+    assert fleet.merged() == ["T1"]
+    assert fleet.workspaces("gpu") == ["T1"]
+    assert fleet.workspaces("plain") == []
+
+
+HANGS_IN_MERGE = """
+if [ -e one.txt ] && [ -e two.txt ] && [ ! -e {place}/in-merge ]; then
+    pwd >{place}/in-merge.new && mv {place}/in-merge.new {place}/in-merge
+    sleep 600
+fi
+"""
+
+
+def test_z6_another_worker_merges_if_the_one_that_merged_was_killed(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.machine("two")
+    script = fleet.place / "check.sh"
+    script.write_text(HANGS_IN_MERGE.format(place=fleet.place))
+    check = f'[verification]\ncommands = ["sh {script}"]\n'
+    writes = 'case "$(cat)" in *Two*) echo x >two.txt ;; *) echo x >one.txt ;; esac\n'
+    meets = MEETS.format(place=fleet.place).replace("cat >/dev/null\n", writes)
+    fleet.agent(meets, settings=MERGE_AT_ONCE + check)
+    control.allstop("add", "One")
+    control.allstop("add", "Two")
+    workers = {name: fleet.worker(name, "--slots", "1") for name in ("one", "two")}
+    running = control.start("run")
+    fleet.wait_for_file("in-merge")
+    merger = (fleet.place / "in-merge").read_text().removeprefix(f"{fleet.place}/")
+    workers[merger.partition("/")[0]].send_signal(signal.SIGKILL)
+
+    said = running.communicate(timeout=110)[0]
+
+    assert running.returncode == 0, said
+    assert sorted(fleet.merged()) == ["T1", "T2"]
+    assert list(fleet.branches()) == ["main"]
+
+
+def test_z5_another_control_room_drives_the_board_if_the_first_was_killed(fleet):
+    control = fleet.machine("control")
+    other = fleet.machine("other")
+    fleet.machine("one")
+    waits = f"until [ -e {fleet.place}/go ]; do sleep 0.02; done\n"
+    fleet.agent(f"touch {fleet.place}/at-work\n{waits}{WORKS}")
+    fleet.worker("one")
+    room = other.start("up", "--port", "0")
+    first = control.start("run", "do it")
+    fleet.wait_for_file("at-work")
+    first.send_signal(signal.SIGKILL)
+    (fleet.place / "go").touch()
+
+    wait_for(lambda: fleet.merged() == ["T1"], "the merge", within_s=110)
+
+    assert other.tasks() in ({"T1": "merging"}, {"T1": "done"})
+    room.send_signal(signal.SIGINT)
+    assert "The board continues" in room.communicate(timeout=60)[0]

@@ -28,7 +28,7 @@ def test_b1_add_gives_the_task_itself_and_list_all_of_them(person):
     assert one == {
         "id": "T1", "title": "One", "status": "pending", "body": "In detail", "operation": "",
         "needs": [], "waits_for": [], "ready": True, "tags": ["critical", "ui"], "priority": 0,
-        "agent": None, "iterations": None, "minutes": None, "stuck_after": None, "may_change": [], "retries": 0, "attempts": [],
+        "agent": None, "iterations": None, "minutes": None, "stuck_after": None, "may_change": [], "labels": [], "retries": 0, "attempts": [],
         "pinned": False, "assigned": False, "held": False, "note": "", "warning": "",
         "run": None, "to_confirm": "", "unverified": False, "merged": "", "review_decision": "", "decided_at": None, "lacks_merge": False, "tokens": 0, "cost_usd": 0.0, "partial": False, "pin": 0,
         "score": 50, "remedies": [], "hint": "",

@@ -962,6 +962,7 @@ export interface components {
             minutes: number | null;
             stuck_after: number | null;
             may_change: string[];
+            labels: string[];
             retries: number;
             attempts: components["schemas"]["Attempt"][];
             pinned: boolean;
@@ -3915,6 +3916,7 @@ export interface components {
             minutes?: number | null;
             stuck_after?: number | null;
             may_change?: string[];
+            labels?: string[];
         };
         /**
          * RemoveTask
@@ -4048,6 +4050,8 @@ export interface components {
             stuck_after: number | null;
             /** @default [] */
             may_change: string[];
+            /** @default [] */
+            labels: string[];
         };
         /**
          * Limit

@@ -97,6 +97,7 @@ class AddTask(_Request, frozen=True, tag="add_task"):
     minutes: float | None = None
     stuck_after: int | None = None
     may_change: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 Request: TypeAlias = Answer | Allow | Deny | Cancel | Split | AddTask | Limit | Clean | Comment

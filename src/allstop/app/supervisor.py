@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 SWEEP_S = 3600.0
 """The interval at which the supervisor removes old workspaces."""
 
+LOOK_S = 0.5
+"""How often a control room of a fleet looks whether another one drives the board."""
+
 Note = Callable[[str], None]
 
 
@@ -226,10 +229,34 @@ class Supervisor:
                 return False
             known, helm = await commands.read(self.project), await helm_of(self.project)
             is_held = helm.hold is not Hold.NONE or known.run.hold is not Hold.NONE
-            if is_held or not await driver.was_interrupted(self.project, known):
+            if is_held or not await self._goes_on(known):
                 return False
             await self._take_board(await driver.apply_settings(self.project, known))
             return True
+
+    async def _goes_on(self, known: commands.BoardSnapshot) -> bool:
+        """Whether the board's process ended while the board was at work.
+
+        In a fleet its tasks go on meanwhile, so its record doesn't tell.
+        """
+        if self.project.shared_remote:
+            from allstop.adapters.journals.postgres import PostgresJournal
+
+            journal = self.project.journal
+            assert isinstance(journal, PostgresJournal), "a fleet has a store on a server"
+            if await journal.is_abandoned(BOARD):
+                return True
+        return await driver.was_interrupted(self.project, known)
+
+    async def take_over_board(self) -> bool:
+        """Wait until another process that drives the board has ended; then drive it, if it was
+        interrupted at work. Returns whether it was.
+        """
+        while self.drives(BOARD) or not self.is_driven(BOARD):  # noqa: ASYNC110 - a thread knows it
+            await anyio.sleep(LOOK_S)
+        while self.is_driven(BOARD):  # noqa: ASYNC110
+            await anyio.sleep(LOOK_S)
+        return await self.resume_interrupted_board()
 
     def settings_changed(self) -> None:
         """Apply changed settings to the runs that this process drives."""
@@ -249,7 +276,7 @@ class Supervisor:
     async def _apply_to_board(self) -> None:
         known = await commands.read(self.project)
         spec = board_spec.with_current_settings(self.project, known.state.spec)
-        self.ensure_agents(driver.needed_agents(spec, known.state))
+        self._ensure_board_agents(spec, known)
         await driver.apply_settings(self.project, known)
         self._resize_slots(spec.slots)
 
@@ -342,7 +369,7 @@ class Supervisor:
         )
 
     async def _take_board(self, known: commands.BoardSnapshot) -> None:
-        self.ensure_agents(driver.needed_agents(known.state.spec, known.state))
+        self._ensure_board_agents(known.state.spec, known)
         if not self._hooks_are_on:
             self._hooks_are_on = True
             self._group.start_soon(self._keep_hooks, known)
@@ -357,10 +384,15 @@ class Supervisor:
     async def _equip(self, spec: BoardSpec, allowance: Limits, decide: driver.Decide) -> None:
         """Let the running board continue by `spec`; without an allowance it keeps its limits."""
         known = await commands.read(self.project)
-        self.ensure_agents(driver.needed_agents(spec, known.state))
+        self._ensure_board_agents(spec, known)
         self._resize_slots(spec.slots)
         limits = known.run.limits
         await driver.equip(self.project, spec, decide, known, limits, allowance=allowance)
+
+    def _ensure_board_agents(self, spec: BoardSpec, known: commands.BoardSnapshot) -> None:
+        """In a fleet, the machines of workers have them."""
+        if not self.project.shared_remote:
+            self.ensure_agents(driver.needed_agents(spec, known.state))
 
     def is_driven(self, run: RunId) -> bool:
         """Whether this process or another one drives it."""

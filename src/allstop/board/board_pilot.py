@@ -1,6 +1,6 @@
 """The pilot of a board: starts the best ready tasks in its slots, and merges one at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -231,6 +231,7 @@ def _start(state: BoardState, task: Task) -> Move:
         integrity=spec.gate.integrity,
         unreviewed=_is_unreviewed(state, task),
         may_change=task.may_change,
+        labels=task.labels,
         done=terms.done,
         iterations=task.iterations or spec.iterations,
         attempt_s=spec.attempt_s if minutes is None else 60 * minutes,
@@ -306,6 +307,7 @@ def _merge(state: BoardState, number: int, task_id: str) -> Move:
         revert=task.merged,
         unreviewed=_merges_unreviewed(state, task),
         may_change=task.may_change,
+        labels=tuple(dict.fromkeys([*task.labels, *_labels_of(state, others)])),
         others=tuple(
             board_specs.BatchMember(task=name, message=_merge_message(state.board[name]))
             for name in others
@@ -322,6 +324,10 @@ def _merge(state: BoardState, number: int, task_id: str) -> Move:
 def _merge_message(task: Task) -> str:
     verb = "Roll back" if task.merged else "Merge"
     return f"{verb} {task.id}: {one_line(task.title, 200)}"
+
+
+def _labels_of(state: BoardState, tasks: Sequence[str]) -> Iterator[str]:
+    return (label for name in tasks for label in state.board[name].labels)
 
 
 def _batch(state: BoardState, first: Task) -> tuple[str, ...]:

@@ -181,6 +181,7 @@ def _new_task(new: NewTask, number: int, at: datetime) -> Task:
         minutes=new.minutes,
         stuck_after=new.stuck_after,
         may_change=new.may_change,
+        labels=_unique(new.labels),
         source=new.source,
         changed_at=at,
     )

@@ -15,7 +15,7 @@ from allstop.board.graph import Board
 from allstop.core import commands, number_bounds
 from allstop.core.ids import BOARD, HELM
 from allstop.core.review_comments import Review, ReviewDecision, in_words
-from allstop.core.tasks import ID, OVER, STALLED, Changes, NewTask, Status, Task
+from allstop.core.tasks import ID, LABEL, OVER, STALLED, Changes, NewTask, Status, Task
 
 RESERVED = (BOARD, HELM)
 THREAD = re.compile(r"(auto|draft|guidance|plan)[0-9]+")
@@ -124,6 +124,10 @@ def _beyond(task: str, said: NewTask | Changes) -> Refusal | None:
         shown = f"{value:,}" if abs(value) < 10**18 else "such a number"
         hint = f"use {least:,} to {most:,}"
         return Refusal(f"{name} of {task} can't be {shown}", hint, code="task_number_out_of_range")
+    for label in said.labels or ():
+        if LABEL.fullmatch(label) is None:
+            hint = "use at most 32 letters, digits, '.', '_' and '-'; begin with a letter or digit"
+            return Refusal(f"{label!r} can't be a label of {task}", hint, code="task_label_invalid")
     return None
 
 

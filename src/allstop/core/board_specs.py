@@ -74,6 +74,7 @@ class TaskSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     integrity: Integrity | None = None
     unreviewed: bool = False  # no person reviews the work before it is merged
     may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
+    labels: tuple[str, ...] = ()  # what a machine of a fleet must offer for it
     done: Literal["signal", "exit"] = "signal"
     iterations: int = 50
     attempt_s: float | None = None  # time in moves; waiting for people or limits doesn't count
@@ -167,6 +168,7 @@ class MergeSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     revert: str = ""  # a merge commit to revert, instead of work to merge
     unreviewed: bool = False  # no person has reviewed the work
     may_change: tuple[str, ...] = ()  # tests that a person allows to change: paths or ids
+    labels: tuple[str, ...] = ()  # what a machine of a fleet must offer for it
     others: tuple[BatchMember, ...] = ()  # the rest of the batch, in order
     red: tuple[RedTree, ...] = ()  # that are not checked as a whole again
     landed: str = ""  # its merge commit, which an earlier batch has landed

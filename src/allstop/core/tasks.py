@@ -57,6 +57,7 @@ class NewTask(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     source: str = ""  # where it was imported from; prevents a second import
     done: bool = False  # it was done before the import
     may_change: tuple[str, ...] = ()  # tests that its work may change: paths, ids or words
+    labels: tuple[str, ...] = ()  # what a machine of a fleet must offer for it
 
 
 class Changes(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -73,6 +74,7 @@ class Changes(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     minutes: float | UnsetType | None = UNSET
     stuck_after: int | UnsetType | None = UNSET
     may_change: tuple[str, ...] | UnsetType = UNSET
+    labels: tuple[str, ...] | UnsetType = UNSET
 
 
 class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -105,6 +107,7 @@ class Task(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     stuck_after: int | None = None
     source: str = ""
     may_change: tuple[str, ...] = ()  # tests that its work may change: paths, ids or words
+    labels: tuple[str, ...] = ()  # what a machine of a fleet must offer for it
     retries: int = 0
     attempts: tuple[Attempt, ...] = ()
     open: str = ""  # the child run that is open for it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import anyio
 
 from allstop.core import run as runs
 from allstop.core.events import Opened
+from allstop.core.helm import RUNNING
 from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import FoldedRun, RunState
@@ -19,6 +21,9 @@ from allstop.ports import Dispatch, Handout, Live, StoreTroubleError
 
 LOOK_S = 2.0
 """How often it looks for runs that no worker has, in case that nobody told of one."""
+
+TELL_S = 15.0
+"""How long a run waits before people are told what it waits for."""
 
 PAUSE_S = 0.1
 """Between two looks, unless a run was opened."""
@@ -37,6 +42,7 @@ class ControlEngine(LocalEngine):
         self._needs_of = needs_of
         self._elsewhere: dict[RunId, FoldedRun[Any]] = {}  # open runs below the board
         self._unread: set[RunId] = set()  # those that were written to since
+        self._free_since: dict[RunId, float] = {}  # since when no worker has them
         self._parked: set[RunId] = set()
         self._news, self._opened = anyio.Event(), anyio.Event()
 
@@ -110,12 +116,24 @@ class ControlEngine(LocalEngine):
         self._unread -= unread
         holders = self._journal.holders()
         free = [run for run in below if run not in holders and run not in self._parked]
-        if free:
+        handouts = list(self._handouts(free))
+        if handouts:
             queued = await self._dispatch.queued()
-            await self._dispatch.put(
-                [handout for handout in self._handouts(free) if handout.run not in queued]
-            )
+            await self._dispatch.put([each for each in handouts if each.run not in queued])
+        self._tell_of_waiting(handouts)
         self._changed.set()
+
+    def _tell_of_waiting(self, handouts: Iterable[Handout]) -> None:
+        """Tell people what a worker must have for a run that none takes."""
+        now = anyio.current_time()
+        needs = {handout.run: handout.needs for handout in handouts}
+        self._free_since = {run: self._free_since.get(run, now) for run in needs}
+        for run, since in self._free_since.items():
+            if now - since >= TELL_S and self.helm.hold is RUNNING:
+                self._free_since[run] = math.inf  # it is said once
+                named = ", ".join(sorted(each for each in needs[run] if each[:5] != "kind "))
+                free = f"waits for a free worker that offers: {named or 'anything'}"
+                self._viewers.show(run, Live("queued", free))
 
     async def _read_along(self, below: dict[RunId, int]) -> None:
         for run in self._elsewhere.keys() - below.keys():

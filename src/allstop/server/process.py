@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -148,9 +148,18 @@ def _count_calls(totals: CallTotals, placed: Sequence[PositionedRecord]) -> None
 
 
 async def _resume_board(driver: Supervisor, say: Say) -> None:
-    """Resume the board after a crash or a restart; other runs wait for a person."""
+    """Resume the board after a crash or a restart; other runs wait for a person.
+
+    In a fleet, also if the control room that drives it ends.
+    """
+    await _try_to_resume(driver.resume_interrupted_board, say)
+    while driver.project.shared_remote:
+        await _try_to_resume(driver.take_over_board, say)
+
+
+async def _try_to_resume(resume: Callable[[], Awaitable[bool]], say: Say) -> None:
     try:
-        if await driver.resume_interrupted_board():
+        if await resume():
             say("The board continues: it was running when its process ended.")
     except AllstopError as error:
         say(f"The board can't continue by itself: {error.message}")

@@ -13,7 +13,7 @@ READABLE = "the formats are json, markdown, prd, beads, taskmaster, github, vibe
 RANGE = "from -1000000000 to 1000000000"
 KEYS = (
     "id, title, status, body, operation, needs, tags, priority, agent, iterations, minutes, "
-    "stuck_after, may_change, source"
+    "stuck_after, may_change, labels, source"
 )
 STATUSES = (
     "pending, active, waiting, review, merging, done, blocked, failed, timeout, skipped, cancelled"

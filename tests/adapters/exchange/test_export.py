@@ -71,6 +71,7 @@ def a_task(draw, id_):
         minutes=draw(st.none() | st.floats(0, 10**9)),
         stuck_after=draw(st.none() | st.integers(0, 10**9)),
         may_change=tuple(draw(st.lists(TITLES, max_size=3))),
+        labels=tuple(draw(st.lists(st.sampled_from(["gpu", "large-memory"]), unique=True))),
         source=draw(LINES),
     )
 
@@ -95,6 +96,7 @@ def added(task: Task) -> NewTask:
         minutes=task.minutes,
         stuck_after=task.stuck_after,
         may_change=task.may_change,
+        labels=task.labels,
         source=source_of(task),
         done=task.status in OVER,
     )
@@ -238,10 +240,10 @@ def test_b4_markdown_reads_like_a_list():
 def test_b4_csv_is_for_spreadsheets_and_has_no_formulas():
     assert write_tasks([A, B], "csv") == (
         "id,title,status,operation,needs,tags,priority,agent,iterations,minutes,stuck_after,"
-        "may_change,source,body\n"
-        'login,Add a login page,pending,Accounts,T1,"web, quick-win",3,,,20,,,'
+        "may_change,labels,source,body\n"
+        'login,Add a login page,pending,Accounts,T1,"web, quick-win",3,,,20,,,,'
         'github:acme/shop#12,"A form.\n- [ ] with a name"\n'
-        'T1,"\'=SUM(""a"")",done,,,two words,0,,,,,,,\n'
+        'T1,"\'=SUM(""a"")",done,,,two words,0,,,,,,,,\n'
     )
 
 

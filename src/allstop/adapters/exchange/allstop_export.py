@@ -19,7 +19,7 @@ NAME = "json"
 _VERSION = 1
 KEYS = (
     "id", "title", "status", "body", "operation", "needs", "tags", "priority", "agent",
-    "iterations", "minutes", "stuck_after", "may_change", "source",
+    "iterations", "minutes", "stuck_after", "may_change", "labels", "source",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def _task(entry: Entry) -> NewTask:
         minutes=entry.number("minutes"),
         stuck_after=entry.whole_number("stuck_after", least=0),
         may_change=entry.texts("may_change"),
+        labels=entry.texts("labels"),
         source=entry.optional_text("source") or f"allstop:{key}",
         done=_status(entry) in OVER,
     )

@@ -5,7 +5,7 @@ r"""Reads and writes the line of a checklist item: its title and the marks aroun
 Before the title: `[T-3]`, `T-3:` or `T003` is the id if it contains a digit; any other word in
 brackets is a tag. After the title, in any order: `(needs: A, B)` (also `depends on:`, `blocked
 by:`; ids or whole titles), `#tag`, `!3` for the priority, `(tags: one, two words)`, `(id: login)`,
-`(agent: …)`, `(iterations: …)`, `(minutes: …)`, `(stuck_after: …)`, `(source: …)`, and `(may change:
+`(agent: …)`, `(labels: gpu)`, `(iterations: …)`, `(minutes: …)`, `(stuck_after: …)`, `(source: …)`, and `(may change:
 tests/test_x.py, behaviour of login)` for the tests that it may change. Text inside the title is
 never a mark. `Close #12` has none, because a tag begins with a letter. A backslash escapes
 a sign.
@@ -29,7 +29,7 @@ _TAG = r"[^\W\d_][\w./-]*"
 _TAIL = re.compile(
     rf" (?:#(?P<tag>{_TAG})|!(?P<priority>[+-]?\d+)"
     r"|\((?P<key>needs|depends on|blocked by|tags|id|agent|iterations|minutes|stuck_after|source"
-    r"|may change"
+    r"|may change|labels"
     r"|priority):(?P<value>(?:[^()\\]|\\.)*)\))$",
     re.IGNORECASE,
 )
@@ -56,6 +56,7 @@ class Marks(Struct, frozen=True, kw_only=True):
     stuck_after: int | None = None
     source: str = ""
     may_change: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def read_line(text: str) -> Marks:
@@ -74,6 +75,7 @@ def read_line(text: str) -> Marks:
         stuck_after=_whole(values, "stuck_after", 0),
         source=_last(values, "source"),
         may_change=tuple(values.get("may change", ())),
+        labels=tuple(values.get("labels", ())),
     )
 
 
@@ -111,7 +113,7 @@ def _mark(found: re.Match[str]) -> tuple[str, list[str]]:
     key = found["key"].lower()
     if key in ("needs", "depends on", "blocked by"):
         return "needs", _values(found["value"])
-    return key, _values(found["value"]) if key in ("tags", "may change") else [
+    return key, _values(found["value"]) if key in ("tags", "may change", "labels") else [
         unescape(found["value"].strip())
     ]
 
@@ -190,8 +192,8 @@ def _marks(task: Task) -> Iterable[str]:
         yield f"(minutes: {str(task.minutes).removesuffix('.0')})"
     if task.stuck_after is not None:
         yield f"(stuck_after: {task.stuck_after})"
-    if task.may_change:
-        yield _bracket("may change", task.may_change)
+    named = {"may change": task.may_change, "labels": task.labels}
+    yield from (_bracket(key, values) for key, values in named.items() if values)
     if task.source:
         yield _bracket("source", [task.source])
     yield from _tag_marks(task.tags)

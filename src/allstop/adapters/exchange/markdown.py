@@ -145,5 +145,6 @@ def _item(node: Node, names: _Names) -> Item:
         minutes=marks.minutes,
         stuck_after=marks.stuck_after,
         may_change=marks.may_change,
+        labels=marks.labels,
         done=node.is_done,
     )

@@ -56,6 +56,7 @@ class Item(Struct, frozen=True, kw_only=True):
     minutes: float | None = None
     stuck_after: int | None = None
     may_change: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     done: bool = False
 
 
@@ -162,6 +163,7 @@ class _Tree:
             minutes=item.minutes,
             stuck_after=item.stuck_after,
             may_change=item.may_change,
+            labels=item.labels,
             source=item.source,
             done=item.done,
         )

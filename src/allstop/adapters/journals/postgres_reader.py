@@ -102,6 +102,11 @@ class PostgresRecords:
         """The processes of all machines that have not ended properly, by name."""
         return [row_of(row) for row in await self._query(KNOWN, ())]
 
+    async def is_abandoned(self, run: RunId) -> bool:
+        """Whether a process that drove the run ended without giving up its claim."""
+        claims = await self._query("select from allstop.claims where run = %s", (run,))
+        return bool(claims) and run not in await call(self.holders)
+
     def is_full(self) -> bool:
         """Whether the next events can't be stored; the server's disk can't be seen from here."""
         return False

@@ -205,6 +205,7 @@ async def split(project: Project, task_id: str, titles: Sequence[str]) -> list[s
                 priority=task.priority,
                 agent=task.agent,
                 may_change=task.may_change,
+                labels=task.labels,
             )
             for number, title in enumerate(titles, start=1)
         ]

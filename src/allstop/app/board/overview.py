@@ -43,6 +43,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     minutes: float | None
     stuck_after: int | None  # turns without a commit before a warning
     may_change: tuple[str, ...]  # which tests its work may change, as a person has declared
+    labels: tuple[str, ...]  # what a machine of a fleet must offer for it
     retries: int
     attempts: tuple[Attempt, ...]
     pinned: bool
@@ -157,6 +158,7 @@ def view(board: Board, task: Task, warning: str = "", *, stopped: bool = False) 
         minutes=task.minutes,
         stuck_after=task.stuck_after,
         may_change=task.may_change,
+        labels=task.labels,
         retries=task.retries,
         attempts=task.attempts,
         pinned=bool(task.pin),

@@ -56,7 +56,10 @@ class Membership:
         """A worker's engine, or that of a control room."""
         if self._plan is None:
             return partial(ControlEngine, dispatch=self._queue, needs_of=needs_of)
-        lanes = lanes_of(self._plan, usable_agents(self._project, agents))
+        usable = usable_agents(self._project, agents)
+        theirs = (self._project.settings.agents[name].labels for name in usable)
+        labels = (*self._plan.labels, *(label for some in theirs for label in some))
+        lanes = lanes_of(self._plan._replace(labels=labels), usable)
         return partial(self._make_worker, lanes)
 
     def _make_worker(self, lanes: tuple[Lane, ...], **more: object) -> WorkerEngine:

@@ -69,7 +69,7 @@ async def run_board(
     await refuse_if_stopped(project)
     raise_limit()
     known = known or await commands.read(project)
-    require_usable(project, driver.needed_agents(spec, known.state))
+    _require_agents(project, spec, known)
     await remove_due(project, known.state.board)
     async with AsyncExitStack() as claim:
         await claim.enter_async_context(project.journal.claim(BOARD))
@@ -99,8 +99,14 @@ async def take_over(
         await claim.enter_async_context(project.journal.claim(BOARD))
         known = await driver.apply_settings(project, await commands.read(project))
         spec = known.state.spec
-        require_usable(project, driver.needed_agents(spec, known.state))
+        _require_agents(project, spec, known)
         return await _drive(project, spec, known, claim, only, since=since, as_json=as_json)
+
+
+def _require_agents(project: Project, spec: BoardSpec, known: commands.BoardSnapshot) -> None:
+    """In a fleet, the machines of workers have the agents."""
+    if not project.shared_remote:
+        require_usable(project, driver.needed_agents(spec, known.state))
 
 
 def _print_notes(project: Project, allowance: Limits) -> None:

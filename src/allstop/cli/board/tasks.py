@@ -44,6 +44,7 @@ SHOWN_FIELDS = (
     "minutes",
     "stuck_after",
     "may_change",
+    "labels",
     "merged",
 )
 """Fields of a task that `show` prints if they are set."""
@@ -59,6 +60,7 @@ def _split_commas(
 def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `add` and `edit` share."""
     for option in (
+        click.option("--label", "labels", multiple=True, metavar="LABEL", help="What a machine of a fleet must offer for it; may be repeated."),
         may_change_option,
         click.option("--stuck-after", type=click.IntRange(min=1), metavar="N", help="Warn after N turns without a commit."),
         click.option("--minutes", type=MINUTES, help="Time limit of one attempt."),
@@ -348,7 +350,7 @@ def edit(context: Context, /, task_id: str, as_json: bool, **given: Any) -> None
     from allstop.core.tasks import Changes
 
     values = {name: value for name, value in given.items() if value not in (None, ())}
-    for name in ("needs", "tags", "may_change"):
+    for name in ("needs", "tags", "may_change", "labels"):
         if name in values:
             values[name] = tuple(each for each in values[name] if each)
     if not values:

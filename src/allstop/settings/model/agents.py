@@ -123,6 +123,10 @@ class Agent(bases.Table, frozen=True, kw_only=True):
     script: Annotated[
         bases.Text | None, doc("scripted only: the script file, relative to the repository.")
     ] = None
+    labels: Annotated[
+        tuple[bases.Text, ...],
+        doc("What a worker with this agent offers to tasks that need it, beside its own labels."),
+    ] = ()
     done: Annotated[
         DoneBy, doc('"exit": a clean exit with a change counts as COMPLETE without a signal.')
     ] = DoneBy.SIGNAL
