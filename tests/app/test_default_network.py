@@ -197,3 +197,16 @@ def test_g1_without_a_sandbox_model_only_is_refused_and_unset_falls_back(trusted
 
     assert "the sandbox is off" in why_whole_network(project, "it", settings).why
     assert registry.describe_launch(project, "it", settings)
+
+
+def test_g1_where_no_sandbox_works_doctor_does_not_claim_that_the_network_is_closed(
+    trusted, person
+):
+    project = project_of(trusted, person, CODEX)
+    bare = Isolation(boxed=False, allowed=False, how="no sandbox", hint="install bubblewrap")
+
+    found = anyio.run(doctor.examine, project, bare)
+
+    (row,) = [each for each in found if each.name == "gateway"]
+    assert (row.ok, row.hint) == (False, "install bubblewrap")
+    assert "not used for it" in row.found

@@ -255,7 +255,7 @@ async def examine(project: Project, isolation: Isolation | None = None) -> list[
         _sandbox(project, isolation),
         *_reads(project),
         *_network(project),
-        *_gateway(project),
+        *_gateway(project, isolation),
         *await _work_network(project),
         _memory(project),
         disk,
@@ -360,12 +360,15 @@ def _network(project: Project) -> list[Finding]:
     return [Finding(name="network", ok=False, found=found, hint=hint, needed=False)]
 
 
-def _gateway(project: Project) -> Iterator[Finding]:
+def _gateway(project: Project, isolation: Isolation) -> Iterator[Finding]:
     """Which agents reach only their model, which could, and why others have the whole network."""
     settings = project.settings
     boxed = {name: each for name, each in settings.agents.items() if each.driver not in BOXLESS}
     metered = [name for name, each in boxed.items() if uses_gateway(project, name, each)]
-    if metered:
+    if metered and not isolation.boxed:
+        found = f"not used for {', '.join(metered)}: only a sandbox can close the network"
+        yield Finding(name="gateway", ok=False, found=found, hint=isolation.hint, needed=False)
+    elif metered:
         hosts = ", ".join(allowed_hosts(project))
         reach = f"reach only their model and {hosts}" if hosts else "reach only their model"
         found = f"{', '.join(metered)}: {reach}, no key in the box"
