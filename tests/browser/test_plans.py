@@ -233,7 +233,7 @@ def test_p12_a_new_plan_is_checked_while_it_is_typed_and_started(scene, visit):
     upload = {"name": "tidy.yaml", "mimeType": "text/yaml", "buffer": YAML.encode()}
     form.get_by_label("Or a file").set_input_files(upload)
     expect(form.get_by_label("Format")).to_have_value("yaml")
-    expect(form.get_by_label("Name")).to_have_value("tidy")
+    expect(form.get_by_label("Name", exact=True)).to_have_value("tidy")
     expect(form).to_contain_text("Understood: 1 phase, 2 steps")
     form.get_by_label("Mode").select_option("step")
     form.get_by_role("button", name="Start").click()
