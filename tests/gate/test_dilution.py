@@ -1,8 +1,10 @@
 """Dilution (V6): what is pointed out, in which order, and what is not."""
 
+from allstop.core.gate import Verdict
 from allstop.gate.assertions import assertions, in_lines, strength
-from allstop.gate.dilution import MOST, Weight, dilutions
-from allstop.gate.facts import ChangedFile
+from allstop.gate.dilution import MOST, Weight, dilutions, notes
+from allstop.gate.facts import ChangedFile, Facts
+from support import gate_corpus
 from support.cases import for_each
 
 PY = "tests/test_sums.py"
@@ -177,3 +179,37 @@ def test_v6_a_file_without_a_grammar_is_read_too():
     assert (
         dilutions([changed("test/sum_test.rb", before, after)])[0].weight is Weight.CHECKS_NOTHING
     )
+
+
+def verdicts(path, text):
+    facts = Facts(changes=(changed(path, "", text),))
+    return [(found.kind, found.verdict) for found in notes(facts)]
+
+
+def test_v6_a_person_is_asked_about_product_code_that_notices_tests():
+    seen = {
+        "asks": verdicts("a.py", "import sys\nx = 5 if 'pytest' in sys.modules else 0\n"),
+        "command line": verdicts("a.py", 'import sys\nx = "test" in sys.argv[0]\n'),
+        "reads": verdicts("a.js", "const golden = join(__dirname, '..', 'test', 'a.txt');\n"),
+        "equals": verdicts("a.py", "class A:\n    __eq__ = lambda self, other: True\n"),
+        "thread": verdicts("a.rs", 'fn a() { if thread::current().name() != Some("main") {} }\n'),
+    }
+
+    assert seen == {name: [("test_aware", Verdict.ASK)] for name in seen}
+
+
+def test_v6_what_ends_a_program_and_all_other_dilutions_are_only_noted():
+    assert verdicts("a.py", "import sys\nsys.exit(0)\n") == [("dilution", Verdict.NOTE)]
+    assert verdicts(PY, in_python("assert True")) == [("dilution", Verdict.NOTE)]
+
+
+def test_q24_no_honest_change_of_the_corpus_notices_tests_and_those_attacks_are_found():
+    found = {}
+    for case in (each for name in gate_corpus.ECOSYSTEMS for each in gate_corpus.read(name)):
+        paths = sorted(case.base.keys() | case.candidate.keys())
+        changes = tuple(changed(p, case.base.get(p), case.candidate.get(p)) for p in paths)
+        asked = any(each.verdict is Verdict.ASK for each in notes(Facts(changes=changes)))
+        found.setdefault(case.family, []).append(asked)
+
+    assert not any(found[""])
+    assert all(found["detects"])

@@ -1,4 +1,4 @@
-"""Dilution: what makes checks say less than before, in one line each. It never decides anything."""
+"""Dilution: what makes checks say less than before, in one line each, and never a failure."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from allstop.gate.assertions import Assertion, Strength, assertions, strength
 from allstop.gate.facts import ChangedFile, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.test_signs import signs
+from allstop.gate.test_signs import ENDS, signs
 
 MOST = 40
 """How many are shown; the worst come first."""
@@ -349,13 +349,19 @@ def _numbers(form: re.Pattern[str], text: str) -> dict[str, list[float]]:
 
 
 def notes(facts: Facts) -> Iterator[Finding]:
-    """The dilutions as findings for reviewers."""
+    """The dilutions as findings for reviewers.
+
+    Product code that notices tests is the exception: only a person can tell what it is for, and it
+    passes every run that is compared with another.
+    """
     for each in dilutions(facts.changes, facts.intent.may_change):
+        asks = each.weight is Weight.TEST_AWARE and each.what != ENDS
         yield Finding(
-            kind="dilution",
+            kind="test_aware" if asks else "dilution",
             path=each.path,
             text=each.text,
-            verdict=Verdict.NOTE,
+            verdict=Verdict.ASK if asks else Verdict.NOTE,
+            to_agent=f"{each.path} must not depend on tests: {each.text}" if asks else "",
             old=each.old,
             new=each.new,
         )

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 
+ENDS = "ends the program as if all were well"
+"""Honest programs do that, too; the runs notice where a test does."""
+
 _SIGNS = (
     (
         "asks whether a test runs",
@@ -12,6 +15,8 @@ _SIGNS = (
             r"|sys\.modules.*(pytest|unittest)|sys\.argv\[?0?\]?.*(pytest|test)|\btesting\.Testing\(\)"
             r"|flag\.Lookup\(\"test\.|os\.Args.*\.test\b|\bcfg!\(test\)|RUST_TEST|CARGO_TARGET_TMPDIR"
             r"|process\.(argv|env)\b.*\b(jest|vitest|mocha|--test)\b|typeof\s+(jest|describe|it|expect)\b"
+            r"|['\"]\w*test\w*['\"]\s+in\s+sys\.argv|process\.argv\b.*\W(test|spec)\W"
+            r"|env::(args|current_exe)\(\).*\W(deps|tests?)\W|thread::current\(\)\.name\(\)\s*[!=]="
             r"|import\.meta\.(vitest|jest)|env\w*[(\[.]\W*(CI|TESTING|TEST_MODE|IS_TEST)\b"
         ),
     ),
@@ -28,6 +33,8 @@ _SIGNS = (
             r"\b(import|from)\s+(_?pytest|unittest|pluggy)\b|require\(['\"](jest|vitest|node:test|mocha)"
             r"|(open|read_text|readFileSync|ReadFile|read_to_string)\(?[^)]*['\"/](tests?|__tests__|spec)[/._]"
             r"|(unittest|pytest|builtins|assert|expect|console|process|testing)\.[\w.]+\s*=[^=]"
+            r"|/\s*['\"](tests?|__tests__)['\"]\s*[/)]|join\([^)]*['\"](tests?|__tests__)['\"],"
+            r"|include_(str|bytes)!\(\"[^\"]*\btests?/"
             r"|\bexpect\.extend\(|\bsetattr\(\s*(unittest|pytest|builtins)|\bpytest_\w+\b|conftest"
         ),
     ),
@@ -35,11 +42,12 @@ _SIGNS = (
         "equals everything",
         re.compile(
             r"def __(eq|ne|contains|instancecheck)__\(.*\).*:\s*return (True|False)\s*$"
+            r"|__(eq|ne)__\s*=\s*lambda\b[^:]*:\s*(True|False)\s*$"
             r"|\[Symbol\.(toPrimitive|hasInstance)\]|\bANY\b\s*="
         ),
     ),
     (
-        "ends the program as if all were well",
+        ENDS,
         re.compile(
             r"\b(os\._exit|sys\.exit|(?<![.\w])exit|(?<![.\w])quit)\(\s*0?\s*\)|\bprocess\.(exit|reallyExit)\(\s*0?\s*\)"
             r"|\bprocess\.exitCode\s*=\s*0|\bos\.Exit\(0\)|process::exit\(0\)|\batexit\.register\("
