@@ -95,3 +95,18 @@ def test_k13_the_time_of_a_header_stands_over_words():
     fault = read_fault(429, {"retry-after": "7"}, {"error": {"message": "try again in 1h"}})
 
     assert failure_of(fault, NOON).retry_at == NOON.now + timedelta(seconds=7)
+
+
+def test_q18_errors_of_google_have_their_kinds():
+    """Q18: a wrong key comes with status 400, and an overload within a reply without one."""
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
+    wrong = {"code": 400, "message": "API key not valid.", "details": [info]}
+    plain = {"code": 400, "message": "API key not valid.", "details": ["odd", {"reason": None}]}
+    within = {"code": 500, "message": "An error.", "status": "INTERNAL"}
+
+    kinds = [
+        failure_of(read_fault(status, {}, {"error": error}), NOON).kind
+        for status, error in ((400, wrong), (400, plain), (0, within))
+    ]
+
+    assert kinds == [FailureKind.AUTH, FailureKind.BAD_REQUEST, FailureKind.OVERLOADED]

@@ -76,6 +76,10 @@ def read_fault(status: int, headers: Mapping[str, str], body: object) -> Fault:
     return Fault(message=message, status=status, codes=named, headers=headers, body=body)
 
 
+GOOGLE_WRONG_KEY = "API_KEY_INVALID"
+"""Google's reason, with status 400."""
+
+
 def _codes(error: object) -> Iterator[str]:
     """The names that the provider gives the error, the most specific first."""
     if not isinstance(error, Mapping):
@@ -84,6 +88,8 @@ def _codes(error: object) -> Iterator[str]:
     if isinstance(details, Mapping):
         yield str(details.get("error_code") or "")
     for inner in details if isinstance(details, list) else ():
+        if isinstance(inner, Mapping) and inner.get("reason") == GOOGLE_WRONG_KEY:
+            yield GOOGLE_WRONG_KEY
         for violation in inner.get("violations") or () if isinstance(inner, Mapping) else ():
             if isinstance(violation, Mapping):
                 yield str(violation.get("quotaId") or "")
@@ -330,7 +336,7 @@ def kind_of(fault: Fault, *, is_timed: bool) -> FailureKind:
     """`is_timed`: the error says when to try again."""
     text = _plain(" ".join((*fault.codes, fault.message)))
     status = fault.status
-    if status == 401:
+    if status == 401 or (status == 400 and GOOGLE_WRONG_KEY in fault.codes):
         return FailureKind.AUTH
     if status < 300 and (known := _by_code(fault.codes)) is not None:
         others = [code for code in fault.codes if code not in _CODES]
