@@ -256,3 +256,18 @@ def test_z5_another_control_room_drives_the_board_if_the_first_was_killed(fleet)
     assert other.tasks() in ({"T1": "merging"}, {"T1": "done"})
     room.send_signal(signal.SIGINT)
     assert "The board continues" in room.communicate(timeout=60)[0]
+
+
+def test_z2_work_that_a_worker_did_is_reviewed_on_another_machine(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.agent(WORKS, settings="")
+    fleet.worker("one")
+
+    control.allstop("run", "add a line", code=3)
+
+    assert control.tasks() == {"T1": "review"}
+    assert "+more" in control.allstop("diff", "T1")
+    control.allstop("approve", "T1")
+    assert fleet.merged() == ["T1"]
+    assert "+more" in control.allstop("diff", "T1")

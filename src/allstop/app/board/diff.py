@@ -57,11 +57,11 @@ async def diff_in(project: Project, workspace: str, merged: str) -> Diff:
 
     Raises NotFoundError if the workspace has no work.
     """
-    repository = project.open_repository()
+    repository = await _open(project)
     try:
         if merged:
             return await read_diff(repository, await _before(repository, merged), merged)
-        commits = await base_and_tip(repository, workspace)
+        commits = await _commits_of(project, repository, workspace)
         if commits is None:
             raise NotFoundError(f"{workspace} has no work yet", AFTER_TURN)
         return await read_diff(repository, *commits)
@@ -74,9 +74,10 @@ async def line_of(project: Project, name: str, file: str, line: int, *, removed:
 
     Raises NotFoundError if there is no such work, file or line.
     """
-    repository = project.open_repository()
+    repository = await _open(project)
     try:
-        commits = await base_and_tip(repository, await _workspace_of(project, name))
+        workspace = await _workspace_of(project, name)
+        commits = await _commits_of(project, repository, workspace)
         if commits is None:
             raise NotFoundError(f"{name} has no work yet", AFTER_TURN)
         base, tip = commits
@@ -87,6 +88,29 @@ async def line_of(project: Project, name: str, file: str, line: int, *, removed:
     if not 1 <= line <= len(lines):
         raise NotFoundError(f"the work of {name} has no line {line} in {file}")
     return lines[line - 1]
+
+
+async def _open(project: Project) -> Repository:
+    """The repository; in a fleet, with what other machines have pushed."""
+    if project.shared_remote:
+        from allstop.app.fleet.pushed_work import fetch_shared
+
+        await fetch_shared(project)
+    return project.open_repository()
+
+
+async def _commits_of(
+    project: Project, repository: Repository, workspace: str
+) -> tuple[str, str] | None:
+    """The base and the tip of the work; None if there is none."""
+    if project.shared_remote:
+        from allstop.app.fleet.pushed_work import pushed_commits
+        from allstop.app.runtime import target
+
+        pushed = await pushed_commits(repository, workspace, target(project))
+        if pushed is not None:
+            return pushed
+    return await base_and_tip(repository, workspace)
 
 
 async def _workspace_of(project: Project, name: str) -> str:
