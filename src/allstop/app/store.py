@@ -45,10 +45,6 @@ def open_postgres(
     project: StoreOwner, url: str, clean: Callable[[Event], Event] | None
 ) -> PostgresJournal:
     from allstop.adapters.journals.postgres import PostgresJournal
-    from allstop.adapters.processes.identity import Identity, is_alive
-
-    def is_gone(holder: Holder) -> bool:
-        return not is_alive(Identity(pid=holder.pid, started=holder.started, world=holder.world))
 
     return PostgresJournal(
         url,
