@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allstop.app.project import Project
+from allstop.app.project import SQLITE, Project
 from allstop.app.stop.agents import kill_agents
 from allstop.core.events import Halted
+from allstop.core.text import counted
 from allstop.settings.sources.environment import this_environment
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def print_result(project: Project, stopped: Stopped, *, as_json: bool) -> None:
         document = {**msgspec.structs.asdict(stopped), "receipt": receipt_document(stopped.receipt)}
         text = escape_json(msgspec.json.format(msgspec.json.encode(document)).decode())
     else:
-        text = "\n".join(result_lines(project.root, stopped))
+        text = "\n".join(result_lines(project.root, stopped, is_shared=project.store_url != SQLITE))
     write_text(text)
 
 
@@ -80,10 +81,15 @@ def receipt_document(receipt: Halted) -> dict[str, object]:
     return {"event": "halted", **asdict(receipt)}
 
 
-def result_lines(root: Path | None, stopped: Stopped) -> Iterator[str]:
+def result_lines(root: Path | None, stopped: Stopped, *, is_shared: bool = False) -> Iterator[str]:
+    """The lines for people; `is_shared` if several machines share the store."""
     receipt = stopped.receipt
     yield f"■ ALLSTOP: done {receipt.took_ms:.0f} ms after the request."
     yield from receipt_lines(receipt)
+    for machine in stopped.machines:
+        if machine.answered:
+            killed = counted(len(machine.killed), "process tree")
+            yield f"  machine    {machine.machine}: {killed} killed"
     for pid in stopped.silent:
         yield f"  ended      process {pid}, which did not answer; its records are kept"
     for name in stopped.unreached:
@@ -95,6 +101,8 @@ def result_lines(root: Path | None, stopped: Stopped) -> Iterator[str]:
         return
     if not stopped.recorded:
         yield "  The store can't be written; the STOP file holds until `allstop resume`."
+        if is_shared:
+            yield "  Other machines hear of the stop when the store answers this one."
     yield "Nothing starts until `allstop resume`."
 
 

@@ -273,6 +273,22 @@ async def test_z4_a_stop_file_ends_local_agents_at_once_and_reaches_the_helm_lat
         await other.append(Entry("a", said("x")), expect=Cursor("a", 1, 0))
 
 
+async def test_z4_a_queued_run_cannot_start_after_a_stop_that_its_worker_has_not_heard_of(
+    postgres, database, opened
+):
+    """The server refuses the first move inside the write; no notice has to arrive for that."""
+    worker, room = opened(postgres.url(database)), opened(postgres.url(database))
+    await room.append(Entry("board/T1.1", OPENED))
+    async with worker.claim("board/T1.1"):
+        seen = Cursor("board/T1.1", 1, len(await worker.read(HELM)))
+        await room.append(Entry(HELM, Commanded(at=NOW, command=Allstop())))
+
+        with pytest.raises(StaleError):
+            await worker.append(Entry("board/T1.1", said("start")), expect=seen)
+
+    assert len(await room.read("board/T1.1")) == 1
+
+
 async def until_helm(journal, seq):
     with anyio.fail_after(30):
         while len(await journal.read(HELM)) < seq:

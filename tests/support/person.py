@@ -22,6 +22,8 @@ MERGE_AT_ONCE = '[review]\nmode = "skip"\n'
 class Person:
     """Runs allstop and git in a repository."""
 
+    prefix = ()  # what makes a command run elsewhere
+
     def __init__(self, home, repository):
         self.home = home
         self.repository = repository
@@ -58,7 +60,7 @@ class Person:
     def run_process(self, *arguments, stdin=None):
         """Run a command in a process of its own."""
         return subprocess.run(
-            [sys.executable, "-m", "allstop", *arguments],
+            [*self.prefix, sys.executable, "-m", "allstop", *arguments],
             cwd=self.repository,
             env=self.environment,
             input=stdin,
@@ -71,7 +73,7 @@ class Person:
     def start(self, *arguments):
         """A command that goes on while the person does something else."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "allstop", *arguments],
+            [*self.prefix, sys.executable, "-m", "allstop", *arguments],
             cwd=self.repository,
             env=self.environment,
             stdin=subprocess.DEVNULL,

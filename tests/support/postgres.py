@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -16,7 +17,8 @@ START_S = 60
 
 _HBA = """
 local all all trust
-host all all 127.0.0.1/32 scram-sha-256
+host all all {address}/24 scram-sha-256
+host replication all {address}/24 trust
 """
 
 _SETTINGS = """
@@ -48,14 +50,20 @@ class Server:
     loses nothing all the same: the kernel has what it wrote.
     """
 
-    def __init__(self):
+    def __init__(self, prefix=(), address="127.0.0.1"):
+        """`prefix` makes its programs run in namespaces that have this address."""
+        self._prefix, self._address = prefix, address
         self._numbers = itertools.count(1)
         # a socket's path may have at most 107 bytes, and PostgreSQL refuses to run as root
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
         self._user = {}
         if os.getuid() == 0:
             shutil.chown(self.folder, "nobody", "nogroup")
-            self._user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+            if prefix:
+                nobody = pwd.getpwnam("nobody")
+                self._prefix = (*prefix, f"--setuid={nobody.pw_uid}", f"--setgid={nobody.pw_gid}")
+            else:
+                self._user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
         self._data = self.folder / "data"
         self._programs = programs_folder()
         self.port = _free_port()
@@ -65,10 +73,10 @@ class Server:
             *("initdb", "-D", self._data, "-U", SUPERUSER, "-A", "trust"),
             *("-E", "UTF8", "--locale=C", "--no-sync", f"--pwfile={password_file}"),
         )
-        (self._data / "pg_hba.conf").write_text(_HBA)
+        (self._data / "pg_hba.conf").write_text(_HBA.format(address=address))
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write(
-                f"{_SETTINGS}port = {self.port}\nlisten_addresses = '127.0.0.1'\n"
+                f"{_SETTINGS}port = {self.port}\nlisten_addresses = '{address}'\n"
                 f"unix_socket_directories = '{self.folder}'\n"
             )
         self.start()
@@ -107,7 +115,7 @@ class Server:
     def tcp_url(self, database, user=SUPERUSER, password=PASSWORD, port=None):
         """The address by loopback, where a password is needed."""
         secret = password.replace(" ", "%20")
-        return f"postgresql://{user}:{secret}@127.0.0.1:{port or self.port}/{database}"
+        return f"postgresql://{user}:{secret}@{self._address}:{port or self.port}/{database}"
 
     def new_database(self, template="template1"):
         """Create a database and return its name."""
@@ -125,7 +133,7 @@ class Server:
 
     def _run(self, program, *arguments):
         done = subprocess.run(
-            [self._programs / program, *map(str, arguments)],
+            [*self._prefix, self._programs / program, *map(str, arguments)],
             cwd=self.folder,
             env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,

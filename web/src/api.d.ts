@@ -3523,6 +3523,8 @@ export interface components {
         Stopped: {
             receipt: components["schemas"]["Halted"];
             /** @default [] */
+            machines: components["schemas"]["MachineStop"][];
+            /** @default [] */
             silent: number[];
             /** @default [] */
             unreached: string[];
@@ -3553,6 +3555,8 @@ export interface components {
             runs: {
                 [key: string]: string;
             };
+            /** @default [] */
+            unanswered: string[];
             at: string;
         };
         /**
@@ -3562,6 +3566,19 @@ export interface components {
         Killed: {
             label: string;
             pid: number;
+        };
+        /**
+         * MachineStop
+         * @description What a stop did on one machine of a fleet.
+         */
+        MachineStop: {
+            machine: string;
+            processes: string[];
+            answered: boolean;
+            /** @default [] */
+            killed: components["schemas"]["Killed"][];
+            /** @default [] */
+            discarded: string[];
         };
         /** Link */
         Link: {

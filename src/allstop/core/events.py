@@ -160,6 +160,7 @@ class Halted(_Event, frozen=True, tag="halted"):
     killed: tuple[Killed, ...] = ()
     discarded: tuple[str, ...] = ()  # replies that were cut off or came too late
     runs: dict[RunId, str] = {}  # the state each was left in
+    unanswered: tuple[str, ...] = ()  # processes of other machines that had not answered by then
 
 
 class AccountHeld(_Event, frozen=True, tag="account_held"):

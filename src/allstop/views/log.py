@@ -260,7 +260,9 @@ def _permitted(permit: commands.Permit) -> str:
 def receipt(halted: events.Halted) -> str:
     killed = counted(len(halted.killed), "process tree")
     lost = counted(len(halted.discarded), "turn")
-    return f"stopped in {halted.took_ms:.0f} ms by {halted.by}: {killed} killed, {lost} discarded"
+    silent = f"; no answer from {', '.join(halted.unanswered)}" if halted.unanswered else ""
+    took = f"stopped in {halted.took_ms:.0f} ms by {halted.by}"
+    return f"{took}: {killed} killed, {lost} discarded{silent}"
 
 
 def with_time(reason: str, until: datetime | None, now: datetime) -> str:

@@ -19,8 +19,18 @@ test('the request is repeated until it is accepted', async () => {
   expect(states).toEqual([
     { is: 'stopping', attempt: 1 },
     { is: 'stopping', attempt: 2 },
-    { is: 'stopped', took_ms: 12 },
+    { is: 'stopped', took_ms: 12, unreached: [] },
   ])
+})
+
+test('machines that did not answer are named', async () => {
+  const stopped = { receipt: { took_ms: 12 } as never, unreached: ['worker a, process 5 on m1'] }
+  const { states } = await sendScripted({ was: 'accepted', stopped })
+
+  expect(stopLabel(states.at(-1)!)).toBe(
+    'Stopped in 12 ms. No answer from worker a, process 5 on m1: it ends its agents within its lease.',
+  )
+  expect(stopLabel({ is: 'stopped', took_ms: 12, unreached: [] })).toBe('Stopped in 12 ms')
 })
 
 test('a browser that is signed out gets a hint, and the request is not repeated', async () => {

@@ -6,7 +6,8 @@ import { waitBefore } from './backoff'
 export type StopState =
   | { is: 'ready' }
   | { is: 'stopping'; attempt: number }
-  | { is: 'stopped'; took_ms: number }
+  /** Processes of other machines that had not answered by then. */
+  | { is: 'stopped'; took_ms: number; unreached: string[] }
   /** This browser is signed out: repeating the request would change nothing. */
   | { is: 'refused' }
 
@@ -37,7 +38,7 @@ export async function stopEverything(
     const answer = await send(url, JSON.stringify(body))
     if (answer.was === 'accepted') {
       const took_ms = answer.stopped.receipt?.took_ms ?? performance.now() - began
-      report({ is: 'stopped', took_ms })
+      report({ is: 'stopped', took_ms, unreached: answer.stopped.unreached ?? [] })
       return true
     }
     if (answer.was === 'refused') {
@@ -60,10 +61,15 @@ export function stopLabel(state: StopState): string {
     case 'refused':
       return 'Signed out. Run `allstop stop` in a terminal.'
     case 'stopped':
-      return `Stopped in ${Math.round(state.took_ms)} ms`
+      return `Stopped in ${Math.round(state.took_ms)} ms${silentText(state.unreached)}`
     case 'ready':
       return ''
   }
+}
+
+function silentText(unreached: string[]): string {
+  if (!unreached.length) return ''
+  return `. No answer from ${unreached.join(', ')}: it ends its agents within its lease.`
 }
 
 /** Only a browser that is signed out is refused; any other failure may be over at the next try. */

@@ -32,6 +32,12 @@ where p.seen_at + p.lease > now()
 """
 
 
+_WORKERS = """
+select '', p.pid, p.host, p.command, p.since, p.world, p.worker, p.started, p.id
+from allstop.processes p where p.worker <> '' and p.seen_at + p.lease > now()
+"""
+
+
 class PostgresRecords:
     """The reading half of a `Journal`. Work on the connection is done in threads."""
 
@@ -91,6 +97,11 @@ class PostgresRecords:
             Head(RunId(run), kind, parent and RunId(parent), seq, at, closed)
             for run, kind, parent, seq, at, closed in rows
         ]
+
+    def workers(self) -> list[Holder]:
+        """Return the workers that are not known to have ended, also those that drive nothing."""
+        rows = self._reader.run(lambda connection: connection.execute(_WORKERS).fetchall())
+        return [holder for holder in map(holder_of, rows) if not self._is_gone(holder)]
 
     def holders(self) -> dict[RunId, Holder | None]:
         """Return the runs that processes of any machine drive."""

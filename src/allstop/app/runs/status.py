@@ -342,8 +342,20 @@ def own_name(project: Project) -> str:
 def other_drivers(project: Project) -> dict[str, Holder]:
     """The other processes that drive runs of this project, by the name that they sign with."""
     holders = (holder for holder in project.records.holders().values() if holder is not None)
-    own = own_name(project)
-    return {holder.name: holder for holder in holders if holder.name != own}
+    return {holder.name: holder for holder in holders if not _is_self(holder)}
+
+
+def other_workers(project: Project) -> dict[str, Holder]:
+    """The other workers of a fleet, also those that drive nothing now."""
+    if project.store_url == SQLITE:
+        return {}
+    from allstop.app.store import live_workers
+
+    return {each.name: each for each in live_workers(project) if not _is_self(each)}
+
+
+def _is_self(holder: Holder) -> bool:
+    return holder.pid == os.getpid() and is_local(holder)
 
 
 def is_local(holder: Holder) -> bool:

@@ -12,7 +12,15 @@ from msgspec.structs import replace
 
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.adapters.processes.live_registry import kill_recorded
-from allstop.app.runs.status import RunRecord, helm_of, is_local, other_drivers, record_of
+from allstop.app.project import SQLITE
+from allstop.app.runs.status import (
+    RunRecord,
+    helm_of,
+    is_local,
+    other_drivers,
+    other_workers,
+    record_of,
+)
 from allstop.app.stop import receipts
 from allstop.app.stop.agents import (
     KilledAgents,
@@ -24,10 +32,16 @@ from allstop.core import helm
 from allstop.core import run as runs
 from allstop.core.commands import Allstop, Resume
 from allstop.core.errors import AllstopError
-from allstop.core.events import Commanded, Halted, Killed
+from allstop.core.events import Commanded, Event, Halted, Killed
 from allstop.core.helm import Hold
 from allstop.core.ids import HELM, RunId, with_ancestors
-from allstop.ports import Entry, Holder, StoreBrokenError, StoreTroubleError
+from allstop.ports import (
+    Entry,
+    Holder,
+    StoreBrokenError,
+    StoreTroubleError,
+    StoreUnreachableError,
+)
 from allstop.views.log import describe, state_after_stop
 
 if TYPE_CHECKING:
@@ -54,34 +68,46 @@ async def stop(
     command = Commanded(at=agents.at, command=Allstop(), by=by)
     answers: dict[str, Halted] = {}
     driving: dict[str, Holder] = {}
+    is_reachable = True
     try:
-        driving = other_drivers(project)
+        driving = other_drivers(project) | other_workers(project)
         with anyio.move_on_after(receipts.ANSWER_S):
             await _tell_and_wait(project, command, driving, answers)
-    except* STORE_FAILS:
-        pass  # the STOP file holds; this process ends the agents
+    except* STORE_FAILS as failed:  # the STOP file holds; this process ends the agents
+        is_reachable = failed.subgroup(StoreUnreachableError) is None
     unanswered = [holder for name, holder in driving.items() if name not in answers]
     silent = tuple(holder for holder in unanswered if is_local(holder))
-    unreached = tuple(holder.name for holder in unanswered if not is_local(holder))
+    unreached = tuple(holder for holder in unanswered if not is_local(holder))
     left = kill_recorded(project.live) if project.live.exists() else ()
     killed = (*agents.killed, *left)
     cut = await _driven_by(project, silent)
     for holder in silent:
         _kill(project, holder)
     asked_at = asked_at or command.at
-    stopped = await _record(project, command, asked_at, answers, silent, killed, cut)
+    mine = _own_receipt(project, asked_at, killed, cut, unreached)
+    is_recorded = is_reachable and await _record(project, command, mine, silent)
     await _are_gone(project, silent)
-    return replace(stopped, unreached=unreached)
+    return receipts.Stopped(
+        receipt=_whole(mine, command.by, answers),
+        machines=_machines(project, driving, answers, mine),
+        silent=tuple(holder.pid for holder in silent),
+        unreached=tuple(holder.name for holder in unreached),
+        recorded=is_recorded,
+        filed=StopFile(project.folder / "STOP").exists(),
+    )
 
 
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
     """The driving processes and the agents that a stop would end."""
-    driving = [f"{name} ({holder.command})" for name, holder in other_drivers(project).items()]
+    known = other_drivers(project) | other_workers(project)
+    driving = [f"{name} ({holder.command})" for name, holder in known.items()]
     return driving, [f"{tree.label}: process {tree.root.pid}" for tree in agent_trees(project)]
 
 
 async def _driven_by(project: Project, silent: tuple[Holder, ...]) -> dict[RunId, RunRecord]:
     """The open runs of processes that did not answer."""
+    if not silent:
+        return {}
     try:
         held = {run for run, who in project.records.holders().items() if who in silent}
         heads = await project.records.heads() if held else []
@@ -98,11 +124,12 @@ async def _tell_and_wait(
     project: Project, command: Commanded, driving: dict[str, Holder], answers: dict[str, Halted]
 ) -> None:
     journal = project.journal
+    is_told = False
 
     async def have_answered() -> bool:
-        for record in await journal.read(HELM):
-            event = record.event
-            if isinstance(event, Halted) and event.at >= command.at:
+        for event in await _since_stop(journal):
+            # clocks of machines differ: only the order in the journal says what is an answer
+            if isinstance(event, Halted) and (is_told or event.at >= command.at):
                 answers[event.by] = event
         return all(
             name in answers or (is_local(holder) and receipts.is_suspended(holder.pid))
@@ -112,7 +139,19 @@ async def _tell_and_wait(
     async with receipts.waiting(project, HELM) as wait:
         with suppress(StoreTroubleError):  # the driving process may answer anyway
             await _write(journal, command)
+            is_told = True
         await wait(have_answered)
+
+
+async def _since_stop(journal: ProjectJournal) -> list[Event]:
+    """What was written to the helm after the latest Allstop."""
+    events = [record.event for record in await journal.read(HELM)]
+    stops = [at for at, event in enumerate(events) if _is_stop(event)]
+    return events[stops[-1] + 1 :] if stops else []
+
+
+def _is_stop(event: Event) -> bool:
+    return isinstance(event, Commanded) and isinstance(event.command, Allstop)
 
 
 async def _write(journal: ProjectJournal, command: Commanded) -> None:
@@ -138,18 +177,15 @@ async def _are_gone(project: Project, killed: tuple[Holder, ...]) -> None:
             await anyio.sleep(0.01)
 
 
-async def _record(
+def _own_receipt(
     project: Project,
-    command: Commanded,
     asked_at: datetime,
-    answers: dict[str, Halted],
-    silent: tuple[Holder, ...],
     killed: tuple[Killed, ...],
     cut: dict[RunId, RunRecord],
-) -> receipts.Stopped:
-    """Write a receipt for this process, and return one for all processes that ended agents."""
+    unreached: tuple[Holder, ...],
+) -> Halted:
     states = {run: runs.fold(found.pilot, found.events) for run, found in cut.items()}
-    mine = receipts.receipt(
+    return receipts.receipt(
         project,
         f"allstop stop, process {os.getpid()}",
         asked_at,
@@ -162,32 +198,62 @@ async def _record(
         {
             run: state_after_stop(cut[run].pilot, state, project.clock.now())
             for run, state in states.items()
-        },
+        }
+        | _held_by(project, unreached),
+        tuple(holder.name for holder in unreached),
     )
-    is_recorded = True
+
+
+def _held_by(project: Project, unreached: tuple[Holder, ...]) -> dict[RunId, str]:
+    """The runs of processes of other machines that did not answer."""
+    if not unreached:
+        return {}
+    try:
+        held = project.records.holders()
+    except AllstopError:
+        return {}  # the store can't be read
+    return {
+        run: f"stopped; {holder.name} has not answered"
+        for run, holder in held.items()
+        if holder in unreached
+    }
+
+
+async def _record(
+    project: Project, command: Commanded, mine: Halted, silent: tuple[Holder, ...]
+) -> bool:
+    """Write the receipt of this process, if it ended anything; False if the store takes nothing."""
     try:
         if (await helm_of(project)).hold is not Hold.STOPPED:
             await _write(project.journal, command)
-        if killed or silent:
+        if mine.killed or mine.unanswered or silent:
             await project.journal.append(Entry(HELM, mine))
         await stop_sessions(project, silent)
     except STORE_FAILS:
-        is_recorded = False  # the STOP file holds
+        return False  # the STOP file holds
+    return True
+
+
+def _whole(mine: Halted, by: str, answers: dict[str, Halted]) -> Halted:
+    """One receipt for all processes that ended agents."""
     parts = (*answers.values(), mine)
-    whole = replace(
+    return replace(
         mine,
-        by=command.by,
+        by=by,
         killed=tuple(dict.fromkeys(each for part in parts for each in part.killed)),
         discarded=tuple(each for part in parts for each in part.discarded),
         runs={run: where for part in parts for run, where in part.runs.items()},
     )
-    filed = StopFile(project.folder / "STOP").exists()
-    return receipts.Stopped(
-        receipt=whole,
-        silent=tuple(holder.pid for holder in silent),
-        recorded=is_recorded,
-        filed=filed,
-    )
+
+
+def _machines(
+    project: Project, driving: dict[str, Holder], answers: dict[str, Halted], mine: Halted
+) -> tuple[receipts.MachineStop, ...]:
+    if project.store_url == SQLITE:
+        return ()
+    from allstop.app.store import own_process
+
+    return receipts.by_machine(driving.values(), answers, (own_process(project), mine))
 
 
 async def stop_sessions(project: Project, silent: tuple[Holder, ...] = ()) -> None:
