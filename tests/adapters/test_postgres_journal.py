@@ -205,6 +205,28 @@ async def test_z4_a_process_that_is_cut_off_is_told_before_others_take_over(
             group.cancel_scope.cancel()
 
 
+async def test_z4_agents_are_ended_once_when_another_process_has_taken_a_run_over(
+    postgres, database, opened
+):
+    """Such as after the machine was asleep for longer than the lease."""
+    url = postgres.url(database)
+    journal = opened(url, is_gone=lambda holder: False)
+    other = opened(url, own=replace(HERE, host="other"), is_gone=lambda holder: True)
+    ended, heard = [], set()
+    async with anyio.create_task_group() as group:
+        with journal.listen(lambda run, seq: heard.add(run), cut_off=lambda: ended.append(1)):
+            group.start_soon(journal.watch_writes)
+            await keep_claim(journal, "a")
+            await keep_claim(other, "a")
+            await until(lambda: ended)
+            for run in "bcdef":
+                await other.append(Entry(run, OPENED))
+                await until(lambda run=run: run in heard)
+            group.cancel_scope.cancel()
+
+    assert ended == [1]
+
+
 async def test_z1_a_lost_notice_loses_no_news(postgres, database, opened):
     """The listening connection is ended at the moment of the write."""
     journal, other = opened(postgres.url(database)), opened(postgres.url(database))

@@ -57,6 +57,7 @@ class Heartbeat:
         self.seen_at = now()  # when the store last knew this process, by this machine's clock
         self.holders: dict[RunId, Holder | None] | None = None  # None: not known yet
         self.drained_by = ""
+        self.epochs: dict[RunId, int] = {}  # of their claims
         self._url = url
         self._me = me
         self._version = version
@@ -173,6 +174,7 @@ class Heartbeat:
             self.drained_by = UPGRADED if drained[1] > self._version else str(drained[0])
         before = self.holders
         self.holders = {RunId(str(row[0])): holder_of(row) for row in rows}
+        self.epochs = {RunId(str(row[0])): int(row[9]) for row in rows}
         self._add(connection.execute(_NEWER, (self._announced,)).fetchall())
         if self._news or before != self.holders:
             self._ring()

@@ -55,6 +55,7 @@ class _Claim:
     def __init__(self, run: RunId, epoch: int) -> None:
         self.run = run
         self.epoch = epoch
+        self.is_known_lost = False
 
 
 class PostgresJournal(PostgresRecords):
@@ -287,9 +288,11 @@ class PostgresJournal(PostgresRecords):
 
     def _check_claims(self) -> None:
         """End all agents if another process has taken over a run of this one."""
-        kept = self._heartbeat.holders or {}
-        taken = [kept.get(run) for run in self._held]
-        if any(by is not None and by.process != self.own.process for by in taken):
+        epochs = self._heartbeat.epochs  # they may be older than a claim, which proves nothing
+        lost = [claim for claim in self._held.values() if epochs.get(claim.run, 0) > claim.epoch]
+        if not all(claim.is_known_lost for claim in lost):
+            for claim in lost:
+                claim.is_known_lost = True  # it ends with the next write
             for cut_off in list(self._cut_offs):
                 cut_off()
 

@@ -26,14 +26,15 @@ T = TypeVar("T")
 Row = Sequence[object]
 
 HOLDERS = """
-select c.run, p.pid, p.host, p.command, c.since, p.world, p.worker, p.started, p.id
+select c.run, p.pid, p.host, p.command, c.since, p.world, p.worker, p.started, p.id,
+    c.epoch
 from allstop.claims c join allstop.processes p on p.id = c.process
 where p.seen_at + p.lease > now()
 """
 
 
 _WORKERS = """
-select '', p.pid, p.host, p.command, p.since, p.world, p.worker, p.started, p.id
+select '', p.pid, p.host, p.command, p.since, p.world, p.worker, p.started, p.id, 0
 from allstop.processes p where p.worker <> '' and p.seen_at + p.lease > now()
 """
 
@@ -149,7 +150,7 @@ async def call(work: Callable[[], T]) -> T:
 
 def holder_of(row: Sequence[object]) -> Holder:
     """A row of HOLDERS."""
-    _, pid, host, command, since, world, worker, started, process = row
+    _, pid, host, command, since, world, worker, started, process, _ = row
     return msgspec.convert(
         {
             "pid": pid,
