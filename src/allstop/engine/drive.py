@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Generic, TypeVar
 
 import anyio
@@ -34,6 +35,7 @@ from allstop.engine.context import EngineContext
 from allstop.engine.daily_budget import DayCheck
 from allstop.engine.move_watch import MoveWatch
 from allstop.engine.reservations import Reservations
+from allstop.engine.retry_read import STORE_RETRY_S, retry_read
 from allstop.engine.slots import RunSlot, Slots
 from allstop.views.log import describe
 
@@ -41,7 +43,6 @@ S = TypeVar("S")
 
 CLEANUP_S = 10.0
 NOTES_EVERY_S = 1.0
-STORE_RETRY_S = 1.0
 
 
 class SupersededError(Exception):
@@ -152,8 +153,9 @@ class Drive(Generic[S]):
 
     async def _catch_up(self) -> None:
         """Fold newer events of others (people, child runs)."""
-        await self._context.helm_reader.catch_up()
-        for record in await self._context.journal.read(self.run, after=self._seq):
+        read = self._context.journal.read
+        await retry_read(self._context.helm_reader.catch_up, self.show)
+        for record in await retry_read(lambda: read(self.run, after=self._seq), self.show):
             if self._writing:
                 return  # the events may be our own; the writer reads again afterwards
             if record.seq <= self._seq:
@@ -177,7 +179,7 @@ class Drive(Generic[S]):
             now = context.clock.now()
             is_limited = context.daily_budget.is_limited(now, context.helm_reader.helm)
             if is_limited:
-                await context.daily_budget.catch_up(now)
+                await retry_read(partial(context.daily_budget.catch_up, now), self.show)
                 now = context.clock.now()
             ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -26,11 +26,14 @@ from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.drive import Drive, SupersededError
 from allstop.engine.driven_run import DrivenRun, fold
 from allstop.engine.hands import Hands
+from allstop.engine.retry_read import retry_read
 from allstop.engine.retry_write import retry_write
 from allstop.engine.send import send_command
 from allstop.engine.slots import Slots
 from allstop.engine.steps import Waiting, used_so_far
 from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, StaleError
+
+T = TypeVar("T")
 
 
 class StopReceipts:
@@ -323,7 +326,7 @@ class LocalEngine:
             )
 
     async def _react_to_helm(self) -> None:
-        await self._helm_reader.catch_up()
+        await self._retry_read(self._helm_reader.catch_up)
         before, after = self._last_helm, self._helm_reader.helm
         if after == before:
             return
@@ -364,6 +367,9 @@ class LocalEngine:
         )
         self._receipts.add(stops, halted)
 
+    async def _retry_read(self, read: Callable[[], Awaitable[T]]) -> T:
+        return await retry_read(read, lambda live: self._viewers.show(HELM, live))
+
     # --- driving ---
 
     async def _prepare_and_start(self, run: RunId) -> None:
@@ -376,7 +382,8 @@ class LocalEngine:
     async def _prepare(self, run: RunId, known: FoldedRun[Any] | None = None) -> DrivenRun | None:
         """Fold a run for driving; None if it is closed, already driven or broken."""
         try:
-            records = await self._journal.read(run, after=known.seq if known else 0)
+            after = known.seq if known else 0
+            records = await self._retry_read(lambda: self._journal.read(run, after=after))
             if run in self._driven_runs:
                 return None
             pilot, folded = fold(self._pilots, records, known)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from allstop.core.ids import HELM, RunId, WriteId
-from allstop.engine.drive import STORE_RETRY_S
+from allstop.engine.retry_read import STORE_RETRY_S
 from allstop.ports import Live, StoreTroubleError
 
 
