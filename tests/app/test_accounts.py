@@ -12,7 +12,7 @@ from allstop.core.events import AccountHeld, AccountReleased, WindowsSeen
 from allstop.core.ids import ACCOUNTS, RunId
 from allstop.core.moves import Failed, FailureKind, TurnDone
 from allstop.core.prompt import Prompt
-from allstop.ports import Abilities, Live, StoreFullError, Turn
+from allstop.ports import Abilities, Live, StoreFullError, StoreUnreachableError, Turn
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 LIMITED = FailureKind.RATE_LIMITED
@@ -32,11 +32,17 @@ class Clock:
 
 class Disk(MemoryJournal):
     is_full = False
+    is_away = False
 
     async def append(self, *entries, **more):
         if self.is_full:
             raise StoreFullError("full")
         await super().append(*entries, **more)
+
+    async def read(self, run, **more):
+        if self.is_away:
+            raise StoreUnreachableError("away")
+        return await super().read(run, **more)
 
 
 class Notes:
@@ -224,6 +230,17 @@ async def test_q19_a_hold_applies_while_the_disk_is_full_and_is_written_later(ac
     journal.is_full = False
     assert await accounts.failure(MAX, "board/T2")
     assert len(await stream(journal)) == 1
+
+
+async def test_z5_a_turn_that_ends_while_the_server_is_away_is_kept(accounts, journal, clock):
+    journal.is_away = journal.is_full = True
+    agent = HeldAgent(accounts, [Choice(MAX, Program(DONE, limited(seconds=60)))], clock)
+
+    assert await agent.take_turn(turn(), Notes()) == DONE
+    assert (await agent.take_turn(turn(), Notes())).kind is LIMITED
+    journal.is_away = journal.is_full = False
+    assert await accounts.failure(MAX, "board/T2")
+    assert [type(event) for event in await stream(journal)] == [AccountHeld]
 
 
 async def test_p19_a_turn_on_a_held_account_makes_no_call(accounts, clock):

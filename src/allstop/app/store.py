@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from allstop.adapters.journals.heartbeat import LeaseTimes
     from allstop.adapters.journals.postgres import PostgresJournal
     from allstop.adapters.journals.postgres_reader import PostgresRecords
-    from allstop.app.project import Project
     from allstop.core.events import Event
     from allstop.ports import Clock, Holder
     from allstop.settings.loader import Loaded
@@ -73,15 +72,6 @@ def open_records(project: StoreOwner, url: str) -> PostgresRecords:
     from allstop.adapters.journals.postgres_reader import PostgresRecords
 
     return PostgresRecords(url, project.folder, repository_name(project), is_gone)
-
-
-def live_workers(project: Project) -> list[Holder]:
-    """The workers of a fleet that are not known to have ended."""
-    from allstop.adapters.journals.postgres_reader import PostgresRecords
-
-    records = project.records
-    assert isinstance(records, PostgresRecords), "only a server knows workers"
-    return records.workers()
 
 
 def is_gone(holder: Holder) -> bool:

@@ -115,7 +115,11 @@ class Accounts:
     async def _catch_up(self) -> None:
         if self._unwritten:
             await self._flush()
-        for record in await self._journal.read(ACCOUNTS, after=self._seq):
+        try:
+            newer = await self._journal.read(ACCOUNTS, after=self._seq)
+        except StoreTroubleError:
+            return  # a turn must not fail for that: what is known applies
+        for record in newer:
             if record.seq > self._seq:  # a concurrent call may have folded it
                 if self._seq:
                     self._release_shared(record.event)

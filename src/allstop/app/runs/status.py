@@ -349,9 +349,11 @@ def other_workers(project: Project) -> dict[str, Holder]:
     """The other workers of a fleet, also those that drive nothing now."""
     if project.store_url == SQLITE:
         return {}
-    from allstop.app.store import live_workers
+    from allstop.adapters.journals.postgres_reader import PostgresRecords
 
-    return {each.name: each for each in live_workers(project) if not _is_self(each)}
+    records = project.records
+    assert isinstance(records, PostgresRecords), "only a server knows workers"
+    return {each.name: each for each in records.workers() if not _is_self(each)}
 
 
 def _is_self(holder: Holder) -> bool:
