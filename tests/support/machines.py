@@ -12,9 +12,10 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from support import git_settings
 from support.cut_proxy import CutProxy
 from support.person import Person, alive
-from support.postgres import Server
+from support.postgres import Server, free_port
 from support.repositories import make_repository
 
 NETWORK = "198.18.0"
@@ -113,13 +114,21 @@ class Machine(Person):
 
     def thaw(self, started):
         self._signal(started, signal.SIGCONT)
+        started.send_signal(signal.SIGCONT)  # nsenter stands still with its child
 
     def _signal(self, started, number):
         os.kill(_only_child(started.pid), number)
 
     def turn_off(self):
         """All its processes end in the same moment, without a word to anybody."""
+        for process in self.started:  # nsenter may stand still, and then waits for no child
+            process.kill()
         self.cable.inside.close()
+
+    def close(self):
+        self.turn_off()
+        self.cable.close()
+        super().close()
 
 
 class Cable:
@@ -161,17 +170,71 @@ class Proxied:
         self._proxy.close()
 
 
+class Remote:
+    """A repository that `git daemon` serves to all machines."""
+
+    def __init__(self, place, prefix, address):
+        self.folder = place / "remote.git"
+        first = place / "first"
+        first.mkdir()
+        make_repository(first, "hello\n")
+        _git(place, "clone", "-q", "--bare", first, self.folder)
+        self._prefix, self._address = prefix, address
+        self._port = free_port()
+        self.url = f"git://{address}:{self._port}/remote.git"
+        self.start()
+
+    def start(self):
+        place = self.folder.parent
+        self._daemon = subprocess.Popen(
+            [*self._prefix, "git", "daemon", f"--listen={self._address}", f"--port={self._port}",
+             "--reuseaddr", "--export-all", "--enable=receive-pack", f"--base-path={place}"],
+            env={**os.environ, **git_settings.VARIABLES},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def stop(self):
+        """From now on nobody answers there."""
+        if self._daemon.poll() is None:
+            os.killpg(self._daemon.pid, signal.SIGKILL)
+            self._daemon.wait()
+
+    def git(self, *arguments):
+        return _git(self.folder, *arguments)
+
+    def merged(self):
+        """The tasks that were merged, the latest last."""
+        trailers = "--format=%(trailers:key=Allstop-Task,valueonly)"
+        return self.git("log", "--first-parent", "--reverse", trailers, "main").split()
+
+
+def _git(place, *arguments):
+    done = subprocess.run(
+        ["git", *map(str, arguments)], cwd=place, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
 class Machines:
     """Some machines, and a database that all of them reach."""
 
-    def __init__(self, place, count=3):
+    def __init__(self, place, count=3, *, lease_s=None):
+        """With a lease they are a fleet, and share a repository, too."""
         self._bridge = self._make_bridge() if has_networks() else None
+        prefix = self._bridge.prefix if self._bridge else ()
+        address = _ADDRESS if self._bridge else "127.0.0.1"
         self.all = []
-        self.server = self._make_server()
+        self.remote = None
+        self._lease_s = lease_s
+        self.server = Server(prefix=prefix, address=address)
         try:
-            database = self.server.new_database()
+            if lease_s is not None:
+                self.remote = Remote(place, prefix, address)
+            self.database = self.server.new_database()
             for number in range(1, count + 1):
-                self.all.append(self._make_machine(place, number, database))
+                self.all.append(self._make_machine(place, number))
         except BaseException:
             self.close()
             raise
@@ -184,22 +247,36 @@ class Machines:
         up = f"{up} && ip address add {_ADDRESS}/24 dev bridge && ip link set bridge up"
         return Namespaces("--net", *_MACHINE, setup=up)
 
-    def _make_server(self):
-        if self._bridge is None:
-            return Server()
-        return Server(prefix=self._bridge.prefix, address=_ADDRESS)
-
-    def _make_machine(self, place, number, database):
+    def _make_machine(self, place, number):
         cable = Cable(self._bridge, number) if self._bridge else Proxied(self.server.port, number)
         port = getattr(cable, "port", None)
-        machine = Machine(place, number, self.server.tcp_url(database, port=port), cable)
-        make_repository(machine.repository, "hello\n")
+        url = f"{self.server.tcp_url(self.database, port=port)}?sslmode=disable"  # it is trusted
+        machine = Machine(place, number, url, cable)
+        if self.remote is None:
+            make_repository(machine.repository, "hello\n")
+        else:
+            _git(place, "clone", "-q", self.remote.folder, machine.repository)
+            machine.git("remote", "set-url", "origin", self.remote.url)
+            settings = f'[fleet]\nremote = "origin"\n[store]\nlease_s = {self._lease_s}\n'
+            (machine.home / ".config" / "allstop").mkdir(parents=True)
+            (machine.home / ".config" / "allstop" / "config.toml").write_text(settings)
         return machine
+
+    def agent(self, text, settings):
+        """Configure `text`, a shell script, as the agent of a fleet's machines."""
+        first, *others = self.all
+        first.agent(text, settings)
+        first.commit()
+        first.git("push", "-q", self.remote.folder, "main")
+        for machine in others:
+            machine.program("my-agent", "#!/bin/sh\n" + text)
+            machine.git("pull", "-q", "--ff-only", self.remote.folder, "main")
 
     def close(self):
         for machine in self.all:
-            machine.cable.close()
             machine.close()
+        if self.remote:
+            self.remote.stop()
         self.server.remove()
         if self._bridge:
             self._bridge.close()

@@ -66,7 +66,7 @@ class Server:
                 self._user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
         self._data = self.folder / "data"
         self._programs = programs_folder()
-        self.port = _free_port()
+        self.port = free_port()
         password_file = self.folder / "password"
         password_file.write_text(PASSWORD)
         self._run(
@@ -153,7 +153,7 @@ class Server:
         return log.read_text() if log.exists() else "no log"
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
