@@ -21,7 +21,7 @@ web: ## build the control room's page; no Node is needed for it
 
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv postgres
+	@tools/system-packages git openssl bwrap setpriv postgres ip
 	@tools/kernel
 	@tools/agent-programs codex claude claude-acp gemini goose
 	@tools/browser
@@ -55,12 +55,12 @@ check: ## format, lint, types, imports, requirements, the page
 
 bench: ## every benchmark, and a table of all figures
 	@tools/environment dev
-	@tools/system-packages git bwrap setpriv postgres
+	@tools/system-packages git bwrap setpriv postgres ip
 	@$(BIN)/python bench
 
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv postgres
+	@tools/system-packages git openssl bwrap setpriv postgres ip
 	@tools/kernel
 	@tools/agent-programs codex claude claude-acp gemini goose opencode qwen aider
 	@tools/browser
