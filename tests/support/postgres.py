@@ -95,7 +95,8 @@ class Server:
                 shutil.chown(kept, "nobody", "nogroup")
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write("ssl = on\n")
-        (self._data / "pg_hba.conf").write_text(_HBA.replace("host all", "hostssl all"))
+        rules = _HBA.replace("host all", "hostssl all").format(address=self._address)
+        (self._data / "pg_hba.conf").write_text(rules)
         self.stop()
         self.start()
 
