@@ -37,9 +37,9 @@ run = "sleep 0.3"
 
 
 class Fleet:
-    def __init__(self, place):
+    def __init__(self, place, *, has_standby=False):
         self.place = place
-        self.machines = Machines(place, lease_s=LEASE_S)
+        self.machines = Machines(place, lease_s=LEASE_S, has_standby=has_standby)
         self.workers = []
 
     def start(self):
@@ -82,8 +82,9 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path):
-    fleet = Fleet(tmp_path)
+def fleet(tmp_path, request):
+    drill = request.node.callspec.params["drill"]
+    fleet = Fleet(tmp_path, has_standby=drill is the_database_fails_over)
     try:
         fleet.start()
         yield fleet
@@ -134,6 +135,13 @@ def the_database_is_down_for_longer_than_the_lease(fleet):
     fleet.finish()
 
 
+def the_database_fails_over(fleet):
+    """The standby has all that the server has confirmed."""
+    fleet.machines.server.stop("immediate")
+    fleet.machines.standby.promote()
+    fleet.finish()
+
+
 def the_remote_is_gone_for_a_while(fleet):
     fleet.machines.remote.stop()
     wait_for(lambda: not (fleet.second.agents or fleet.third.agents), "the end of all agents")
@@ -179,6 +187,7 @@ ALL = [
     a_worker_is_frozen_and_comes_back,
     the_database_restarts,
     the_database_is_down_for_longer_than_the_lease,
+    the_database_fails_over,
     the_remote_is_gone_for_a_while,
 ]
 

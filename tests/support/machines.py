@@ -220,19 +220,22 @@ def _git(place, *arguments):
 class Machines:
     """Some machines, and a database that all of them reach."""
 
-    def __init__(self, place, count=3, *, lease_s=None):
+    def __init__(self, place, count=3, *, lease_s=None, has_standby=False):
         """With a lease they are a fleet, and share a repository, too."""
         self._bridge = self._make_bridge() if has_networks() else None
         prefix = self._bridge.prefix if self._bridge else ()
-        address = _ADDRESS if self._bridge else "127.0.0.1"
+        address = self._address = _ADDRESS if self._bridge else "127.0.0.1"
         self.all = []
         self.remote = None
         self._lease_s = lease_s
         self.server = Server(prefix=prefix, address=address)
+        self.standby = None
         try:
             if lease_s is not None:
                 self.remote = Remote(place, prefix, address)
             self.database = self.server.new_database()
+            if has_standby:
+                self.standby = Server(prefix=prefix, address=address, follows=self.server)
             for number in range(1, count + 1):
                 self.all.append(self._make_machine(place, number))
         except BaseException:
@@ -249,8 +252,11 @@ class Machines:
 
     def _make_machine(self, place, number):
         cable = Cable(self._bridge, number) if self._bridge else Proxied(self.server.port, number)
-        port = getattr(cable, "port", None)
+        port = None if self.standby else getattr(cable, "port", None)
         url = f"{self.server.tcp_url(self.database, port=port)}?sslmode=disable"  # it is trusted
+        if self.standby is not None:
+            one, other = (f"{self._address}:{each.port}" for each in (self.server, self.standby))
+            url = url.replace(one, f"{one},{other}") + "&target_session_attrs=read-write"
         machine = Machine(place, number, url, cable)
         if self.remote is None:
             make_repository(machine.repository, "hello\n")
@@ -277,6 +283,7 @@ class Machines:
             machine.close()
         if self.remote:
             self.remote.stop()
-        self.server.remove()
+        for server in filter(None, (self.standby, self.server)):
+            server.remove()
         if self._bridge:
             self._bridge.close()

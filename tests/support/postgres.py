@@ -50,8 +50,11 @@ class Server:
     loses nothing all the same: the kernel has what it wrote.
     """
 
-    def __init__(self, prefix=(), address="127.0.0.1"):
-        """`prefix` makes its programs run in namespaces that have this address."""
+    def __init__(self, prefix=(), address="127.0.0.1", follows=None):
+        """`prefix` makes its programs run in namespaces that have this address.
+
+        With `follows` it is a standby of that server, which confirms nothing that this one lacks.
+        """
         self._prefix, self._address = prefix, address
         self._numbers = itertools.count(1)
         # a socket's path may have at most 107 bytes, and PostgreSQL refuses to run as root
@@ -67,12 +70,10 @@ class Server:
         self._data = self.folder / "data"
         self._programs = programs_folder()
         self.port = free_port()
-        password_file = self.folder / "password"
-        password_file.write_text(PASSWORD)
-        self._run(
-            *("initdb", "-D", self._data, "-U", SUPERUSER, "-A", "trust"),
-            *("-E", "UTF8", "--locale=C", "--no-sync", f"--pwfile={password_file}"),
-        )
+        if follows is None:
+            self._create()
+        else:
+            self._copy(follows)
         (self._data / "pg_hba.conf").write_text(_HBA.format(address=address))
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write(
@@ -80,6 +81,27 @@ class Server:
                 f"unix_socket_directories = '{self.folder}'\n"
             )
         self.start()
+        if follows is not None:
+            follows.execute("alter system set synchronous_standby_names = '*'")
+            follows.execute("select pg_reload_conf()")
+
+    def _create(self):
+        password_file = self.folder / "password"
+        password_file.write_text(PASSWORD)
+        self._run(
+            *("initdb", "-D", self._data, "-U", SUPERUSER, "-A", "trust"),
+            *("-E", "UTF8", "--locale=C", "--no-sync", f"--pwfile={password_file}"),
+        )
+
+    def _copy(self, server):
+        at = ("-h", server._address, "-p", server.port, "-U", SUPERUSER)
+        self._run("pg_basebackup", "-D", self._data, *at, "-R", "-X", "stream", "-c", "fast")
+        (self._data / "postgresql.auto.conf").chmod(0o600)
+
+    def promote(self):
+        """Take over from the server that this one follows."""
+        self.execute("alter system reset synchronous_standby_names")
+        self._run("pg_ctl", "-w", "-t", START_S, "-s", "-D", self._data, "promote")
 
     def start(self):
         log = self.folder / "log"
