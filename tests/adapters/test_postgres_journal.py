@@ -210,7 +210,7 @@ async def test_z4_agents_are_ended_once_when_another_process_has_taken_a_run_ove
 ):
     """Such as after the machine was asleep for longer than the lease."""
     url = postgres.url(database)
-    journal = opened(url, is_gone=lambda holder: False)
+    journal = opened(url, times=LeaseTimes())
     other = opened(url, own=replace(HERE, host="other"), is_gone=lambda holder: True)
     ended, heard = [], set()
     async with anyio.create_task_group() as group:

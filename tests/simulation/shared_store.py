@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 
-from allstop.adapters.journals.heartbeat import PAUSE_S, LeaseTimes
+from allstop.adapters.journals.heartbeat import LeaseTimes
 from allstop.core.events import Closed, Opened
 from allstop.core.ids import STREAMS, RunId, WriteId, with_ancestors
 from allstop.ports import ClaimLostError, Head, HeldError, Holder, StoreUnreachableError
@@ -96,7 +96,6 @@ class SharedPort:
         self._held = {}  # the epoch of each claim
         self._known_lost = set()
         self._kept = None  # the copy of the holders
-        self._holders_at, self._epochs = 0.0, 0
         self._unread = {}  # the newest number of each run that listeners don't know
         self._news = anyio.Event()
         self._listeners = []
@@ -192,8 +191,7 @@ class SharedPort:
 
     async def _keep_looking(self):
         while True:
-            await anyio.sleep(PAUSE_S)
-            with anyio.move_on_after(TIMES.look_s - PAUSE_S):
+            with anyio.move_on_after(TIMES.look_s):
                 await self._news.wait()
             self._news = anyio.Event()
             await self._weather.delay()
@@ -202,19 +200,14 @@ class SharedPort:
                 self._look()
 
     def _look(self):
-        self.disk.statements["look"] += 1
-        if anyio.current_time() >= self._holders_at or self.disk.epochs != self._epochs:
-            self.disk.statements["look for holders"] += 1
-            self._holders_at = anyio.current_time() + TIMES.look_s
-            self._kept, self._epochs = dict(self.disk.claims), self.disk.epochs
+        self.disk.statements["look"] += 3
+        self._kept = dict(self.disk.claims)
         unread, self._unread = self._unread, {}
         for run, seq in unread.items():
             for listener, _ in list(self._listeners):
                 listener(run, seq)
         lost = {
-            run
-            for run, epoch in self._held.items()
-            if (self._kept or {}).get(run, ("", 0))[1] > epoch
+            run for run, epoch in self._held.items() if self._kept.get(run, ("", 0))[1] > epoch
         } - self._known_lost
         self._known_lost |= lost
         if lost:
