@@ -71,8 +71,9 @@ class ControlEngine(LocalEngine):
     async def idle(self) -> None:
         while True:
             await super().idle()
+            is_behind = any(each.drive.behind for each in self._driven_runs.values())
             is_at_work = self._unread or any(map(self._goes_on, self._elsewhere.values()))
-            if not (is_at_work and self.has_claimed(BOARD)):
+            if not ((is_at_work or is_behind) and self.has_claimed(BOARD)):
                 return
             await self._next_change()
 
@@ -111,6 +112,9 @@ class ControlEngine(LocalEngine):
         """Read along, and hand out each run that no worker has."""
         unread = set(self._unread)
         heads = await self._journal.heads(open_only=True)
+        for head in heads:  # they may be newer than what listeners were told
+            if head.run in self._driven_runs:
+                self._on_write(head.run, head.seq)
         below = {head.run: head.seq for head in heads if not self.drives_here(head.run)}
         await self._read_along(below)
         self._unread -= unread
