@@ -1,6 +1,7 @@
 """V1: the runner that a check command starts is recognised."""
 
-from allstop.gate.runners import Runner, can_select, find, with_tests
+from allstop.gate.facts import Runner
+from allstop.gate.runners import can_select, find, with_tests
 from support.cases import for_each
 
 FILES = {

@@ -1,9 +1,8 @@
 """Runs the checks of a gate: inspects the changes, then runs the commands in a clean clone."""
 
 import math
-import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import anyio
 from msgspec.structs import replace
@@ -12,15 +11,26 @@ from allstop.core import moves
 from allstop.core.gate import Check, Verdict
 from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
+from allstop.engine.check_results import (
+    CLONING,
+    ENDED,
+    OwnRuns,
+    RunResult,
+    as_check,
+    killed_result,
+    may_be_known,
+    may_pass,
+    verdict,
+)
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
+from allstop.engine.gate_runs import GateRuns
 from allstop.engine.held_out_runs import HeldOutRunner, unwatched
 from allstop.engine.mutation import Timed, try_mutants
 from allstop.gate import affected, composition, runners
 from allstop.gate.change_findings import describe_finding, findings, summarize_findings
-from allstop.gate.facts import Report, Run
+from allstop.gate.facts import Facts, Report, Run, Runner, TestCommand, Variant
 from allstop.gate.receipt import receipt_of
-from allstop.gate.runners import Runner, TestCommand
 from allstop.ports import (
     UNREACHED,
     Candidate,
@@ -39,36 +49,8 @@ from allstop.ports import (
 REMEMBERED = 1000
 """Maximum number of remembered results on base commits."""
 
-ENDED = "Command was ended"
-
 SETTINGS_FILE = "allstop.toml"
 LONGEST_PROBLEM = 300
-
-CLONING = Check(name="setup", run="clone the work and set it up")
-
-
-class RunResult(NamedTuple):
-    result: moves.CheckResult
-    filled_its_clone: bool = False  # the clone was removed
-    report: Report | None = None
-
-    @property
-    def as_run(self) -> Run:
-        result = self.result
-        return Run(
-            passed=result.passed,
-            code=result.code,
-            timed_out=result.timed_out,
-            report=self.report,
-            seconds=result.seconds,
-        )
-
-
-class _OwnRuns(NamedTuple):
-    """The runs of the checks on the work itself."""
-
-    results: tuple[moves.CheckResult, ...] = ()
-    runs: Mapping[str, Run] = {}  # by check
 
 
 SettingsProblem = Callable[[str], Awaitable[str]]
@@ -91,8 +73,15 @@ class CheckRunner:
         receipts: Receipts | None = None,
         reports: Reports | None = None,
         held_out: HeldOut | None = None,
+        *,
+        compares: bool = True,
     ) -> None:
-        """Without `reports` no runner of tests is asked for one."""
+        """Without `reports` no runner of tests is asked for one.
+
+        `compares`: with the target's tests and runs, if the runner is known.
+        """
+        self._compares = compares
+        self._gate_runs = GateRuns(workspaces)
         self._receipts = receipts
         self._reports = reports
         self._held_out = HeldOutRunner(held_out, launcher)
@@ -114,19 +103,26 @@ class CheckRunner:
             return candidate
         if isinstance(candidate, Unready):
             return await _unready(candidate, watch)
-        found = await self._findings(move, candidate, watch)
-        own = _OwnRuns()
-        move, skipped, changes = await self._affected(move, candidate)
-        if move.keep_going or not any(finding.fatal for finding in found):
-            commands = await self._test_commands(move, candidate)
-            own = await self._run_all(run, move, candidate, watch, changes, commands)
-            results = await self._with_baseline(run, move, candidate, own.results, watch)
+        gate, skipped, changes = await self._affected(move, candidate)
+        commands = await self._test_commands(gate, candidate)
+        found = await self._findings(gate, candidate, knows_ids=bool(commands))
+        if not commands:
+            await _say(found, watch)
+        own = OwnRuns()
+        if gate.keep_going or not any(finding.fatal for finding in found):
+            own = await self._run_all(run, gate, candidate, watch, changes, commands)
+            results = await self._with_baseline(run, gate, candidate, own.results, watch)
             own = own._replace(results=results)
-            if move.held_out and all(each.passed or not each.required for each in results):
-                own = own._replace(results=(*results, await self._run_held_out(run, move, watch)))
-            if move.mutation and all(each.passed or not each.required for each in own.results):
-                asked = [check for check in move.checks if check.name in commands]
-                found = (*found, *await self._try_mutants(run, move, asked, own, watch))
+            if gate.held_out and all(map(may_pass, results)):
+                held_out = await self._run_held_out(run, gate, watch)
+                own = own._replace(results=(*results, held_out))
+        if commands:
+            facts = await self._facts(run, gate, candidate, own, commands, watch)
+            found = await self._findings(gate, candidate, judged=facts)
+            await _say(found, watch)
+        if gate.mutation and own.results and all(map(may_pass, own.results)):
+            asked = [check for check in gate.checks if check.name in commands]
+            found = (*found, *await self._try_mutants(run, gate, asked, own, watch))
         done = _with_error_code(
             moves.ChecksDone(
                 results=own.results,
@@ -136,7 +132,57 @@ class CheckRunner:
                 skipped=skipped,
             )
         )
-        return await self._with_receipt(run, move, candidate, done, own.runs)
+        return await self._with_receipt(run, gate, candidate, done, own.runs)
+
+    async def _facts(
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        work: Candidate,
+        own: OwnRuns,
+        commands: Mapping[str, TestCommand],
+        watch: ActivityWatch,
+    ) -> Facts:
+        """What the runs tell, and the further runs if this is a whole gate."""
+        if not self._is_whole(move):
+            return Facts()
+        place = partial(self._variant, run, move.workspace, work, watch)
+        tests = partial(self._variant_run, run, move.workspace, watch)
+        facts = await self._gate_runs.facts(move, work, own.runs, commands, place, tests, watch)
+        for check in facts.checks:
+            self._gate_runs.remember(work.commit, check.run, check.own)
+        return facts
+
+    def _is_whole(self, move: moves.RunChecks) -> bool:
+        """Whether the findings count: not for a step of a plan, or after a turn."""
+        after_turn = move.affected and all(check.each_turn for check in move.checks)
+        return self._compares and move.integrity is not None and not after_turn
+
+    async def _variant(
+        self,
+        run: RunId,
+        workspace: str,
+        work: Candidate,
+        watch: ActivityWatch,
+        variant: Variant,
+        *,
+        on_target: bool,
+    ) -> Candidate | None:
+        make = partial(self._workspaces.variant, workspace, run, work, variant, on_target=on_target)
+        made = await self._in_space(run, workspace, watch, make)
+        return made if isinstance(made, Candidate) else None
+
+    async def _variant_run(
+        self,
+        run: RunId,
+        workspace: str,
+        watch: ActivityWatch,
+        place: Candidate,
+        check: Check,
+        command: TestCommand,
+    ) -> Run | None:
+        ran = await self.run_tests(run, workspace, check, command, place, watch)
+        return None if ran.filled_its_clone else ran.as_run
 
     async def _test_commands(
         self, move: moves.RunChecks, candidate: Candidate
@@ -188,26 +234,33 @@ class CheckRunner:
         )
         if isinstance(work, moves.Failed):
             return work
-        found = await self._findings(move, work, watch)
+        found = await self._findings(move, work)
+        await _say(found, watch)
         if warning := self._unverified():
             await watch.saw(moves.Item(kind="warning", text=warning))
         return _with_error_code(moves.ChecksDone(findings=found, tree=work.tree))
 
     async def _findings(
-        self, move: moves.RunChecks, work: Subject | Candidate, watch: ActivityWatch
+        self,
+        move: moves.RunChecks,
+        work: Subject | Candidate,
+        *,
+        knows_ids: bool = False,
+        judged: Facts | None = None,
     ) -> tuple[moves.Finding, ...]:
+        """`knows_ids`: reports will tell which tests are gone; `judged`: what they told."""
         changes = await self._workspaces.changes(work)
+        known = judged.knows_ids if judged else knows_ids
         found = composition.settle(
-            findings(changes, move.protected, move.strictness),
+            (
+                *findings(changes, move.protected, move.strictness, knows_ids=known),
+                *(composition.judged(judged) if judged else ()),
+            ),
             move.strictness,
             unreviewed=move.unreviewed,
         )
         if any(change.path == SETTINGS_FILE for change in changes):
             found = (*await self._settings_finding(work.commit), *found)
-        fatal = [describe_finding(each) for each in found if each.fatal]
-        others = summarize_findings(each for each in found if not each.fatal)
-        for text in (*fatal, *([f"! {others}"] if others else [])):
-            await watch.saw(moves.Item(kind="finding", text=text))
         return found
 
     async def _settings_finding(self, commit: str) -> tuple[moves.Finding, ...]:
@@ -232,6 +285,7 @@ class CheckRunner:
             commit=move.commit,
             base=move.base,
             follows=move.follows,
+            alone=self._reports is not None and any(map(may_be_known, move.checks)),
         )
 
     async def _candidate(
@@ -243,8 +297,23 @@ class CheckRunner:
         commit: str,
         base: str = "",
         follows: str = "",
-        restore: Sequence[str] = (),
+        alone: bool = False,
     ) -> Candidate | Unready | moves.Failed:
+        make = partial(
+            self._workspaces.candidate, workspace, run, commit=commit, base=base, follows=follows
+        )
+        return await self._in_space(
+            run, workspace, watch, partial(make, alone=True) if alone else make
+        )
+
+    async def _in_space(
+        self,
+        run: RunId,
+        workspace: str,
+        watch: ActivityWatch,
+        make: Callable[[], Awaitable[Candidate | Unready | moves.Failed]],
+    ) -> Candidate | Unready | moves.Failed:
+        """Make a clone as long as there is space for it."""
         made: Candidate | Unready | moves.Failed | None = None
         with (
             watch.deadlines.part(math.inf) as deadlines,
@@ -253,15 +322,13 @@ class CheckRunner:
                 run, workspace, deadlines, self._workspaces.candidate_over_limit
             ),
         ):
-            made = await self._workspaces.candidate(
-                workspace, run, commit=commit, base=base, follows=follows, restore=restore
-            )
+            made = await make()
         if isinstance(made, Unready):
             return made._replace(result=self._with_cause(run, made.result))
         if made is not None:
             return made
         await self._clear_up(workspace, deadlines)
-        return Unready(_killed_result(CLONING, deadlines.why, 0.0))
+        return Unready(killed_result(CLONING, deadlines.why, 0.0))
 
     async def _run_all(
         self,
@@ -271,7 +338,7 @@ class CheckRunner:
         watch: ActivityWatch,
         changes: Sequence[FileChange],
         asked: Mapping[str, TestCommand],
-    ) -> _OwnRuns:
+    ) -> OwnRuns:
         results: list[moves.CheckResult] = []
         runs: dict[str, Run] = {}
         for number, check in enumerate(move.checks):
@@ -295,10 +362,10 @@ class CheckRunner:
             if ran.filled_its_clone and number + 1 < len(move.checks):
                 again = await self._cloned(run, replace(move, follows=""), watch)
                 if not isinstance(again, Candidate):
-                    results.append(_as_check(again))
+                    results.append(as_check(again))
                     break
                 candidate = again
-        return _OwnRuns(tuple(results), runs)
+        return OwnRuns(tuple(results), runs)
 
     async def _run_held_out(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
@@ -331,7 +398,7 @@ class CheckRunner:
         run: RunId,
         move: moves.RunChecks,
         checks: Sequence[Check],
-        own: _OwnRuns,
+        own: OwnRuns,
         watch: ActivityWatch,
     ) -> tuple[moves.Finding, ...]:
         """Run the checks that are tests on mutants, in a clean clone of their own."""
@@ -439,7 +506,7 @@ class CheckRunner:
         if result is not None:
             return RunResult(self._with_cause(run, result))
         took_s = round(anyio.current_time() - began, 2) if deadlines.why else check.timeout_s
-        result = replace(_killed_result(check, deadlines.why, took_s), unreached=tuple(unreached))
+        result = replace(killed_result(check, deadlines.why, took_s), unreached=tuple(unreached))
         return RunResult(result, filled_its_clone=await self._clear_up(workspace, deadlines))
 
     def _with_cause(self, run: RunId, result: moves.CheckResult) -> moves.CheckResult:
@@ -504,18 +571,11 @@ class CheckRunner:
             self._failed_on[base, check.run] = not ran.result.passed
 
 
-def _killed_result(check: Check, why: str, took_s: float) -> moves.CheckResult:
-    """The result of a killed check. An empty reason means a timeout."""
-    return moves.CheckResult(
-        name=check.name,
-        run=check.run,
-        required=check.required,
-        passed=False,
-        code=-signal.SIGKILL if why else None,
-        timed_out=not why,
-        seconds=took_s,
-        output=f"{ENDED}: {why}" if why else f"Command timed out after {check.timeout_s:g}s",
-    )
+async def _say(found: Sequence[moves.Finding], watch: ActivityWatch) -> None:
+    fatal = [describe_finding(each) for each in found if each.fatal]
+    others = summarize_findings(each for each in found if not each.fatal)
+    for text in (*fatal, *([f"! {others}"] if others else [])):
+        await watch.saw(moves.Item(kind="finding", text=text))
 
 
 async def _unready(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone:
@@ -526,30 +586,3 @@ async def _unready(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone
 
 def _with_error_code(done: moves.ChecksDone) -> moves.ChecksDone:
     return replace(done, error=moves.gate_error(done))
-
-
-def _as_check(made: Unready | moves.Failed) -> moves.CheckResult:
-    """The result of a check whose clone couldn't be made."""
-    if isinstance(made, Unready):
-        return made.result
-    return moves.CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
-
-
-def verdict(result: moves.CheckResult, timeout_s: float) -> str:
-    time = f"({result.seconds:.0f}s / {timeout_s:.0f}s)"
-    if result.passed:
-        return f"✓ {result.name} passed {time}"
-    if result.required:
-        return f"✗ {result.name} {_failure_text(result)} {time}"
-    return f"⚠ {result.name} {_failure_text(result)} {time}, not required"
-
-
-def _failure_text(result: moves.CheckResult) -> str:
-    """Why the check didn't pass."""
-    if result.timed_out:
-        return "TIMEOUT"
-    if (last := last_line(result.output)).startswith(ENDED):
-        return last.removeprefix("Command ")
-    if result.code is None:
-        return "could not be run"
-    return f"failed with exit code {result.code}"

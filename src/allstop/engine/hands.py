@@ -86,6 +86,7 @@ class Hands:
         receipts: Receipts | None = None,
         reports: Reports | None = None,
         held_out: HeldOut | None = None,
+        compares: bool = True,  # work with the target's tests, where the test runner is known
     ) -> None:
         self.clean = clean
         self.words = words
@@ -103,6 +104,7 @@ class Hands:
                 receipts,
                 reports,
                 held_out,
+                compares=compares,
             )
             if checks and workspaces and self._disk_watch
             else None

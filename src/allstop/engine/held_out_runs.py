@@ -13,8 +13,7 @@ from allstop.core.gate import HELD_OUT, Check
 from allstop.core.ids import RunId
 from allstop.engine.deadlines import ActivityWatch
 from allstop.gate import runners
-from allstop.gate.facts import CaseStatus, Report
-from allstop.gate.runners import TestCommand
+from allstop.gate.facts import CaseStatus, Report, TestCommand
 from allstop.ports import Candidate, HeldOut, HeldOutCheck, Launcher, Live, Unready
 
 VARIABLE = "HELD_OUT"

@@ -1,16 +1,40 @@
 """Composes the judges: which findings a change has, and which of them fail the gate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from allstop.core.gate import Integrity, Verdict
 from allstop.core.moves import Finding
+from allstop.gate import (
+    base_tests,
+    canary,
+    missing_tests,
+    outside_tools,
+    red_witness,
+    twisted_tests,
+)
+from allstop.gate.facts import Facts
 
 MAX_FINDINGS = 200
 
+_JUDGES = (
+    missing_tests.findings,
+    base_tests.findings,
+    red_witness.findings,
+    canary.findings,
+    twisted_tests.findings,
+    outside_tools.findings,
+)
+
 _ALWAYS_FAIL = frozenset({"conflict_markers", "invalid_settings"})
 """Findings of a broken tree, whatever the settings say."""
+
+
+def judged(facts: Facts) -> Iterator[Finding]:
+    """What all judges say about the runs and the changed files."""
+    for judge in _JUDGES:
+        yield from judge(facts)
 
 
 def settle(

@@ -1,8 +1,32 @@
 """The facts that the judges of a gate get: changed files, test reports, and runs of variants."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+
+
+class Runner(StrEnum):
+    """A runner of tests that can be asked for a report."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    NODE = "node"
+    JEST = "jest"
+    VITEST = "vitest"
+    GO = "go"
+    CARGO = "cargo"
+    OWN = "own"  # unknown: the command writes a JUnit report by itself
+
+
+class TestCommand(Struct, frozen=True, gc=False, kw_only=True):
+    """A check command that starts one runner."""
+
+    __test__ = False  # pytest collects classes by this name
+
+    runner: Runner
+    run: str
+    script: str = ""  # of package.json or a Makefile: the command starts the runner by it
 
 
 class CaseStatus(StrEnum):
@@ -67,8 +91,7 @@ class CheckFacts(Struct, frozen=True, gc=False, kw_only=True):
     witness: Run | None = None  # the candidate's tests on the target's product code
     canary: Run | None = None  # the candidate with a test that must fail and with twisted tests
     canary_ids: tuple[str, ...] = ()  # parts of the ids of the planted tests
-    twisted: tuple[str, ...] = ()  # files with twisted tests in the run with the canary
-    target_twisted: Run | None = None  # the same tests of the target, twisted
+    twisted: tuple[str, ...] = ()  # twisted tests in the run with the canary, as path::name
 
 
 class Intent(Struct, frozen=True, gc=False, kw_only=True):
@@ -89,3 +112,11 @@ class Facts(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def knows_ids(self) -> bool:
         return any(check.own.report is not None for check in self.checks)
+
+
+class Variant(Struct, frozen=True, gc=False, kw_only=True):
+    """The tree of a commit with some files as in another commit, and some with other content."""
+
+    swapped: tuple[str, ...] = ()  # paths as in the other commit; removed if it lacks them
+    files: Mapping[str, str] = {}
+    tests: tuple[str, ...] | None = None  # the test files that suffice; None: all tests

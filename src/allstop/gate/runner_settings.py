@@ -81,3 +81,51 @@ _PARTS: Mapping[str, Callable[[str], object]] = {
     "makefile": _makefile,
     "GNUmakefile": _makefile,
 }
+
+
+# --- one version of a file with the test settings of another ---
+
+_SECTIONS = {
+    "pyproject.toml": re.compile(rf"\[+\s*tool\.({'|'.join(_PYPROJECT)})\b.*"),
+    "setup.cfg": re.compile(rf"\[({_SETUP_CFG.pattern})\]\s*"),
+}
+
+
+def with_test_settings(path: str, before: str, after: str) -> str:
+    """The file after a change, with the test settings from before it."""
+    name = path.rpartition("/")[2]
+    if name in _SECTIONS:
+        kept = [text for of_tests, text in _sections(name, after) if not of_tests]
+        own = [text for of_tests, text in _sections(name, before) if of_tests]
+        return "".join((*kept, "\n", *own))
+    if name == "package.json":
+        try:
+            return _merged_package(json.loads(before or "{}"), json.loads(after or "{}"))
+        except (ValueError, AttributeError, RecursionError):
+            return before
+    return before or after
+
+
+def _sections(name: str, text: str) -> list[tuple[bool, str]]:
+    """The sections of a file in order, and whether each is one of tests."""
+    found: list[tuple[bool, str]] = []
+    for line in text.splitlines(keepends=True):
+        is_header = line.startswith("[")
+        if is_header or not found:
+            of_tests = is_header and _SECTIONS[name].match(line) is not None
+            found.append((of_tests, ""))
+        found[-1] = (found[-1][0], found[-1][1] + line)
+    return found
+
+
+def _merged_package(before: dict[str, object], after: dict[str, object]) -> str:
+    old, new = before.get("scripts"), after.get("scripts")
+    scripts = {name: run for name, run in _dict(new).items() if not _SCRIPT.fullmatch(name)}
+    scripts |= {name: run for name, run in _dict(old).items() if _SCRIPT.fullmatch(name)}
+    merged = {name: value for name, value in after.items() if name not in _PACKAGE}
+    merged |= {name: before[name] for name in _PACKAGE if name in before}
+    return json.dumps(merged | {"scripts": scripts}, indent=2) + "\n"
+
+
+def _dict(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

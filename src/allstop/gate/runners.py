@@ -3,33 +3,8 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 
-from msgspec import Struct
-
-
-class Runner(StrEnum):
-    """A runner of tests that can be asked for a report."""
-
-    PYTEST = "pytest"
-    UNITTEST = "unittest"
-    NODE = "node"
-    JEST = "jest"
-    VITEST = "vitest"
-    GO = "go"
-    CARGO = "cargo"
-    OWN = "own"  # unknown: the command writes a JUnit report by itself
-
-
-class TestCommand(Struct, frozen=True, gc=False, kw_only=True):
-    """A check command that starts one runner."""
-
-    __test__ = False  # pytest collects classes by this name
-
-    runner: Runner
-    run: str
-    script: str = ""  # of package.json or a Makefile: the command starts the runner by it
-
+from allstop.gate.facts import Runner, TestCommand
 
 _EDGE = r"(?:^|(?<=[\s;&|(]))"
 _END = r"(?=$|[\s;&|)<>])"

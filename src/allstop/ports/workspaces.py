@@ -17,9 +17,8 @@ from allstop.core.moves import (
     Surveyed,
     WorkspaceOpen,
 )
-from allstop.gate.facts import ChangedFile, Report
+from allstop.gate.facts import ChangedFile, Report, Runner, TestCommand, Variant
 from allstop.gate.receipt import GateReceipt
-from allstop.gate.runners import Runner, TestCommand
 from allstop.ports.agents import Live
 from allstop.ports.programs import Box
 
@@ -123,12 +122,30 @@ class Workspaces(Protocol):
         base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
+        alone: bool = False,
     ) -> Candidate | Unready | Failed:
         """Make a clean clone of `commit`, or of the last commit of the work, for checks.
 
         The base of `commit` is its first parent, or the commit `base`. It contains no untracked files of the agent. Paths that match `restore` are as in the base.
+        With `alone` it contains no git objects but those of this commit.
         MOVED: the work doesn't contain the tip of the branch `follows`; not checked for a `commit`.
         """
+        ...
+
+    async def variant(
+        self,
+        workspace: str,
+        label: str,
+        work: Candidate,
+        variant: Variant,
+        *,
+        on_target: bool = False,
+    ) -> Candidate | Unready | Failed:
+        """Make the clean clone again, of a variant of the work's commit or of its base."""
+        ...
+
+    async def paths(self, commit: str) -> Sequence[str]:
+        """Return the paths of a commit's files."""
         ...
 
     async def drop_candidate(self, workspace: str) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from anyio import to_thread
 
 from allstop.adapters.reports import cargo_text, go_json, jest_json, junit
-from allstop.gate.facts import Report
-from allstop.gate.runners import Runner, TestCommand, invocation
+from allstop.gate.facts import Report, Runner, TestCommand
+from allstop.gate.runners import invocation
 from allstop.ports import Box, Collected, ReportError, ReportRequest
 
 LARGEST_BYTES = 64 * 1024**2

@@ -116,6 +116,7 @@ async def _run_again(
         clean=SecretFilter(lambda: project.secrets),
         receipts=kept,
         reports=RunnerReports(),
+        compares=False,
     )
     name = f"~verify{os.getpid()}"  # never a task's id, and unique to this process
     move = RunChecks(

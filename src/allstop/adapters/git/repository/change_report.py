@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from allstop.adapters.git.repository.repository import Repository
 from allstop.gate import path_kinds, runner_settings
-from allstop.gate.facts import ChangedFile
+from allstop.gate.facts import ChangedFile, Variant
 from allstop.ports import FileChange
 
 MAX_FILE_BYTES = 1024**2
@@ -261,3 +261,57 @@ async def make_commit(
         return done.out.decode().strip()
     out = await repository.output(*command[2:], stdin=text, env=ALLSTOP_IDENTITY)
     return out.decode().strip()
+
+
+# --- variants ---
+
+
+async def paths_of(repository: Repository, commit: str) -> list[str]:
+    """Return the paths of a commit's files."""
+    out = await repository.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+    return [printable(os.fsdecode(path)) for path in out.split(b"\0") if path]
+
+
+async def variant_commit(
+    repository: Repository, start: str, other: str, variant: Variant, folder: Path
+) -> str:
+    """Return `start`, or a child of it with the variant's files.
+
+    Raises GitError if git can't make it.
+    """
+    if not variant.swapped and not variant.files:
+        return start
+    entries = await _entries_of(repository, other, variant.swapped)
+    for path, text in variant.files.items():
+        blob = await repository.output("hash-object", "-w", "--stdin", stdin=text.encode())
+        entries[path] = f"100644 {blob.decode().strip()}"
+    nothing = f"{NO_MODE} {'0' * len(start)}"
+    lines = [
+        f"{entry}\t".encode() + os.fsencode(path) + b"\0"
+        for path in (*variant.swapped, *variant.files)
+        for entry in dict.fromkeys((nothing, entries.get(path, nothing)))
+    ]
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".index-") as scratch:
+        env = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+        await repository.output("read-tree", start, env=env)
+        await repository.output(
+            "update-index", "-z", "--index-info", stdin=b"".join(lines), env=env
+        )
+        tree = (await repository.output("write-tree", env=env)).decode().strip()
+    return await make_commit(repository, tree, (start,), "Variant for a check")
+
+
+async def _entries_of(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return mode and blob of those paths that the commit has."""
+    if not paths:
+        return {}
+    out = await repository.output("ls-tree", "-r", "-z", "--full-tree", commit)
+    wanted = frozenset(paths)
+    entries: dict[str, str] = {}
+    for row in out.split(b"\0"):
+        info, _, name = row.partition(b"\t")
+        path = os.fsdecode(name)
+        if path in wanted:
+            mode, _, blob = info.decode().split()
+            entries[path] = f"{mode} {blob}"
+    return entries

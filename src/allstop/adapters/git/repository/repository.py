@@ -94,13 +94,19 @@ class Repository:
         """
         return (await self.output(*arguments, stdin=stdin)).decode(errors="replace").strip()
 
-    async def pack(self, into: Path, commit: str, *without: str) -> None:
-        """Write a pack of a commit's objects, without those that the commits in `without` have."""
-        wanted = "".join(f"{line}\n" for line in (commit, *(f"^{other}" for other in without)))
+    async def pack(self, into: Path, commit: str, *without: str, alone: bool = False) -> None:
+        """Write a pack of a commit's objects, without those that the commits in `without` have.
+
+        With `alone` its history is left out.
+        """
+        lines = (commit, *(f"^{other}" for other in without))
+        if alone:
+            lines = (f"--shallow {commit}", *lines)
+        wanted, how = "".join(f"{line}\n" for line in lines), "--shallow" if alone else "--thin"
         into.parent.mkdir(parents=True, exist_ok=True)
         with into.open("xb") as file:
             done = await run_git(
-                ("pack-objects", "-q", "--revs", "--thin", "--stdout"),
+                ("pack-objects", "-q", "--revs", how, "--stdout"),
                 cwd=self.git_root,
                 stdin=wanted.encode(),
                 stdout=file,

@@ -88,11 +88,18 @@ class SharedWorkspaces(GitWorkspaces):
         base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
+        alone: bool = False,
     ) -> Candidate | Unready | moves.Failed:
         if (lost := await self._lost(commit)) is not None:
             return lost
         return await super().candidate(
-            workspace, label, commit=commit, base=base, follows=follows, restore=restore
+            workspace,
+            label,
+            commit=commit,
+            base=base,
+            follows=follows,
+            restore=restore,
+            alone=alone,
         )
 
     async def integrate(

@@ -56,6 +56,7 @@ async def no_clone_setup(target: str) -> CloneSetup | None:
 
 class BuiltClone(Struct, frozen=True, kw_only=True):
     borrows: bool
+    alone: bool = False  # without history
     stores: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     lfs: bool = False
@@ -117,8 +118,11 @@ class CloneBuilder:
         extras: clone_layout.Extras,
         port: int = 0,
         lfs: bool | None = None,
+        alone: bool = False,
     ) -> BuiltClone:
         """Put a commit into an empty tree, with everything a checkout needs, and run the setup.
+
+        A clone that is `alone` has no git objects but those of this commit, and no history.
 
         `lfs` says whether Git LFS stores files of it; None means that this is to be found out.
 
@@ -129,7 +133,8 @@ class CloneBuilder:
         clone_setup = self._clone_setup
         plan = await clone_layout.plan(self._repository, commit, extras, clone_setup.copy)
         made = BuiltClone(
-            borrows=self._may_borrow,
+            borrows=self._may_borrow and not alone,
+            alone=alone,
             stores=tuple(submodule.store for submodule in plan.submodules),
             excluded=(*self._links, *plan.copies),
             lfs=plan.lfs or lfs or False,
@@ -235,7 +240,7 @@ class CloneBuilder:
             f"allstop/{folder_name(workspace)}",
             stores=own,
             excluded=made.excluded,
-            shallow=clone_layout.shallow_of(await self._repository.common_dir()),
+            shallow=await self._shallow(commit, made),
         )
         clone_layout.write_git_folder(folders.work / ".git", files)
         for number, (submodule, store) in enumerate(zip(plan.submodules, others, strict=True)):
@@ -245,12 +250,18 @@ class CloneBuilder:
                 folder, clone_layout.files_of_submodule(submodule.commit, store)
             )
 
+    async def _shallow(self, commit: str, made: BuiltClone) -> bytes:
+        """The commits at which the clone's history ends."""
+        if made.alone:
+            return f"{commit}\n".encode()
+        return clone_layout.shallow_of(await self._repository.common_dir())
+
     async def _prepare_files(
         self, lay: Path, commit: str, plan: clone_layout.ClonePlan, made: BuiltClone
     ) -> list[str]:
         """Prepare the pack and the copied files, if any; returns files that are too large."""
         if not made.borrows:
-            await self._repository.pack(lay / "pack", commit)
+            await self._repository.pack(lay / "pack", commit, alone=made.alone)
         _, too_much = clone_layout.copy_files(self._repository.root, plan.copies, lay / "copy")
         for link in self._existing_links():
             (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,9 @@ from allstop.adapters.git.repository import branch_update, gate_subject, merge_c
 from allstop.adapters.git.repository.change_report import (
     changed_files,
     file_changes,
+    paths_of,
     texts_of,
+    variant_commit,
     with_restored,
 )
 from allstop.adapters.git.repository.repository import GitError, Repository
@@ -31,7 +33,7 @@ from allstop.adapters.git.workspace.folders import FolderCache, Meta, PortRanges
 from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
 from allstop.core import moves
 from allstop.core.errors import AllstopError
-from allstop.gate.facts import ChangedFile
+from allstop.gate.facts import ChangedFile, Variant
 from allstop.ports import (
     Box,
     Candidate,
@@ -222,8 +224,8 @@ class GitWorkspaces:
         base: str = "",
         follows: str = "",
         restore: Sequence[str] = (),
+        alone: bool = False,
     ) -> Candidate | Unready | moves.Failed:
-        clean = self._folders(workspace).check
         meta = self._folders(workspace).meta()
         try:
             found = await self._subject_of(
@@ -236,9 +238,35 @@ class GitWorkspaces:
                 shown = await with_restored(
                     self._repository, found.base, shown, restore, self._folder
                 )
+        except EXPECTED_ERRORS as error:
+            return _failed(error)
+        return await self._clean_clone(workspace, label, found, shown, alone=alone)
+
+    async def variant(
+        self,
+        workspace: str,
+        label: str,
+        work: Candidate,
+        variant: Variant,
+        *,
+        on_target: bool = False,
+    ) -> Candidate | Unready | moves.Failed:
+        start, other = (work.base, work.commit) if on_target else (work.commit, work.base)
+        try:
+            shown = await variant_commit(self._repository, start, other, variant, self._folder)
+        except EXPECTED_ERRORS as error:
+            return _failed(error)
+        found = Subject(work.base, work.commit, work.tree)
+        return await self._clean_clone(workspace, label, found, shown, alone=True)
+
+    async def _clean_clone(
+        self, workspace: str, label: str, found: Subject, shown: str, *, alone: bool
+    ) -> Candidate | Unready | moves.Failed:
+        clean = self._folders(workspace).check
+        meta = self._folders(workspace).meta()
+        try:
             extras = await self._repository.resolve(*extras_of(shown))
             await clone.make_folders(clean)
-            lfs = meta.lfs if meta else None
             made = await self._builder.make(
                 clean,
                 shown,
@@ -246,7 +274,8 @@ class GitWorkspaces:
                 label,
                 target=meta.target if meta else "",
                 extras=Extras(*extras),
-                lfs=lfs,
+                lfs=meta.lfs if meta else None,
+                alone=alone,
             )
         except SetUpFailedError as error:
             return Unready(error.result, error.notes)
@@ -260,6 +289,9 @@ class GitWorkspaces:
             notes=made.notes,
             agent_box=self._builder.box_of(clean, kept),
         )
+
+    async def paths(self, commit: str) -> Sequence[str]:
+        return await paths_of(self._repository, commit)
 
     async def drop_candidate(self, workspace: str) -> None:
         await anyio.to_thread.run_sync(self._folders(workspace).check.remove)

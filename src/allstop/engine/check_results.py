@@ -1,0 +1,92 @@
+"""The result of one check of a gate: what is said of it, and results of checks that never ended."""
+
+import signal
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from allstop.core import moves
+from allstop.core.gate import Check
+from allstop.core.text import last_line
+from allstop.gate import runners
+from allstop.gate.facts import Report, Run
+from allstop.ports import Unready
+
+ENDED = "Command was ended"
+
+CLONING = Check(name="setup", run="clone the work and set it up")
+
+
+class RunResult(NamedTuple):
+    result: moves.CheckResult
+    filled_its_clone: bool = False  # the clone was removed
+    report: Report | None = None
+
+    @property
+    def as_run(self) -> Run:
+        result = self.result
+        return Run(
+            passed=result.passed,
+            code=result.code,
+            timed_out=result.timed_out,
+            report=self.report,
+            seconds=result.seconds,
+        )
+
+
+class OwnRuns(NamedTuple):
+    """The runs of the checks on the work itself."""
+
+    results: tuple[moves.CheckResult, ...] = ()
+    runs: Mapping[str, Run] = {}  # by check
+
+
+def killed_result(check: Check, why: str, took_s: float) -> moves.CheckResult:
+    """The result of a killed check. An empty reason means a timeout."""
+    return moves.CheckResult(
+        name=check.name,
+        run=check.run,
+        required=check.required,
+        passed=False,
+        code=-signal.SIGKILL if why else None,
+        timed_out=not why,
+        seconds=took_s,
+        output=f"{ENDED}: {why}" if why else f"Command timed out after {check.timeout_s:g}s",
+    )
+
+
+def as_check(made: Unready | moves.Failed) -> moves.CheckResult:
+    """The result of a check whose clone couldn't be made."""
+    if isinstance(made, Unready):
+        return made.result
+    return moves.CheckResult(name=CLONING.name, run=CLONING.run, passed=False, output=made.message)
+
+
+def verdict(result: moves.CheckResult, timeout_s: float) -> str:
+    time = f"({result.seconds:.0f}s / {timeout_s:.0f}s)"
+    if result.passed:
+        return f"✓ {result.name} passed {time}"
+    if result.required:
+        return f"✗ {result.name} {_failure_text(result)} {time}"
+    return f"⚠ {result.name} {_failure_text(result)} {time}, not required"
+
+
+def _failure_text(result: moves.CheckResult) -> str:
+    """Why the check didn't pass."""
+    if result.timed_out:
+        return "TIMEOUT"
+    if (last := last_line(result.output)).startswith(ENDED):
+        return last.removeprefix("Command ")
+    if result.code is None:
+        return "could not be run"
+    return f"failed with exit code {result.code}"
+
+
+def may_pass(result: moves.CheckResult) -> bool:
+    return result.passed or not result.required
+
+
+def may_be_known(check: Check) -> bool:
+    """Whether it may start a known runner of tests."""
+    writes = bool(check.report)
+    found = runners.find(check.run, writes_report=writes) or runners.needs_files(check.run)
+    return bool(found)

@@ -1,0 +1,252 @@
+"""The further runs of a gate: the target's tests, the witness and the canary, each in its own clone."""
+
+import secrets
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import anyio
+from msgspec.structs import replace
+
+from allstop.core import moves
+from allstop.core.gate import Check
+from allstop.engine.deadlines import ActivityWatch
+from allstop.gate import canary, change_sides, red_witness, runners, twisted_tests, variants
+from allstop.gate.facts import (
+    ChangedFile,
+    CheckFacts,
+    Facts,
+    Intent,
+    Report,
+    Run,
+    Runner,
+    TestCommand,
+    Variant,
+)
+from allstop.gate.path_kinds import is_test
+from allstop.gate.test_text import is_product
+from allstop.ports import Candidate, Live, Workspaces
+
+REMEMBERED = 100
+"""The most runs on targets that are remembered."""
+
+TWISTED_FILES = 4
+READ_FILES = 8
+
+
+class RunTests(Protocol):
+    """Runs the command of a check in a clone; None if it can't."""
+
+    def __call__(
+        self, place: Candidate, check: Check, command: TestCommand
+    ) -> Awaitable[Run | None]: ...
+
+
+class CloneVariant(Protocol):
+    """Makes a clean clone of a variant of the work, or of its target; None if it can't."""
+
+    def __call__(self, variant: Variant, *, on_target: bool) -> Awaitable[Candidate | None]: ...
+
+
+class Asked(NamedTuple):
+    """A check of a known runner, and its run on the work."""
+
+    check: Check
+    command: TestCommand
+    own: Run
+
+
+class GateRuns:
+    """Runs only what is needed, and the target's own tests once for each commit."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+        self._targets: dict[tuple[str, str], Run] = {}  # by commit and command
+        self._locks: dict[tuple[str, str], anyio.Lock] = {}
+
+    def remember(self, commit: str, command: str, own: Run) -> None:
+        """A merge that was checked is the target of the next work."""
+        if own.report is not None and not own.timed_out:
+            while len(self._targets) >= REMEMBERED:
+                del self._targets[next(iter(self._targets))]
+            self._targets[commit, command] = own
+
+    async def facts(
+        self,
+        move: moves.RunChecks,
+        work: Candidate,
+        runs: Mapping[str, Run],
+        commands: Mapping[str, TestCommand],
+        clone: CloneVariant,
+        run_tests: RunTests,
+        watch: ActivityWatch,
+    ) -> Facts:
+        """What the judges get. Nothing more is run if only documents changed, or the work failed."""
+        changes = tuple(await self._workspaces.contents(work))
+        asked = [
+            Asked(check, commands[check.name], runs[check.name])
+            for check in move.checks
+            if check.name in commands and check.name in runs
+        ]
+        facts = Facts(
+            changes=changes,
+            checks=tuple(_own_facts(each) for each in asked),
+            intent=Intent(may_change=move.may_change, fixes=move.fixes),
+        )
+        failed = any(
+            check.required and not runs[check.name].passed
+            for check in move.checks
+            if check.name in runs
+        )
+        if failed or work.base == work.commit or change_sides.only_documents(changes):
+            return facts
+        rounds = _Round(self, work, changes, clone, run_tests, watch)
+        return replace(facts, checks=tuple([await rounds.of(each) for each in asked]))
+
+    async def target(
+        self, commit: str, each: Asked, clone: CloneVariant, run_tests: RunTests
+    ) -> Run | None:
+        """The run on the target's commit, once for all works that begin there."""
+        key = commit, each.command.run
+        async with self._locks.setdefault(key, anyio.Lock()):
+            if key not in self._targets:
+                place = await clone(Variant(), on_target=True)
+                run = await run_tests(place, each.check, each.command) if place else None
+                if run is None:
+                    return None
+                self.remember(*key, run)
+                if key not in self._targets:
+                    return run
+        self._locks.pop(key, None)
+        return self._targets[key]
+
+
+def _own_facts(each: Asked) -> CheckFacts:
+    check, command = each.check, each.command
+    return CheckFacts(name=check.name, run=check.run, runner=command.runner, own=each.own)
+
+
+class _Round:
+    """The further runs for one piece of work."""
+
+    def __init__(
+        self,
+        gate: GateRuns,
+        work: Candidate,
+        changes: Sequence[ChangedFile],
+        clone: CloneVariant,
+        run_tests: RunTests,
+        watch: ActivityWatch,
+    ) -> None:
+        self._gate = gate
+        self._workspaces = gate._workspaces  # noqa: SLF001
+        self._work = work
+        self._changes = changes
+        self._clone = clone
+        self._run_tests = run_tests
+        self._watch = watch
+        self._paths: tuple[str, ...] | None = None
+
+    async def of(self, each: Asked) -> CheckFacts:
+        facts = _own_facts(each)
+        self._say(each, "on the target")
+        target = await self._gate.target(self._work.base, each, self._clone, self._run_tests)
+        if target is None or target.report is None:
+            return facts
+        facts = replace(facts, target=target)
+        if each.own.report is None:
+            return facts
+        facts = await self._with_base_tests(each, facts, target.report)
+        facts = await self._with_witness(each, facts)
+        return await self._with_canary(each, facts, each.own.report)
+
+    def _say(self, each: Asked, what: str) -> None:
+        self._watch.live(Live("check", f"● {each.check.name} running {what}"))
+
+    async def _run(self, each: Asked, variant: Variant, *, on_target: bool = False) -> Run | None:
+        place = await self._clone(variant, on_target=on_target)
+        if place is None:
+            return None
+        command = each.command
+        if variant.tests and runners.can_select(command):
+            run = runners.with_tests(command, variant.tests, await self._known())
+            command = replace(command, run=run)
+        return await self._run_tests(place, each.check, command)
+
+    async def _known(self) -> tuple[str, ...]:
+        if self._paths is None:
+            self._paths = tuple(await self._workspaces.paths(self._work.commit))
+        return self._paths
+
+    @property
+    def _changes_product(self) -> bool:
+        return any(
+            not change_sides.touches_tests(each) and not change_sides.is_document(each)
+            for each in self._changes
+        )
+
+    async def _with_base_tests(self, each: Asked, facts: CheckFacts, target: Report) -> CheckFacts:
+        variant = variants.base_tests(self._changes, target)
+        if variant is None or not self._changes_product:
+            return facts
+        self._say(each, "with the target's tests")
+        return replace(facts, base_tests=await self._run(each, variant))
+
+    async def _with_witness(self, each: Asked, facts: CheckFacts) -> CheckFacts:
+        new = red_witness.new_tests(facts)
+        if not new:
+            return facts
+        if not self._changes_product:
+            return replace(facts, witness=facts.own)
+        self._say(each, "new tests on the target's code")
+        variant = variants.witness(self._changes, [case.file for case in new if case.file])
+        return replace(facts, witness=await self._run(each, variant, on_target=True))
+
+    async def _with_canary(self, each: Asked, facts: CheckFacts, own: Report) -> CheckFacts:
+        token = secrets.token_hex(3)
+        texts = await self._test_texts(each.command.runner, own)
+        modules = [each.path for each in self._changes if is_product(each.path)]
+        planted = canary.plant(each.command.runner, own, texts, modules, token)
+        if planted is None:
+            return facts
+        made = {path: twisted_tests.twisted(path, text) for path, text in texts.items()}
+        twisted = {path: found for path, found in made.items() if found is not None}
+        files = {planted.path: planted.text} | {path: each.text for path, each in twisted.items()}
+        self._say(each, "a test that must fail")
+        run = await self._run(each, Variant(files=files, tests=tuple(files)))
+        return replace(
+            facts,
+            canary=run,
+            canary_ids=(token, token.capitalize()),
+            twisted=tuple(
+                f"{path}::{name}" for path, found in twisted.items() for name in found.tests
+            ),
+        )
+
+    async def _test_texts(self, runner: Runner, own: Report) -> dict[str, str]:
+        """Test files that are twisted: those that changed, and a few near the changed product."""
+        reported = {case.file for case in own.cases if case.file}
+        changed = {
+            each.path: each.after
+            for each in self._changes
+            if each.after and is_test(each.path) and (not reported or each.path in reported)
+        }
+        known = reported & {*await self._known()} or {
+            path for path in await self._known() if is_test(path)
+        }
+        others = sorted(known - {*changed}, key=self._distance)[:READ_FILES]
+        texts = dict(list(changed.items())[:TWISTED_FILES])
+        if len(texts) < TWISTED_FILES and others:
+            read = await self._workspaces.texts(self._work.commit, others)
+            texts |= dict(list(read.items())[: TWISTED_FILES - len(texts)])
+        return texts
+
+    def _distance(self, path: str) -> tuple[bool, int, str]:
+        """Tests that are named after a changed file come first, then those in its folder."""
+        stems = {_stem(each.path) for each in self._changes if is_product(each.path)}
+        folders = {each.path.rpartition("/")[0] for each in self._changes}
+        near = path.rpartition("/")[0] in folders
+        return not any(stem and stem in path for stem in stems), not near, path
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]

@@ -1,0 +1,193 @@
+"""The target's tests on the new code: a test that fails there was bent, or its subject changed."""
+
+from collections.abc import Iterator, Sequence
+
+from allstop.core.gate import Verdict
+from allstop.core.moves import Finding
+from allstop.core.text import one_line
+from allstop.gate.change_sides import changes_settings, is_expectation, is_test_side, touches_tests
+from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
+from allstop.gate.intent import is_declared
+from allstop.gate.missing_tests import excuse, renamed
+from allstop.gate.path_kinds import is_code
+from allstop.gate.rust_tests import has_tests
+from allstop.gate.test_text import bare_name, mentions, removed_names, text_of_test
+
+MOST = 20
+LONGEST_TEXT = 4000
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    for check in facts.checks:
+        yield from _of_check(facts, check)
+
+
+def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
+    base, target = check.base_tests, check.target
+    if base is None or target is None or target.report is None:
+        return
+    if base.report is None:
+        why = "in time" if base.timed_out else "with the new code"
+        yield _unrunnable(facts, check.name, f"the target's tests can't be run {why}")
+        return
+    now = base.report.by_id
+    broken: dict[str, Case] = {}
+    count = 0
+    for case in target.report.cases:
+        if case.status is not CaseStatus.PASSED:
+            continue
+        red = now.get(case.id)
+        if red is not None and red.is_red:
+            count += 1
+            if count <= MOST and (found := _of_test(facts, check, case, red)):
+                yield found
+        elif red is None and (whole := _broken_whole(now, case)):
+            broken.setdefault(whole.id, whole)
+    for whole in broken.values():
+        yield _of_file(facts, check, whole)
+    if count > MOST:
+        text = f"{count - MOST} more tests of the target fail with the new code"
+        yield Finding(kind="base_test", path=check.name, text=text, verdict=Verdict.ASK)
+
+
+def _broken_whole(now: dict[str, Case], case: Case) -> Case | None:
+    """The file, package or build of a test, if that failed as a whole."""
+    for name in (case.file, case.id.partition("::")[0], "build"):
+        if name and (found := now.get(name)) is not None and found.is_red:
+            return found
+    return None
+
+
+def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding | None:
+    change = _file_of(facts, case)
+    before = text_of_test(change.before or "", case.id) if change else ""
+    after = text_of_test(change.after or "", case.id) if change else ""
+    if is_declared(facts.intent.may_change, case.file, case.id, text=before):
+        return _finding(case, red, "changed as declared", Verdict.NOTE, before, after)
+    moved = {each.old_path: each.path for each in facts.changes if each.old_path}
+    own = check.own.report.by_id.get(renamed(case, moved)) if check.own.report else None
+    if own is None:
+        if why := excuse(facts, check, case):
+            return _finding(case, red, f"gone, as {why}", _excused(why), before, after)
+        return _finding(case, red, "deleted, and it fails with the new code", Verdict.FAIL, before)
+    if own.status is CaseStatus.SKIPPED:
+        text = "skipped, and it fails with the new code"
+        return _finding(case, red, text, Verdict.FAIL, before, after)
+    if change is not None and before != after:
+        text = "expects something else than on the target"
+        return _finding(case, red, text, Verdict.ASK, before, after)
+    return _left_alone(facts, case, red, change)
+
+
+def _excused(why: str) -> Verdict:
+    return Verdict.NOTE if why == "what it tests is gone" else Verdict.ASK
+
+
+def _left_alone(facts: Facts, case: Case, red: Case, change: ChangedFile | None) -> Finding:
+    """The test itself wasn't edited, so something around it was."""
+    declared = [each for each in _around(facts) if is_declared(facts.intent.may_change, each.path)]
+    data = [each for each in _around(facts) if is_expectation(each)]
+    if declared:
+        return _finding(case, red, f"fails without {declared[0].path}, as declared", Verdict.NOTE)
+    if data:
+        text = f"passes only with the new {data[0].path}"
+        old, new = _first_difference(data[0])
+        return _finding(case, red, text, Verdict.ASK, old, new)
+    if change is not None:
+        old, new = _first_difference(change)
+        return _finding(case, red, "passes only with changes around it", Verdict.ASK, old, new)
+    helpers = [each for each in _around(facts) if is_code(each.path)]
+    if helpers and red.status is CaseStatus.ERROR:
+        old, new = _first_difference(helpers[0])
+        text = f"needs the new {helpers[0].path}"
+        return _finding(case, red, text, Verdict.ASK, old, new)
+    names = ", ".join(each.path for each in _around(facts)[:3]) or "other files"
+    return _finding(case, red, f"fails with the new code; changes in {names} hide it", Verdict.FAIL)
+
+
+def _around(facts: Facts) -> list[ChangedFile]:
+    """Changed files that a test may depend on, besides its own."""
+    return [each for each in facts.changes if touches_tests(each) or changes_settings(each)]
+
+
+def _file_of(facts: Facts, case: Case) -> ChangedFile | None:
+    for change in facts.changes:
+        path = change.old_path or change.path
+        if case.file and (path == case.file or case.file.endswith(f"/{path}")):
+            return change
+        has_test = is_test_side(path) or has_tests(change) or path.endswith(".rs")
+        if not case.file and has_test and text_of_test(change.before or "", case.id):
+            return change
+    return None
+
+
+def _finding(
+    case: Case, red: Case, text: str, verdict: Verdict, old: str = "", new: str = ""
+) -> Finding:
+    why = f" ({one_line(red.message, 160)})" if red.message else ""
+    return Finding(
+        kind="base_test",
+        path=case.file or case.id.partition("::")[0],
+        test=case.id,
+        text=f"{bare_name(case.id)} {text}{why}",
+        verdict=verdict,
+        declared=verdict is Verdict.NOTE and "declared" in text,
+        old=old[:LONGEST_TEXT],
+        new=new[:LONGEST_TEXT],
+        to_agent=f"{case.id} as it is on the target branch must pass: mend the code, not the test",
+    )
+
+
+def _of_file(facts: Facts, check: CheckFacts, whole: Case) -> Finding:
+    """A file of tests that can't be loaded: usually one name is gone."""
+    removed = [*mentions(whole.message, removed_names(facts.changes))]
+    change = next((c for c in facts.changes if whole.id in (c.path, c.old_path)), None)
+    paths = [each.path for each in _around(facts)]
+    declared = any(is_declared(facts.intent.may_change, path) for path in paths)
+    is_gone = change is not None and change.after is None
+    if is_gone and not removed and not declared:
+        verdict, what = Verdict.FAIL, "were deleted, and can't be run with the new code"
+    else:
+        verdict, what = Verdict.ASK, "can't be run with the new code"
+    why = f": {one_line(whole.message, 160)}" if whole.message else ""
+    old, new = _first_difference(change) if change else ("", "")
+    return Finding(
+        kind="base_test",
+        path=whole.file or whole.id,
+        text=f"the target's tests of {whole.id} {what}{why}",
+        verdict=Verdict.NOTE if declared else verdict,
+        declared=declared,
+        old=old,
+        new=new,
+        to_agent=f"the tests of {whole.id} as they are on the target branch must pass",
+    )
+
+
+def _unrunnable(facts: Facts, name: str, text: str) -> Finding:
+    declared = any(
+        is_declared(facts.intent.may_change, each.path)
+        for each in facts.changes
+        if touches_tests(each)
+    )
+    return Finding(
+        kind="base_test",
+        path=name,
+        text=text,
+        verdict=Verdict.NOTE if declared else Verdict.ASK,
+        declared=declared,
+        to_agent="the tests of the target branch must run with your code",
+    )
+
+
+def _first_difference(change: ChangedFile) -> tuple[str, str]:
+    """Both versions from the first line that differs."""
+    old, new = (change.before or "").splitlines(), (change.after or "").splitlines()
+    at = _same(old, new)
+    return "\n".join(old[at : at + 12])[:LONGEST_TEXT], "\n".join(new[at : at + 12])[:LONGEST_TEXT]
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    return next(
+        (n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
+        min(len(old), len(new)),
+    )

@@ -1,0 +1,95 @@
+"""Which changed files belong to the tests, and which ones all tests may depend on."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from allstop.gate import runner_settings
+from allstop.gate.facts import ChangedFile
+from allstop.gate.path_kinds import is_code, is_test, is_test_material
+
+_CONFIGURATION = re.compile(
+    r"conftest\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|\.coveragerc|(site|user)customize\.py"
+    r"|\.mocharc.*|\.rspec|(jest|vitest|playwright|cypress|karma)\.(config|conf|setup|workspace)\..*"
+    r"|nextest\.toml"
+)
+_LOCK = re.compile(
+    r"(package-lock|npm-shrinkwrap)\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock"
+    r"|Pipfile(\.lock)?|pdm\.lock|pylock.*\.toml|requirements.*\.(txt|in)|go\.(mod|sum|work)"
+    r"|Cargo\.(lock|toml)|\.npmrc|package\.json|pyproject\.toml|setup\.(py|cfg)"
+)
+_DOCUMENT = re.compile(
+    r".*\.(md|rst|adoc|txt|png|jpe?g|gif|svg|webp|pdf)|(LICENSE|COPYING|NOTICE|AUTHORS|CHANGELOG)[\w.-]*",
+    re.IGNORECASE,
+)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def is_configuration(path: str) -> bool:
+    """Whether it only configures a runner of tests."""
+    return _CONFIGURATION.fullmatch(_name(path)) is not None
+
+
+def is_lock(path: str) -> bool:
+    """Whether it says which packages are installed."""
+    return _LOCK.fullmatch(_name(path)) is not None and not is_test_material(path)
+
+
+def is_test_side(path: str) -> bool:
+    """Whether it belongs to the tests as a whole: tests, fixtures, expected values, configuration."""
+    return is_test(path) or is_configuration(path) or is_test_material(path)
+
+
+def changes_settings(change: ChangedFile) -> bool:
+    """Whether it changes the test settings of a file that has others, too."""
+    if not runner_settings.is_shared(change.path):
+        return False
+    before, after = (change.before or "").encode(), (change.after or "").encode()
+    return runner_settings.differ(change.path, before, after)
+
+
+def is_document(change: ChangedFile) -> bool:
+    """Whether it only tells people something; a text among the tests may be an expected value."""
+    names = (change.path, change.old_path) if change.old_path else (change.path,)
+    return all(
+        _DOCUMENT.fullmatch(_name(path)) and not is_test_side(path) and not is_lock(path)
+        for path in names
+    )
+
+
+def only_documents(changes: Iterable[ChangedFile]) -> bool:
+    return all(is_document(each) for each in changes)
+
+
+def touches_tests(change: ChangedFile) -> bool:
+    return is_test_side(change.path) or bool(change.old_path and is_test_side(change.old_path))
+
+
+def shared_changes(changes: Sequence[ChangedFile], test_files: Iterable[str]) -> list[ChangedFile]:
+    """Changed files that tests of other files may depend on: configuration, helpers, packages."""
+    known = frozenset(test_files)
+    return [
+        each
+        for each in changes
+        if changes_settings(each)
+        or is_lock(each.path)
+        or (touches_tests(each) and not _is_alone(each, known))
+    ]
+
+
+def _is_alone(change: ChangedFile, test_files: frozenset[str]) -> bool:
+    """Whether it is a file with tests, which no other imports."""
+    if change.path in test_files or change.old_path in test_files:
+        return True
+    is_plain = is_test(change.path) and not is_configuration(change.path)
+    return (
+        is_plain
+        and re.search(r"(^|[._-])(test|tests|spec)s?([._-]|$)", _name(change.path)) is not None
+    )
+
+
+def is_expectation(change: ChangedFile) -> bool:
+    """Whether it is data of tests: a fixture, a golden file, a snapshot."""
+    return touches_tests(change) and not is_code(change.path) and not is_configuration(change.path)

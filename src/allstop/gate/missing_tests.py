@@ -1,0 +1,193 @@
+"""Tests of the target that the work no longer runs, by the reports of both."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from allstop.core.gate import Verdict
+from allstop.core.moves import Finding
+from allstop.core.text import counted, one_line
+from allstop.gate.facts import Case, CaseStatus, CheckFacts, Facts
+from allstop.gate.intent import is_declared
+from allstop.gate.path_kinds import is_test
+from allstop.gate.test_text import (
+    bare_name,
+    mentions,
+    removed_names,
+    text_of_test,
+    without_parameters,
+)
+
+SHOWN = 3
+_ASSERTION = re.compile(r"\bassert|\bexpect\(|\.(Error|Fatal)f?\(|\braises\(")
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    for check in facts.checks:
+        yield from _of_check(facts, check)
+
+
+def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
+    own, target = check.own, check.target
+    if target is None or target.report is None:
+        return
+    if own.report is None:
+        if own.passed:
+            yield _no_report(check)
+        return
+    if own.passed and not any(case.is_red for case in target.report.cases):
+        yield from _passed_in_spite(check, own.report.cases)
+    gone = [case for case in _gone(facts, check) if not excuse(facts, check, case)]
+    yield from _by_file(facts, check, gone, "deleted_test")
+    yield from _by_file(facts, check, _newly_skipped(check), "skipped_test")
+
+
+def _no_report(check: CheckFacts) -> Finding:
+    text = f"{check.name}: passes, but reports no tests any more; on the target it does"
+    told = "let the test command run the tests and report them as before"
+    return Finding(
+        kind="no_report", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
+    )
+
+
+def _passed_in_spite(check: CheckFacts, cases: Sequence[Case]) -> Iterator[Finding]:
+    red = [case for case in cases if case.is_red]
+    if red:
+        text = f"{check.name}: passes although {counted(len(red), 'test')} failed: {_names(red)}"
+        told = "don't let the test command succeed when tests fail"
+        yield Finding(
+            kind="forced_pass", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
+        )
+
+
+def _gone(facts: Facts, check: CheckFacts) -> Iterator[Case]:
+    own = check.own.report.by_id if check.own.report else {}
+    moved = _moved_files(facts)
+    for case in check.target.report.cases if check.target and check.target.report else ():
+        if case.status is CaseStatus.SKIPPED or case.id in own or case.id == case.file:
+            continue
+        if renamed(case, moved) not in own:
+            yield case
+
+
+def _moved_files(facts: Facts) -> dict[str, str]:
+    return {each.old_path: each.path for each in facts.changes if each.old_path}
+
+
+def renamed(case: Case, moved: dict[str, str]) -> str:
+    """The test's id if its file was moved."""
+    if case.file in moved and case.id.startswith(case.file):
+        return moved[case.file] + case.id[len(case.file) :]
+    return case.id
+
+
+def excuse(facts: Facts, check: CheckFacts, case: Case) -> str:
+    """Why a test that is gone needs no question; "" if it needs one."""
+    own = check.own.report.cases if check.own.report else ()
+    before = check.target.report.cases if check.target and check.target.report else ()
+    known = {each.id for each in before}
+    added = [each for each in own if each.id not in known]
+    if any(bare_name(each.id) == bare_name(case.id) for each in added if not _has_rows(case)):
+        return "the same name elsewhere"
+    if _has_rows(case) and _rows(own, case) >= _rows(before, case):
+        return "as many rows"
+    if _symbol_gone(facts, case):
+        return "what it tests is gone"
+    if len(own) >= len(before) and _assertions_elsewhere(facts, case):
+        return "its assertions are elsewhere"
+    return ""
+
+
+def _has_rows(case: Case) -> bool:
+    return without_parameters(case.id) != case.id
+
+
+def _rows(cases: Sequence[Case], case: Case) -> int:
+    name = without_parameters(case.id)
+    return sum(without_parameters(each.id) == name for each in cases)
+
+
+def _symbol_gone(facts: Facts, case: Case) -> bool:
+    removed = removed_names(facts.changes)
+    return bool(removed) and next(mentions(_old_text(facts, case), removed), "") != ""
+
+
+def _old_text(facts: Facts, case: Case) -> str:
+    """The test's text on the target, if its file has changed."""
+    for change in facts.changes:
+        path = change.old_path or change.path
+        is_here = path == case.file or (not case.file and is_test(path))
+        if is_here and (text := text_of_test(change.before or "", case.id)):
+            return text
+    return ""
+
+
+def _assertions_elsewhere(facts: Facts, case: Case) -> bool:
+    wanted = _assertions(_old_text(facts, case))
+    if not wanted:
+        return False
+    there = Counter[str]()
+    for change in facts.changes:
+        if is_test(change.path):
+            there.update(_assertions(change.after or ""))
+            there.subtract(_assertions(change.before or ""))
+    for line in wanted:  # those that were in the test itself don't count as gone
+        there[line] += wanted[line]
+    return all(there[line] >= count for line, count in wanted.items())
+
+
+def _assertions(text: str) -> Counter[str]:
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return Counter(line for line in lines if _ASSERTION.search(line))
+
+
+def _newly_skipped(check: CheckFacts) -> Iterator[Case]:
+    own = check.own.report.by_id if check.own.report else {}
+    for case in check.target.report.cases if check.target and check.target.report else ():
+        now = own.get(case.id)
+        if now and now.status is CaseStatus.SKIPPED and case.status is not CaseStatus.SKIPPED:
+            yield case
+
+
+def _by_file(
+    facts: Facts, check: CheckFacts, cases: Iterator[Case] | Sequence[Case], kind: str
+) -> Iterator[Finding]:
+    groups: dict[tuple[str, Verdict, bool], list[Case]] = {}
+    for case in cases:
+        declared = is_declared(
+            facts.intent.may_change, case.file, case.id, text=_old_text(facts, case)
+        )
+        verdict = Verdict.NOTE if declared else _verdict(check, case)
+        groups.setdefault((case.file or check.name, verdict, declared), []).append(case)
+    for (path, verdict, declared), group in groups.items():
+        what = "no longer run" if kind == "deleted_test" else "now skipped"
+        yield Finding(
+            kind=kind,
+            path=path,
+            text=f"{counted(len(group), 'test')} {what}: {_names(group)}",
+            test=group[0].id if len(group) == 1 else "",
+            old=_old_text(facts, group[0])[:2000] if len(group) == 1 else "",
+            verdict=verdict,
+            declared=declared,
+            to_agent=f"let these tests run again as before: {_names(group)}",
+        )
+
+
+def _verdict(check: CheckFacts, case: Case) -> Verdict:
+    """A test that the new code would still pass is a question, and so is one that failed before."""
+    base = check.base_tests.report.by_id.get(case.id) if _has_base(check) else None  # type: ignore[union-attr]
+    if case.is_red or (base is not None and not base.is_red):
+        return Verdict.ASK
+    return Verdict.FAIL
+
+
+def _has_base(check: CheckFacts) -> bool:
+    return check.base_tests is not None and check.base_tests.report is not None
+
+
+def _names(cases: Sequence[Case]) -> str:
+    shown = ", ".join(
+        dict.fromkeys(case.id.partition("::")[2] or case.id for case in cases[:SHOWN])
+    )
+    more = f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else ""
+    return one_line(shown, 200) + more

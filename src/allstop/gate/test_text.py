@@ -1,0 +1,102 @@
+"""The text of one test in a test file, and the names that product code defines."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from allstop.gate.facts import ChangedFile
+from allstop.gate.path_kinds import is_code, is_test_material
+
+_PARAMETERS = re.compile(r"\[.*\]$", re.DOTALL)
+_DEFINITION = re.compile(
+    r"^\s*(?:export\s+(?:default\s+)?)?(?:pub(?:\([a-z]+\))?\s+)?(?:async\s+|unsafe\s+|const\s+)*"
+    r"(?:def|class|fn|struct|enum|trait|function\*?|interface|type|func(?:\s*\([^)]*\))?|let|var|const|static)"
+    r"\s+(?P<name>[A-Za-z_$][\w$]*)|^(?P<constant>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)"
+    r"|^\s*(?:module\.)?exports\.(?P<export>\w+)\s*=",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+def bare_name(test: str) -> str:
+    """The last part of a test's id, without its parameters: `test_rounding`, `rounds down`."""
+    return _PARAMETERS.sub("", re.split(r"::| > ", test)[-1])
+
+
+def without_parameters(test: str) -> str:
+    return _PARAMETERS.sub("", test)
+
+
+@lru_cache(maxsize=4096)
+def text_of_test(text: str, test: str) -> str:
+    """The test's lines in a file, with decorators and comments right above; "" if it isn't found."""
+    lines = text.splitlines()
+    begin = _header(lines, test)
+    if begin is None:
+        return ""
+    end = _end(lines, begin)
+    while begin > 0 and re.match(r"\s*(@|#\[|//|#)", lines[begin - 1]):
+        begin -= 1
+    return "\n".join(lines[begin:end])
+
+
+def _header(lines: list[str], test: str) -> int | None:
+    parts = re.split(r"::| > ", without_parameters(test))
+    name = parts[-1].split("/")[0]  # a row of a table in Go has the name of its test
+    forms = re.compile(
+        rf"^\s*(?:async\s+)?(?:pub\s+)?(?:def|func|fn)\s+{re.escape(name)}\b"
+        rf"|\b(?:it|test|specify)(?:\.\w+)*(?:\([^'\"`]*\))?\(\s*(['\"`]){re.escape(name)}\1"
+    )
+    start = 0
+    for group in parts[1:-1]:  # the class around it, or the group
+        named = re.compile(
+            rf"^\s*class\s+{re.escape(group)}\b|\b(?:describe|suite)\b.*{re.escape(group)}"
+        )
+        start = next((n for n in range(start, len(lines)) if named.search(lines[n])), start)
+    found = [n for n, line in enumerate(lines) if forms.search(line)]
+    return next((n for n in found if n >= start), found[0] if found else None)
+
+
+def _end(lines: list[str], begin: int) -> int:
+    """The line behind a block: by its indentation, with the line that closes it."""
+    indent = _indent(lines[begin])
+    for number in range(begin + 1, len(lines)):
+        line = lines[number]
+        if line.strip() and _indent(line) <= indent:
+            closes = line.strip()[0] in ")]}"
+            if closes and line.rstrip().endswith((":", "{")):
+                continue  # the end of arguments that go over several lines
+            return number + closes
+    return len(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def definitions(text: str) -> frozenset[str]:
+    return frozenset(
+        name for found in _DEFINITION.finditer(text) for name in found.groups() if name is not None
+    )
+
+
+def removed_names(changes: Iterable[ChangedFile]) -> frozenset[str]:
+    """The names that product code defined before the change, and nowhere after it."""
+    product = [each for each in changes if is_product(each.path)]
+    before = {name for each in product for name in definitions(each.before or "")}
+    after = {name for each in product for name in definitions(each.after or "")}
+    return frozenset(name for name in before - after if len(name) > 2)
+
+
+def is_product(path: str) -> bool:
+    return is_code(path) and not is_test_material(path) and not path.endswith("conftest.py")
+
+
+def names_in(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))
+
+
+def mentions(text: str, names: Iterable[str]) -> Iterator[str]:
+    """Those names that the text mentions as words of their own."""
+    words = names_in(text)
+    return (name for name in names if name in words)

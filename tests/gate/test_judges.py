@@ -1,0 +1,353 @@
+"""V1 to V5: the judges over made-up reports and changes."""
+
+from allstop.core.gate import Verdict
+from allstop.gate import (
+    base_tests,
+    canary,
+    missing_tests,
+    outside_tools,
+    red_witness,
+    twisted_tests,
+)
+from allstop.gate.composition import judged
+from allstop.gate.facts import (
+    Case,
+    CaseStatus,
+    ChangedFile,
+    CheckFacts,
+    Facts,
+    Intent,
+    Report,
+    Run,
+    Runner,
+)
+from support.cases import for_each
+
+P, F, E, S = CaseStatus.PASSED, CaseStatus.FAILED, CaseStatus.ERROR, CaseStatus.SKIPPED
+FILE = "tests/test_a.py"
+OLD = "from a import f, g\n\n\ndef test_f():\n    assert f() == 1\n\n\ndef test_g():\n    assert g(2) == 4\n"
+
+
+def run(passed=True, **cases):
+    """`test_f=P` is a test of FILE."""
+    found = [Case(id=f"{FILE}::{name}", status=each, file=FILE) for name, each in cases.items()]
+    return Run(passed=passed, code=int(not passed), report=Report(cases=tuple(found)))
+
+
+def change(path=FILE, before=OLD, after=OLD, old_path=""):
+    return ChangedFile(path=path, before=before, after=after, old_path=old_path)
+
+
+PRODUCT = change("a.py", "def f(): return 1\n\n\ndef g(x): return x\n", "def f(): return 2\n")
+
+
+def facts(*changes, may_change=(), fixes=False, **runs):
+    runs = {"own": run(test_f=P, test_g=P), "target": run(test_f=P, test_g=P), **runs}
+    check = CheckFacts(name="tests", run="pytest", runner=Runner.PYTEST, **runs)
+    intent = Intent(may_change=may_change, fixes=fixes)
+    return Facts(changes=changes, checks=(check,), intent=intent)
+
+
+def verdicts(judge, given):
+    return [(each.kind, each.verdict) for each in judge(given)]
+
+
+# --- missing tests ---
+
+
+def test_v1_nothing_is_said_where_every_test_still_runs():
+    assert verdicts(judged, facts(PRODUCT)) == []
+
+
+def test_v1_a_test_that_is_gone_fails():
+    found = list(missing_tests.findings(facts(own=run(test_f=P))))
+
+    assert [(each.kind, each.verdict, each.test) for each in found] == [
+        ("deleted_test", Verdict.FAIL, f"{FILE}::test_g")
+    ]
+    assert found[0].text == "1 test no longer run: test_g"
+
+
+def test_v1_a_test_that_the_new_code_would_pass_is_a_question():
+    given = facts(change(), own=run(test_f=P), base_tests=run(test_f=P, test_g=P))
+    assert verdicts(missing_tests.findings, given) == [("deleted_test", Verdict.ASK)]
+
+
+def test_v1_a_test_that_was_declared_is_a_note():
+    given = facts(own=run(test_f=P), may_change=("test_g",))
+    assert verdicts(missing_tests.findings, given) == [("deleted_test", Verdict.NOTE)]
+
+
+def test_v1_a_newly_skipped_test_fails_and_an_old_one_does_not():
+    given = facts(own=run(test_f=P, test_g=S), target=run(test_f=P, test_g=P, test_h=S))
+    assert verdicts(missing_tests.findings, given) == [("skipped_test", Verdict.FAIL)]
+
+
+def test_v1_a_missing_report_fails_only_where_the_target_makes_one():
+    silent = Run(passed=True, code=0)
+
+    assert verdicts(missing_tests.findings, facts(own=silent)) == [("no_report", Verdict.FAIL)]
+    assert verdicts(missing_tests.findings, facts(own=silent, target=silent)) == []
+    assert verdicts(missing_tests.findings, facts(own=silent, target=None)) == []
+
+
+def test_v1_a_command_that_passes_with_failed_tests_fails():
+    given = facts(own=run(test_f=F, test_g=P))
+    assert verdicts(missing_tests.findings, given) == [("forced_pass", Verdict.FAIL)]
+    always = facts(own=run(test_f=F, test_g=P), target=run(test_f=F, test_g=P))
+    assert verdicts(missing_tests.findings, always) == []
+
+
+def named(*names, file=FILE):
+    cases = [Case(id=f"{file}::{name}", status=P, file=file) for name in names]
+    return Run(passed=True, code=0, report=Report(cases=tuple(cases)))
+
+
+@for_each(
+    "own, target, changes",
+    [
+        (named("test_f", file="tests/test_b.py"), named("test_f"),
+         [change("tests/test_b.py", OLD, OLD, FILE)]),  # the file was renamed
+        (named("test_f", file="tests/new/test_a.py"), named("test_f"), [change()]),  # moved
+        (named("test_f[a]", "test_f[c]"), named("test_f[a]", "test_f[b]"), [change()]),  # rows
+        (named("test_other"), named("test_g"),
+         [change(after=OLD.replace("test_g", "test_other"))]),  # its assertions are elsewhere
+        (named("test_f"), named("test_f", "test_g"),
+         [change("a.py", "def gone(x): return x\n", "\n"),
+          change(before=OLD.replace("g(2)", "gone(2)"), after="")]),  # what it tests is gone
+    ],
+)  # fmt: skip
+def test_v1_a_test_may_be_gone_for_a_reason(own, target, changes):
+    given = facts(*changes, own=own, target=target)
+    assert verdicts(missing_tests.findings, given) == []
+
+
+# --- the target's tests ---
+
+BENT = change(after=OLD.replace("== 4", "== 5"))
+
+
+def test_v2_a_test_that_was_edited_is_a_question_with_both_versions():
+    (found,) = base_tests.findings(facts(PRODUCT, BENT, base_tests=run(False, test_f=P, test_g=F)))
+
+    assert (found.kind, found.verdict, found.path) == ("base_test", Verdict.ASK, FILE)
+    assert found.old == "def test_g():\n    assert g(2) == 4"
+    assert found.new == "def test_g():\n    assert g(2) == 5"
+
+
+@for_each(
+    "own, changes, verdict",
+    [
+        (run(test_f=P), [change(after=OLD[:60])], Verdict.FAIL),  # deleted
+        (run(test_f=P, test_g=S), [change(after=OLD.replace("4", "4\n"))], Verdict.FAIL),  # skipped
+        (run(test_f=P, test_g=P), [change("conftest.py", "", "x = 1\n")], Verdict.FAIL),
+        (run(test_f=P, test_g=P), [change("tests/golden/g.json", "1", "2")], Verdict.ASK),
+        (run(test_f=P, test_g=P), [change(after=f"X = 1\n{OLD}")], Verdict.ASK),  # around it
+    ],
+)
+def test_v2_what_the_work_did_to_a_failing_test_decides(own, changes, verdict):
+    given = facts(*changes, own=own, base_tests=run(False, test_f=P, test_g=F))
+    (found,) = base_tests.findings(given)
+    assert found.verdict is verdict
+
+
+def test_v2_a_declared_test_is_a_note():
+    given = facts(BENT, base_tests=run(False, test_f=P, test_g=F), may_change=("behaviour of g",))
+    (found,) = base_tests.findings(given)
+    assert (found.verdict, found.declared) == (Verdict.NOTE, True)
+
+
+def test_v2_a_test_that_failed_before_is_not_the_changes():
+    runs = {"target": run(False, test_f=P, test_g=F), "base_tests": run(False, test_f=P, test_g=F)}
+    assert verdicts(base_tests.findings, facts(BENT, **runs)) == []
+
+
+def test_v2_a_file_that_cannot_be_loaded_is_one_question():
+    broken = Case(id=FILE, file=FILE, status=E, message="ImportError: cannot import name 'g'")
+    ran = Run(passed=False, code=1, report=Report(cases=(broken,)))
+
+    (found,) = base_tests.findings(facts(PRODUCT, BENT, base_tests=ran))
+
+    assert found.verdict is Verdict.ASK
+    assert "cannot import name 'g'" in found.text
+
+
+def test_v2_a_run_without_a_report_is_a_question():
+    given = facts(BENT, base_tests=Run(passed=False, code=4))
+    assert verdicts(base_tests.findings, given) == [("base_test", Verdict.ASK)]
+
+
+# --- the red witness ---
+
+ADDED = change(after=f"{OLD}\n\ndef test_new():\n    assert f() == 2\n")
+
+
+@for_each(
+    "status, message, fixes, expected",
+    [
+        (F, "assert 1 == 2", True, []),
+        (E, "ZeroDivisionError: division by zero", True, []),
+        (E, "ImportError: cannot import name 'h'", True, [("no_witness", Verdict.ASK)]),
+        (E, "AttributeError: module 'a' has no attribute 'h'", True, [("no_witness", Verdict.ASK)]),
+        (P, "", True, [("no_witness", Verdict.ASK)]),
+        (P, "", False, [("no_witness", Verdict.NOTE)]),
+        (E, "NameError: name 'h' is not defined", False, []),
+    ],
+)
+def test_v3_a_new_test_must_fail_without_the_work(status, message, fixes, expected):
+    case = Case(id=f"{FILE}::test_new", file=FILE, status=status, message=message)
+    witness = Run(passed=False, code=1, report=Report(cases=(case,)))
+    own = run(test_f=P, test_g=P, test_new=P)
+
+    given = facts(PRODUCT, ADDED, own=own, witness=witness, fixes=fixes)
+
+    assert verdicts(red_witness.findings, given) == expected
+
+
+# --- canary and twisted tests ---
+
+
+def with_canary(status, *, passed=False, twisted=(), **cases):
+    planted = Case(id="tests/test_a_abc.py::test_f", file="tests/test_a_abc.py", status=status)
+    others = [Case(id=f"{FILE}::{name}", status=each, file=FILE) for name, each in cases.items()]
+    ran = Run(passed=passed, code=1, report=Report(cases=(planted, *others)))
+    return facts(PRODUCT, canary=ran, canary_ids=("abc",), twisted=twisted)
+
+
+@for_each(
+    "given, expected",
+    [
+        (with_canary(F), []),
+        (with_canary(E), []),
+        (with_canary(P), [("canary", Verdict.FAIL)]),
+        (with_canary(S), [("canary", Verdict.FAIL)]),
+        (with_canary(F, passed=True), [("canary", Verdict.FAIL)]),
+        (facts(canary=Run(passed=True)), [("canary", Verdict.FAIL)]),
+        (facts(canary=Run(passed=False, timed_out=True)), []),
+    ],
+)
+def test_v4_a_planted_test_must_fail(given, expected):
+    assert verdicts(canary.findings, given) == expected
+
+
+TWISTED = (f"{FILE}::test_f", f"{FILE}::test_g")
+
+
+def test_v4_a_twisted_test_must_fail():
+    all_green = with_canary(F, twisted=TWISTED, test_f=P, test_g=P)
+    one_green = with_canary(F, twisted=TWISTED, test_f=F, test_g=P)
+
+    assert verdicts(twisted_tests.findings, with_canary(F, twisted=TWISTED, test_f=F)) == []
+    assert verdicts(twisted_tests.findings, all_green) == [("checks_nothing", Verdict.FAIL)]
+    assert verdicts(twisted_tests.findings, one_green) == []  # the work didn't change that test
+
+
+@for_each(
+    "path, text, expected",
+    [
+        ("test_a.py", "def test_a():\n    assert f(1) == [1, 2]\n",
+         "def test_a():\n    assert f(1) == object()\n"),
+        ("test_a.py", "def test_a():\n    assert not f(1), 'ü'\n",
+         "def test_a():\n    assert (not (not f(1))), 'ü'\n"),
+        ("test_a.py", "class A:\n    def test_a(self):\n        self.assertEqual('ü', f(1), 'x')\n",
+         "class A:\n    def test_a(self):\n        self.assertEqual('ü', object(), 'x')\n"),
+        ("a.test.js", "test('a', () => { expect(f('(', 1)).toBe('x)') })\n",
+         "test('a', () => { expect(f('(', 1)).toBe(Symbol('other')) })\n"),
+        ("a.test.ts", "it('a', () => { assert.strictEqual(f(1, 2), [3, 4], 'm'); });\n",
+         "it('a', () => { assert.strictEqual(f(1, 2),Symbol('other'), 'm'); });\n"),
+        ("a_test.go", "func TestA(t *testing.T) {\n\tif f(1) != 2 {\n\t\tt.Fatal()\n\t}\n}",
+         "func TestA(t *testing.T) {\n\tif f(1) == 2 {\n\t\tt.Fatal()\n\t}\n}"),
+        ("lib.rs", "#[test]\nfn a() {\n    assert_eq!(f(1), 2);\n}",
+         "#[test]\nfn a() {\n    assert_ne!(f(1), 2);\n}"),
+    ],
+)  # fmt: skip
+def test_v4_expected_values_are_replaced(path, text, expected):
+    made = twisted_tests.twisted(path, text)
+    assert made is not None
+    assert made.text == expected
+    assert len(made.tests) == 1
+
+
+def test_v4_nothing_is_twisted_where_nothing_is_expected():
+    assert twisted_tests.twisted("test_a.py", "def test_a(): pass\n") is None
+    assert twisted_tests.twisted("test_a.py", "def (") is None
+    assert twisted_tests.twisted("a.rb", "x") is None
+
+
+@for_each(
+    "runner, beside, path",
+    [
+        (Runner.PYTEST, "tests/test_a.py", "tests/test_a_abc.py"),
+        (Runner.PYTEST, "a_test.py", "a_abc_test.py"),
+        (Runner.NODE, "src/a.test.mjs", "src/a-abc.test.mjs"),
+        (Runner.GO, "pkg/a_test.go", "pkg/a_abc_test.go"),
+        (Runner.CARGO, "src/lib.rs", "tests/abc.rs"),
+    ],
+)
+def test_v4_the_canary_has_the_form_of_the_other_tests(runner, beside, path):
+    report = Report(cases=(Case(id=f"{beside}::test_that's it", status=P, file=beside),))
+    text = "package pkg\n" if runner is Runner.GO else "import x from 'y'\n"
+
+    made = canary.plant(runner, report, {beside: text}, ("src/mod.py", "src/mod.js"), "abc")
+
+    assert made is not None
+    assert made.path == path
+    assert "test" in made.text
+
+
+# --- tools ---
+
+
+def file(path, before=None, after="x\n"):
+    return change(path, before, after)
+
+
+MAKE = CheckFacts(name="tests", run="make check", runner=Runner.PYTEST, own=run(test_f=P))
+NPM = CheckFacts(name="tests", run="npm test", runner=Runner.VITEST, own=run(test_f=P))
+PLAIN = CheckFacts(name="tests", run="pytest", runner=Runner.PYTEST, own=run(test_f=P))
+SHELL = CheckFacts(name="tests", run="./run.sh", own=run(test_f=P))
+RULES = "check:\n\tpytest\n\nother:\n\ttrue\n"
+SCRIPTS = '{"scripts": {"test": "vitest run", "build": "x"}}'
+
+
+@for_each(
+    "check, changed",
+    [
+        (PLAIN, file("pytest.py")),
+        (PLAIN, file("_pytest/__init__.py")),
+        (PLAIN, file("src/sitecustomize.py")),
+        (PLAIN, file("x.pth", "a", "b")),
+        (PLAIN, file("x.egg-info/entry_points.txt")),
+        (PLAIN, file("pyproject.toml", "", '[project.entry-points.pytest11]\nx = "y"\n')),
+        (PLAIN, file("pyproject.toml", "", '[tool.uv.sources]\npytest = { path = "x" }\n')),
+        (NPM, file("node_modules/.bin/vitest")),
+        (NPM, file("package.json", SCRIPTS, SCRIPTS.replace("vitest run", "true"))),
+        (NPM, file("package.json", "{}", '{"devDependencies": {"vitest": "file:./fake"}}')),
+        (NPM, file("package.json", "{}", '{"scripts": {"pretest": "x"}}')),
+        (MAKE, file("Makefile", RULES, RULES.replace("pytest", "true"))),
+        (MAKE, file("GNUmakefile", None, RULES)),
+        (SHELL, file("run.sh", "pytest\n", "true\n")),
+    ],
+)
+def test_v5_tools_of_the_work_fail(check, changed):
+    given = Facts(changes=(changed,), checks=(check,))
+    assert verdicts(outside_tools.findings, given) == [("own_tool", Verdict.FAIL)]
+    declared = Facts(changes=(changed,), checks=(check,), intent=Intent(may_change=(changed.path,)))
+    assert verdicts(outside_tools.findings, declared) == [("own_tool", Verdict.NOTE)]
+
+
+@for_each(
+    "check, changed",
+    [
+        (PLAIN, file("src/app.py")),
+        (PLAIN, file("tests/test_new.py")),
+        (PLAIN, file("pyproject.toml", "", '[project]\nname = "x"\n')),
+        (PLAIN, file("docs/pytest.md")),
+        (NPM, file("package.json", SCRIPTS, SCRIPTS.replace('"x"', '"y"'))),
+        (NPM, file("package.json", "{}", '{"devDependencies": {"vitest": "^3.0.0"}}')),
+        (MAKE, file("Makefile", RULES, RULES.replace("true", "false"))),
+        (SHELL, file("other.sh", "a", "b")),
+    ],
+)
+def test_v5_other_files_are_no_tools(check, changed):
+    assert verdicts(outside_tools.findings, Facts(changes=(changed,), checks=(check,))) == []
