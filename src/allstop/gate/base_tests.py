@@ -68,7 +68,14 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
     own = check.own.report.by_id.get(renamed(case, moved)) if check.own.report else None
     if own is None:
         if why := excuse(facts, check, case):
-            return _finding(case, red, f"gone, as {why}", _excused(why), before, after)
+            return _finding(
+                case,
+                red,
+                f"no longer runs and fails with the new code, but {why}",
+                _excused(why),
+                before,
+                after,
+            )
         return _finding(case, red, "deleted, and it fails with the new code", Verdict.FAIL, before)
     if own.status is CaseStatus.SKIPPED:
         text = "skipped, and it fails with the new code"

@@ -88,9 +88,9 @@ def excuse(facts: Facts, check: CheckFacts, case: Case) -> str:
     known = {each.id for each in before}
     added = [each for each in own if each.id not in known]
     if any(bare_name(each.id) == bare_name(case.id) for each in added if not _has_rows(case)):
-        return "the same name elsewhere"
+        return "a test of its name is elsewhere"
     if _has_rows(case) and _rows(own, case) >= _rows(before, case):
-        return "as many rows"
+        return "its table has as many rows"
     if _symbol_gone(facts, case):
         return "what it tests is gone"
     if len(own) >= len(before) and _assertions_elsewhere(facts, case):
