@@ -48,14 +48,17 @@ def test_z8_z10_the_guide_works_from_the_first_command_to_the_last(fleet, postgr
     control.allstop(*line("store copy"))
     control.git("push", "-q", "origin", "main")
 
-    build = fleet.machine("build-1")
-    build.program("my-agent", "#!/bin/sh\n" + WORKS)
+    build, gpu = fleet.machine("build-1"), fleet.machine("gpu-1")
+    for machine in (build, gpu):
+        machine.program("my-agent", "#!/bin/sh\n" + WORKS)
     assert "mine" in build.try_allstop(*line("doctor")).stdout
     worker = build.start(*line("worker --slots"), "--name", "build-1")
+    gpu.start(*line("worker --label gpu"), "--name", "gpu-1")
     assert line("up") == ["up"]
     room = ControlRoom(control)
     room.ask("POST", "/api/v1/runs", body={"kind": "board"})
-    wait_for(lambda: fleet.merged() == ["T1"], "the task to be merged", 110)
+    control.allstop(*line("add"), "--id", "T2")
+    wait_for(lambda: set(fleet.merged()) == {"T1", "T2"}, "the tasks to be merged", 100)
     assert "build-1" in control.allstop(*line("fleet status"))
 
     sql = control.allstop(*line("fleet init --print-sql"))
@@ -68,10 +71,11 @@ def test_z8_z10_the_guide_works_from_the_first_command_to_the_last(fleet, postgr
         build.allstop(*line("worker drain"))
         assert worker.wait(60) == 0
         build.variables["ALLSTOP_STORE_URL"] = postgres.url(database, user="allstop_reader")
-        assert build.tasks() == {"T1": "done"}
+        assert build.tasks() == {"T1": "done", "T2": "done"}
     finally:
         control.close()
         build.close()
+        gpu.close()
         postgres.drop_database(database)
         for role in ("owner", "worker", "reader"):
             postgres.execute(f"drop role if exists allstop_{role}")
