@@ -10,7 +10,7 @@ from allstop.server import openapi
 from allstop.server.routes.table import BASE, READ_ROUTES, WRITE_ROUTES
 from support.cases import for_each
 
-NAMES = {"run": "board", "task": "T1", "thread": "main", "sprint": "sprint1"}
+NAMES = {"run": "board", "task": "T1", "thread": "main", "sprint": "sprint1", "process": "p1"}
 
 
 def _filled(path):

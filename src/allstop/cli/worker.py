@@ -40,7 +40,7 @@ def check_labels(
 def worker(
     click_context: click.Context, slots: int | None, labels: tuple[str, ...], name: str
 ) -> None:
-    """Work on tasks of a board that a control room on another machine drives.
+    """Work on tasks of a board that another machine drives.
 
     It needs [store] url, and a clone of the repository with the remote of [fleet] remote. Ctrl-C
     ends it; another worker continues its tasks. SIGTERM, or `allstop worker drain` on any machine,
