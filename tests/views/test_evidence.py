@@ -5,9 +5,11 @@ from allstop.board.criteria import Named
 from allstop.core.accounts import Roster
 from allstop.core.board_specs import TaskSpec
 from allstop.core.brakes import Tally
+from allstop.core.gate import Verdict
 from allstop.core.moves import Change, CheckResult, ChecksDone, Finding, Integrated, Outcome
 from allstop.core.review_comments import ReviewFinding, SecondReview, Severity
 from allstop.core.tasks import Attempt, Status, Task
+from allstop.gate.receipt import CommandReceipt, GateReceipt
 from allstop.views.evidence import FileChange, Proof, claims, evidence, queue, queued
 from support.strategies import NOW
 
@@ -237,3 +239,86 @@ def test_s4_the_queue_has_the_worst_first():
     ]
     assert queue(rows)[0].why == "Test skipped: @pytest.mark.skip: tests/test_a.py"
     assert queue(rows)[0].more == 3
+
+
+# --- what the gate has reported ---
+
+ASKED = Finding(
+    kind="edited_test",
+    path="tests/test_a.py",
+    text="red as on main",
+    verdict=Verdict.ASK,
+    test="tests/test_a.py::test_waits",
+    old="def test_waits():\n    assert sent == [1, 2]\n",
+    new="def test_waits():\n    assert len(sent) <= 5\n",
+)
+WEAKER = Finding(
+    kind="dilution",
+    path="src/a.py",
+    line=7,
+    text="error swallowed",
+    new="except OSError: pass",
+    verdict=Verdict.NOTE,
+)
+RECEIPT = GateReceipt(
+    digest="d1",
+    commit="8fbefb6",
+    tree="t1",
+    passed=True,
+    platform="Linux x86_64",
+    tools={"pytest": "pytest 8"},
+    commands=(
+        CommandReceipt(
+            name="Unit tests",
+            run="t",
+            passed=True,
+            tests={
+                "tests/test_a.py::test_waits[1]": "passed",
+                "tests/test_a.py::test_waits[2]": "failed",
+                "tests/test_a.py::test_later": "skipped",
+                "tests/test_a.py::test_fine": "passed",
+            },
+        ),
+        CommandReceipt(name="Lint", run="l", passed=False),
+    ),
+)
+
+
+def test_s8_a_person_who_is_asked_sees_the_old_test_beside_the_new_one():
+    found = shown(attempt(gate_result=ChecksDone(findings=(ASKED, WEAKER))))
+
+    asked, note = found.findings
+    assert (asked.severity, asked.verdict) == (Severity.SERIOUS, Verdict.ASK)
+    assert asked.test == "tests/test_a.py::test_waits"
+    assert [(pair.old, pair.new) for pair in asked.pairs] == [
+        ("def test_waits():", "def test_waits():"),
+        ("    assert sent == [1, 2]", "    assert len(sent) <= 5"),
+    ]
+    assert (note.severity, note.text, note.line) == (Severity.NOTE, "Error swallowed", 7)
+    assert [(pair.old, pair.new) for pair in note.pairs] == [(None, "except OSError: pass")]
+
+
+def test_s8_checks_show_their_tests_and_the_receipt_of_their_tree():
+    found = shown(receipt=RECEIPT)
+
+    tests, lint = (check.tests for check in sorted(found.checks, key=lambda each: not each.passed))
+    assert (tests.passed, tests.red, tests.skipped, tests.more) == (2, 1, 1, 0)
+    assert [(test.id, test.result) for test in tests.others] == [
+        ("tests/test_a.py::test_waits[2]", "failed"),
+        ("tests/test_a.py::test_later", "skipped"),
+    ]
+    assert lint is None, "the ids of its tests are unknown"
+    assert (found.receipt.digest, found.receipt.tools) == ("d1", {"pytest": "pytest 8"})
+
+
+def test_s8_the_test_that_shows_a_criterion_has_its_result():
+    [named] = shown(receipt=RECEIPT).criteria[0].shown_by
+
+    assert (named.test, named.result) == ("test_waits", "failed"), "of its parameters the worst"
+
+
+def test_s8_without_a_receipt_nothing_is_known_of_tests():
+    found = shown()
+
+    assert found.receipt is None
+    assert [check.tests for check in found.checks] == [None, None]

@@ -2378,6 +2378,8 @@ export interface components {
         "allstop.core.moves.Finding": {
             kind: string;
             path: string;
+            /** @default 0 */
+            line: number;
             /** @default  */
             text: string;
             /** @default false */
@@ -2700,6 +2702,7 @@ export interface components {
             criteria: components["schemas"]["Criterion"][];
             verified_on: string;
             checks: components["schemas"]["CheckEvidence"][];
+            receipt: components["schemas"]["ReceiptEvidence"] | null;
             findings: components["schemas"]["EvidenceFinding"][];
             to_confirm: string;
             second: components["schemas"]["ReviewRound"][];
@@ -2722,6 +2725,8 @@ export interface components {
             test: string;
             proof: components["schemas"]["Proof"];
             by: string;
+            /** @default  */
+            result: string;
         };
         /**
          * Proof
@@ -2737,6 +2742,39 @@ export interface components {
             seconds: number;
             failure: string;
             output: string;
+            tests: components["schemas"]["ReportedTests"] | null;
+        };
+        /**
+         * ReportedTests
+         * @description The tests that a check has reported.
+         */
+        ReportedTests: {
+            passed: number;
+            red: number;
+            skipped: number;
+            others: components["schemas"]["ReportedTest"][];
+            more: number;
+        };
+        /**
+         * ReportedTest
+         * @description One test, and how it ended.
+         */
+        ReportedTest: {
+            id: string;
+            result: string;
+        };
+        /**
+         * ReceiptEvidence
+         * @description The receipt of the tree on which the checks ran.
+         */
+        ReceiptEvidence: {
+            digest: string;
+            tree: string;
+            at: string | null;
+            platform: string;
+            tools: {
+                [key: string]: string;
+            };
         };
         /** EvidenceFinding */
         EvidenceFinding: {
@@ -2746,6 +2784,14 @@ export interface components {
             line: number;
             source: string;
             check: string;
+            /** @default null */
+            verdict: components["schemas"]["Verdict"] | null;
+            /** @default  */
+            test: string;
+            /** @default false */
+            declared: boolean;
+            /** @default [] */
+            pairs: components["schemas"]["LinePair"][];
         };
         /**
          * Severity
@@ -2753,6 +2799,14 @@ export interface components {
          * @enum {unknown}
          */
         Severity: "look" | "note" | "serious";
+        /**
+         * LinePair
+         * @description A line of the old text and the one beside it; null where a text has none there.
+         */
+        LinePair: {
+            old: string | null;
+            new: string | null;
+        };
         /**
          * ReviewRound
          * @description What the second agent and the work's agent said to each other.

@@ -425,6 +425,7 @@ class Finding(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
     kind: str  # protected, deleted_test, skipped_test
     path: str
+    line: int = 0  # of the new version; 0: unknown
     text: str = ""  # one line for people
     fatal: bool = False  # it fails the gate
     verdict: Verdict | None = None  # None: the record is older than verdicts

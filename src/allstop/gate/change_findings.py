@@ -155,9 +155,18 @@ def is_skip(path: str, line: str) -> bool:
 
 
 def describe_finding(finding: Finding) -> str:
+    """A finding in one line, with its old and new text if these are short."""
     sign = "✗" if finding.fatal else "!" if is_serious(finding) else "·"
-    text = f": {finding.text}" if finding.text else ""
-    return f"{sign} {finding.kind.replace('_', ' ')} {finding.path}{text}"
+    texts = filter(None, [finding.text, _old_and_new(finding)])
+    return ": ".join([f"{sign} {finding.kind.replace('_', ' ')} {finding.path}", *texts])
+
+
+def _old_and_new(finding: Finding) -> str:
+    if "\n" in finding.old.strip() or "\n" in finding.new.strip():
+        return ""
+    return " → ".join(
+        one_line(each, LINE_CHARS) for each in (finding.old, finding.new) if each.strip()
+    )
 
 
 def serious_findings(found: Iterable[Finding]) -> str:

@@ -125,7 +125,8 @@ def _compared(
     for old in removed:
         alike = max(added, key=lambda new: _likeness(old.text, new.text), default=None)
         if alike is None or _likeness(old.text, alike.text) < ALIKE:
-            if not elsewhere[old.text] and not declared:
+            says_something = strength(old.text) is not Strength.NOTHING
+            if says_something and not elsewhere[old.text] and not declared:
                 yield _assertion(Weight.WEAKER, change, "assertion removed", old=old)
             continue
         added.remove(alike)
@@ -359,7 +360,8 @@ def notes(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             kind="test_aware" if asks else "dilution",
             path=each.path,
-            text=each.text,
+            line=each.line,
+            text=each.what,
             verdict=Verdict.ASK if asks else Verdict.NOTE,
             to_agent=f"{each.path} must not depend on tests: {each.text}" if asks else "",
             old=each.old,

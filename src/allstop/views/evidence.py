@@ -1,6 +1,6 @@
 """The evidence for a decision about a task's work, in the order in which a reviewer reads it."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,13 +11,17 @@ from allstop.board.attempt import TaskState
 from allstop.board.change_risk import Risk, risk_of
 from allstop.board.criteria import Named, criteria_in, files_in, named_for, split_criteria
 from allstop.board.gate_summary import describe_failure
+from allstop.core.gate import Verdict
 from allstop.core.moves import ChecksDone, Finding, Integrated
 from allstop.core.review_comments import Review, ReviewDecision, Severity, open_findings
 from allstop.core.signals import without_signal_line
 from allstop.core.tasks import Task
 from allstop.core.text import last_chars, one_line
 from allstop.gate.change_findings import is_serious
+from allstop.gate.receipt import GateReceipt
 from allstop.views.patch import LineKind, patch_files
+from allstop.views.reported_tests import ReportedTests, reported_tests, results_by_test
+from allstop.views.text_pairs import LinePair, line_pairs
 
 OUTPUT_CHARS = 2000
 SAID_CHARS = 4000
@@ -39,6 +43,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     test: str  # "": the file as a whole
     proof: Proof
     by: str  # who names it: the agent, or the criterion itself
+    result: str = ""  # of that test, if a check has reported it
 
 
 class Criterion(Struct, frozen=True, kw_only=True):
@@ -57,6 +62,17 @@ class CheckEvidence(Struct, frozen=True, kw_only=True):
     seconds: float
     failure: str  # in one line; "" if it passed
     output: str  # the end of it, if it failed
+    tests: ReportedTests | None  # none: its tests are unknown
+
+
+class ReceiptEvidence(Struct, frozen=True, kw_only=True):
+    """The receipt of the tree on which the checks ran."""
+
+    digest: str
+    tree: str
+    at: datetime | None
+    platform: str
+    tools: dict[str, str]  # the version of each program, by its name
 
 
 class EvidenceFinding(Struct, frozen=True, kw_only=True):
@@ -66,6 +82,10 @@ class EvidenceFinding(Struct, frozen=True, kw_only=True):
     line: int  # in the new version; 0: the file as a whole
     source: str  # "gate", or the name of the agent that reviewed the work
     check: str  # how to check a claim of that agent
+    verdict: Verdict | None = None  # of the gate
+    test: str = ""  # the id of the test
+    declared: bool = False  # the task says that this may change
+    pairs: tuple[LinePair, ...] = ()  # the text on the target beside that of the work
 
 
 class ReviewRound(Struct, frozen=True, kw_only=True):
@@ -121,6 +141,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     criteria: tuple[Criterion, ...]
     verified_on: str  # which tree the checks ran on, in words; "" if they did not run
     checks: tuple[CheckEvidence, ...]
+    receipt: ReceiptEvidence | None  # none: no check has run, or it was not kept
     findings: tuple[EvidenceFinding, ...]  # the worst first
     to_confirm: str  # the findings that `approve` must confirm, in one line
     second: tuple[ReviewRound, ...]
@@ -165,6 +186,7 @@ def evidence(
     patch: str = "",
     cut: bool = False,
     present: Collection[Named] = (),
+    receipt: GateReceipt | None = None,
 ) -> Evidence:
     """The evidence about a task. `present` are those of `claims` that exist in the work."""
     gate = attempt.gate_result or ChecksDone()
@@ -182,9 +204,10 @@ def evidence(
         asked=split_criteria(task.body).rest,
         asked_later=task.reviews,
         may_change=task.may_change,
-        criteria=tuple(_criteria(task, attempt, changed, present)),
+        criteria=tuple(_criteria(task, attempt, changed, present, results_by_test(receipt))),
         verified_on=_verified_on(attempt),
-        checks=tuple(_checks(gate)),
+        checks=tuple(_checks(gate, receipt)),
+        receipt=_receipt(receipt),
         findings=tuple(_findings(task, attempt, patch)),
         to_confirm=task.findings,
         second=tuple(_rounds(attempt)),
@@ -253,14 +276,17 @@ def _criteria(
     attempt: TaskState,
     files: Sequence[EvidenceFile],
     present: Collection[Named],
+    reported: Mapping[str, str],
 ) -> Iterator[Criterion]:
     said = named_for(attempt.said)
     changed = {file.path for file in files if file.change != "removed"}
     for number, text in enumerate(criteria_in(task.body), start=1):
-        by_agent = [_shown(named, changed, present, "agent") for named in said.get(number, ())]
+        by_agent = [
+            _shown(named, changed, present, "agent", reported) for named in said.get(number, ())
+        ]
         own = [Named(file=file) for file in files_in(text)]
         known = {(shown.file, shown.test) for shown in by_agent}
-        itself = [_shown(named, changed, present, "criterion") for named in own]
+        itself = [_shown(named, changed, present, "criterion", reported) for named in own]
         found = [
             shown
             for shown in itself
@@ -269,11 +295,18 @@ def _criteria(
         yield Criterion(text=text, shown_by=(*by_agent, *found))
 
 
-def _shown(named: Named, changed: Collection[str], present: Collection[Named], by: str) -> Shown:
+def _shown(
+    named: Named,
+    changed: Collection[str],
+    present: Collection[Named],
+    by: str,
+    reported: Mapping[str, str],
+) -> Shown:
     proof = Proof.MISSING
     if named in present:
         proof = Proof.CHANGED if named.file in changed else Proof.PRESENT
-    return Shown(file=named.file, test=named.test, proof=proof, by=by)
+    result = reported.get(f"{named.file}::{named.test}", "") if named.test else ""
+    return Shown(file=named.file, test=named.test, proof=proof, by=by, result=result)
 
 
 # --- the gate and the second agent ---
@@ -290,7 +323,19 @@ def _verified_on(attempt: TaskState) -> str:
             return commit
 
 
-def _checks(gate: ChecksDone) -> Iterator[CheckEvidence]:
+def _receipt(receipt: GateReceipt | None) -> ReceiptEvidence | None:
+    if receipt is None:
+        return None
+    return ReceiptEvidence(
+        digest=receipt.digest,
+        tree=receipt.tree,
+        at=receipt.at,
+        platform=receipt.platform,
+        tools=receipt.tools,
+    )
+
+
+def _checks(gate: ChecksDone, receipt: GateReceipt | None) -> Iterator[CheckEvidence]:
     """The failed ones first, the required ones before the others."""
     for check in sorted(gate.results, key=lambda each: (each.passed, not each.required)):
         yield CheckEvidence(
@@ -300,6 +345,7 @@ def _checks(gate: ChecksDone) -> Iterator[CheckEvidence]:
             seconds=round(check.seconds, 1),
             failure="" if check.passed else describe_failure(check),
             output="" if check.passed else last_chars(check.output.strip(), OUTPUT_CHARS),
+            tests=reported_tests(receipt, check.name),
         )
 
 
@@ -341,6 +387,7 @@ _WORDS = {
     "skipped_test": "Test skipped",
     "conflict_markers": "Conflict markers",
     "invalid_settings": "Settings that can't be read",
+    "dilution": "",  # its text says it
 }
 
 
@@ -348,14 +395,25 @@ def _of_gate(finding: Finding, numbers: dict[tuple[str, str], int]) -> EvidenceF
     words = _WORDS.get(finding.kind, finding.kind.replace("_", " ").capitalize())
     more = f": {finding.text}" if finding.text and finding.kind != "protected" else ""
     state = f" {finding.text}" if finding.kind == "protected" else ""
+    text = one_line(f"{words}{state}{more}", 500).removeprefix(": ")
     return EvidenceFinding(
         severity=Severity.SERIOUS if is_serious(finding) else Severity.NOTE,
-        text=one_line(f"{words}{state}{more}", 500),
+        text=text[:1].upper() + text[1:],
         file=finding.path,
-        line=numbers.get((finding.path, finding.text.strip()), 0) if finding.text else 0,
+        line=finding.line or _line_of(finding, numbers),
         source="gate",
         check="",
+        verdict=finding.verdict,
+        test=finding.test,
+        declared=finding.declared,
+        pairs=line_pairs(finding.old, finding.new),
     )
+
+
+def _line_of(finding: Finding, numbers: Mapping[tuple[str, str], int]) -> int:
+    """Where the text of a finding was added; 0 if it wasn't."""
+    texts = filter(None, (finding.text.strip(), finding.new.strip()))
+    return next((at for text in texts if (at := numbers.get((finding.path, text)))), 0)
 
 
 def _rounds(attempt: TaskState) -> Iterator[ReviewRound]:

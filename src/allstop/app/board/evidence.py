@@ -9,6 +9,7 @@ from allstop.adapters.git.repository.diff import Diff
 from allstop.adapters.git.repository.repository import Repository
 from allstop.app.board import commands
 from allstop.app.board.diff import diff_of
+from allstop.app.gate_receipts import receipt_files
 from allstop.app.runs.status import record_of
 from allstop.board.criteria import Named
 from allstop.board.state import BoardState
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
     from allstop.board.attempt import TaskState
     from allstop.core.run import RunState
+    from allstop.gate.receipt import GateReceipt
 
 MAX_LOOKED_UP = 100
 """How many of the named files and tests are looked up in the work."""
@@ -49,7 +51,17 @@ async def evidence(project: Project, task: Task, attempt: RunState[TaskState]) -
         patch=found.patch,
         cut=found.cut,
         present=await _present(project, views.claims(task, state), found.tip),
+        receipt=_receipt(project, state),
     )
+
+
+def _receipt(project: Project, attempt: TaskState) -> GateReceipt | None:
+    """The receipt of the last check of this attempt; None if it can't be read."""
+    digest = attempt.gate_result.receipt if attempt.gate_result is not None else ""
+    try:
+        return receipt_files(project).read(digest)
+    except (AllstopError, OSError):
+        return None
 
 
 async def _present(project: Project, named: Collection[Named], tip: str) -> set[Named]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -19,6 +19,8 @@ from allstop.views.patch import LineKind, PatchFile, PatchLine, patch_files, sid
 
 if TYPE_CHECKING:
     from allstop.views.evidence import Criterion, Evidence, EvidenceFinding
+    from allstop.views.reported_tests import ReportedTests
+    from allstop.views.text_pairs import LinePair
 
 SIGNS = {Severity.SERIOUS: "✗", Severity.LOOK: "!", Severity.NOTE: "·"}
 COLOURS = {Severity.SERIOUS: "red", Severity.LOOK: "yellow", Severity.NOTE: None}
@@ -50,7 +52,7 @@ def show_evidence(found: Evidence, *, in_columns: bool = False) -> None:
         _show_criterion(criterion)
     if not found.criteria:
         echo("The task names none.")
-    _show_gate(found)
+    _show_gate(found, in_columns=in_columns)
     _show_second(found)
     _show_changes(found, in_columns=in_columns)
     _heading("Said last")
@@ -73,34 +75,90 @@ def _show_criterion(criterion: Criterion) -> None:
     for shown in criterion.shown_by:
         name = f"{shown.file}::{shown.test}" if shown.test else shown.file
         how = {Proof.PRESENT: "  (unchanged)", Proof.MISSING: "  (named, but not found)"}
-        echo(f"    {plain(name)}{how.get(shown.proof, '')}")
+        echo(f"    {plain(name)}{how.get(shown.proof, '')}{shown.result and f'  {shown.result}'}")
     if not criterion.shown_by:
         echo("    unknown")
 
 
-def _show_gate(found: Evidence) -> None:
+def _show_gate(found: Evidence, *, in_columns: bool) -> None:
     _heading("Checks", f"on {found.verified_on}" if found.verified_on else "not run yet")
     for check in found.checks:
         sign, colour = ("✓", "green") if check.passed else ("✗", "red")
-        echo(
-            f"{sign} {one_line(check.failure or check.name, 300)} ({check.seconds:g} s)", fg=colour
-        )
+        tests = f", {count_tests(check.tests)}" if check.tests is not None else ""
+        name = one_line(check.failure or check.name, 300)
+        echo(f"{sign} {name} ({check.seconds:g} s){tests}", fg=colour)
+        if check.tests is not None:
+            _show_tests(check.tests)
         for line in check.output.splitlines():
             echo(f"    {plain(line)}")
+    if (receipt := found.receipt) is not None:
+        tools = ", ".join(f"{name}: {version}" for name, version in receipt.tools.items())
+        words = [
+            f"Receipt {receipt.digest[:12]} of tree {receipt.tree[:10]}",
+            receipt.platform,
+            tools,
+        ]
+        echo("; ".join(one_line(word, 300) for word in words if word))
     _heading("Findings", "worst first" if found.findings else "")
     for finding in found.findings:
-        _show_finding(finding)
+        _show_finding(finding, in_columns=in_columns)
     if not found.findings:
         echo("✓ None.", fg="green")
 
 
-def _show_finding(finding: EvidenceFinding) -> None:
+def count_tests(tests: ReportedTests) -> str:
+    """ "412 passed, 1 failed, 0 skipped"."""
+    red = f", {tests.red} failed" if tests.red else ""
+    return f"{tests.passed} passed{red}, {tests.skipped} skipped"
+
+
+def _show_tests(tests: ReportedTests) -> None:
+    for test in tests.others:
+        echo(f"    {test.result:<8} {one_line(test.id, 300)}")
+    if tests.more:
+        echo(f"    … and {tests.more} more")
+
+
+VERDICTS = {"fail": " (fails the gate)", "ask": " (you decide)"}
+
+
+def _show_finding(finding: EvidenceFinding, *, in_columns: bool) -> None:
     place = f"{finding.file}:{finding.line}" if finding.line else finding.file
     source = "" if finding.source == "gate" else f"{finding.source}: "
-    line = f"{SIGNS[finding.severity]} {finding.severity}  {source}{one_line(finding.text, 500)}"
+    verdict = VERDICTS.get(finding.verdict or "", "")
+    text = f"{source}{one_line(finding.text, 500)}{verdict}"
+    line = f"{SIGNS[finding.severity]} {finding.severity}  {text}"
     echo(f"{line}  {plain(place)}".rstrip(), fg=COLOURS[finding.severity])
+    if finding.test:
+        echo(f"    test: {one_line(finding.test, 300)}")
+    if finding.declared:
+        echo("    the task says that this may change")
+    _show_pairs(finding.pairs, in_columns=in_columns)
     if finding.check:
         echo(f"    to check: {one_line(finding.check, 500)}")
+
+
+def _show_pairs(pairs: Sequence[LinePair], *, in_columns: bool) -> None:
+    """The old text above the new one, or beside it."""
+    console = SafeConsole()
+    if not in_columns or console.width < SIDES_FROM:
+        for line in (each.old for each in pairs if each.old not in (None, each.new)):
+            echo(f"    - {plain(line or '')}", fg="red")
+        for line in (each.new for each in pairs if each.new not in (None, each.old)):
+            echo(f"    + {plain(line or '')}", fg="green")
+        return
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(ratio=1, overflow="fold")
+    for each in pairs:
+        same = each.old == each.new
+        old, new = (Text(plain(text or "")) for text in (each.old, each.new))
+        if not same and each.old is not None:
+            old.stylize(GROUNDS[LineKind.REMOVED])
+        if not same and each.new is not None:
+            new.stylize(GROUNDS[LineKind.ADDED])
+        table.add_row(old, new)
+    console.print(table)
 
 
 def _show_second(found: Evidence) -> None:
