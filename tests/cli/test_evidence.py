@@ -33,6 +33,7 @@ def test_s8_show_review_has_everything_in_the_order_of_a_review(reviewed):
         "? never twice\n    unknown",
         "Checks  on ",
         "✓ Unit tests",
+        "Receipt ",
         "Findings  worst first\n✗ serious  Guarded file changed  tests/test_webhooks.py",
         "Changes  3 files\nguarded  tests/test_webhooks.py  changed  +4 -1\nproduct  sender.py",
         "+     assert next_wait(1) <= next_wait(9)",
@@ -51,6 +52,17 @@ def test_s8_json_and_the_page_have_the_same_bundle(reviewed):
     assert [finding["severity"] for finding in found["findings"]] == ["serious"]
     assert [file["risk"] for file in found["changes"]["files"]] == ["guarded", "product", "rest"]
     assert found["to_confirm"] == "protected (changed): tests/test_webhooks.py"
+
+
+def test_s5_the_statistics_count_what_the_gate_caught(reviewed):
+    gate = reviewed.json("stats")["gate"]
+
+    assert (gate["runs"], gate["failed"]) == (3, 0)
+    guarded = {"verdict": "note", "kind": "protected", "count": 1, "tasks": 1}
+    assert guarded in gate["caught"]
+    said = reviewed.allstop("stats")
+    assert "gate        3 runs, 0 failed; " in said
+    assert "1 protected (noted)" in said
 
 
 def test_s8_the_diff_has_syntax_colours_and_two_columns_on_a_wide_terminal(reviewed):

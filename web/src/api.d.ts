@@ -2993,6 +2993,7 @@ export interface components {
             groups: components["schemas"]["StatisticsGroup"][];
             days: components["schemas"]["StatisticsGroup"][];
             time: components["schemas"]["TimeUse"];
+            gate: components["schemas"]["GateCatches"];
             finished_tasks: components["schemas"]["FinishedTask"][];
             forecasts: components["schemas"]["ForecastQuality"];
         };
@@ -3082,6 +3083,22 @@ export interface components {
             queue_s: number;
             /** @default 0 */
             other_s: number;
+        };
+        /** GateCatches */
+        GateCatches: {
+            /** @default 0 */
+            runs: number;
+            /** @default 0 */
+            failed: number;
+            /** @default [] */
+            caught: components["schemas"]["Caught"][];
+        };
+        /** Caught */
+        Caught: {
+            verdict: components["schemas"]["Verdict"];
+            kind: string;
+            count: number;
+            tasks: number;
         };
         /**
          * FinishedTask

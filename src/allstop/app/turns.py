@@ -1,4 +1,4 @@
-"""Turns since a moment, and where the board's time went, read from the journal."""
+"""Turns since a moment, where the board's time went and what its gate caught, from the journal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 import anyio
 import anyio.lowlevel
 
+from allstop.board.gate_catches import CatchLedger
 from allstop.board.time_use import TimeLedger
 from allstop.engine.journal_position import position_before
 from allstop.ports import Journal
@@ -16,7 +17,7 @@ READ_AT_ONCE = 1000
 
 
 class TurnReader:
-    """Reads the turns of a journal, and where the board's time went; each event is read once."""
+    """Reads turns, times and results of the gate from a journal; each event is read once."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -29,6 +30,7 @@ class TurnReader:
         self._ledger = Ledger()
         self._turns: list[Turn] = []
         self.times = TimeLedger()
+        self.catches = CatchLedger()
 
     async def since(self, moment: datetime) -> list[Turn]:
         journal = self._journal
@@ -38,6 +40,7 @@ class TurnReader:
             while records := await journal.written(self._position, READ_AT_ONCE):
                 for _, record in records:
                     self.times.take(record.run, record.event)
+                    self.catches.take(record.run, record.event)
                     if (turn := self._ledger.take(record.run, record.event)) is not None:
                         self._turns.append(turn)
                 self._position = records[-1].pos

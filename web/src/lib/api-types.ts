@@ -33,6 +33,9 @@ export type ForecastQuality = Schemas['ForecastQuality']
 export type Evidence = Omit<Schemas['Evidence'], 'asked_later'> & { asked_later: Review[] }
 export type EvidenceFile = Schemas['EvidenceFile']
 export type EvidenceFinding = Omit<Schemas['EvidenceFinding'], 'pairs'> & { pairs?: LinePair[] }
+export type GateCatches = Required<Omit<Schemas['GateCatches'], 'caught'>> & {
+  caught: Schemas['Caught'][]
+}
 export type Health = Schemas['Health']
 export type HoldView = Schemas['HoldView']
 export type Inbox = Schemas['Inbox']
@@ -74,7 +77,10 @@ export type SprintList = Schemas['SprintList']
 export type SprintView = Schemas['SprintView']
 export type Statistics = Required<Schemas['Statistics']>
 export type StatisticsGroup = { name: string; statistics: Statistics }
-export type StatisticsReport = Required<Omit<Schemas['StatisticsReport'], 'groups' | 'days'>> & {
+export type StatisticsReport = Required<
+  Omit<Schemas['StatisticsReport'], 'groups' | 'days' | 'gate'>
+> & {
+  gate: GateCatches
   groups: StatisticsGroup[]
   days: StatisticsGroup[]
 }

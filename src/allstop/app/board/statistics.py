@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from allstop.app.turns import TurnReader
 from allstop.board.forecast_quality import ForecastQuality, quality
+from allstop.board.gate_catches import GateCatches
 from allstop.board.sprint import Sprint
 from allstop.board.state import BoardState
 from allstop.board.statistics import VERIFIED, Period, Statistics, dollars
@@ -50,6 +51,7 @@ class StatisticsReport(Statistics, frozen=True, kw_only=True):
     groups: list[StatisticsGroup]
     days: list[StatisticsGroup]  # each day from the first with work up to now
     time: TimeUse
+    gate: GateCatches
     finished_tasks: list[FinishedTask]  # the oldest first
     forecasts: ForecastQuality
 
@@ -90,6 +92,7 @@ async def statistics_since(
         groups=_groups(worked, by, taken, days, sprints),
         days=days,
         time=time_use(stretches),
+        gate=turns.catches.catches(period, names) if turns else GateCatches(),
         finished_tasks=_finished(tasks, period)[-MOST_FINISHED:],
         forecasts=quality(state.forecasts),
     )

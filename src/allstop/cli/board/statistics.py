@@ -17,6 +17,7 @@ from allstop.core.text import counted, money, one_line
 if TYPE_CHECKING:
     from allstop.app.board.statistics import StatisticsReport
     from allstop.board.forecast_quality import ForecastQuality
+    from allstop.board.gate_catches import GateCatches
     from allstop.board.statistics import Statistics
     from allstop.board.statistics_groups import StatisticsGroup
     from allstop.board.time_use import TimeUse
@@ -112,6 +113,8 @@ def _total(found: StatisticsReport) -> Iterator[str]:
     yield f"used        {tokens} tokens, {_cost(found)}{each}"
     if found.time.total_s:
         yield f"time        {_time(found.time)}"
+    if found.gate.runs:
+        yield f"gate        {_gate(found.gate)}"
     if found.forecasts.latest:
         yield f"forecasts   {_quality(found.forecasts)}"
 
@@ -127,6 +130,18 @@ def _time(time: TimeUse) -> str:
     }
     shares = [f"{name} {_percent(s / time.total_s)}" for name, s in parts.items() if s]
     return f"{' · '.join(shares)} of {duration(time.total_s)}"
+
+
+_VERDICTS = {"fail": "failed", "ask": "asked about", "note": "noted"}
+
+
+def _gate(gate: GateCatches) -> str:
+    runs = f"{counted(gate.runs, 'run')}, {gate.failed} failed"
+    found = [
+        f"{each.count:,} {each.kind.replace('_', ' ')} ({_VERDICTS[each.verdict]})"
+        for each in gate.caught
+    ]
+    return f"{runs}; {', '.join(found) or 'nothing was caught'}"
 
 
 def _percent(share: float) -> str:
