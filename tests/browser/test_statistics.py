@@ -8,11 +8,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from allstop.app.gate_receipts import receipt_files
 from allstop.app.project import Project
 from allstop.board.forecast import Target
 from allstop.board.forecast_quality import record_of
 from allstop.core.board_specs import SprintSpec
 from allstop.core.commands import StartSprint
+from allstop.gate.receipt import CommandReceipt, GateReceipt, sealed
 from allstop.settings.sources.environment import Environment
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
@@ -42,11 +44,19 @@ def scene(tmp_path_factory):
     project = Project(person.repository, Environment(home=person.home))
     try:
         anyio.run(history(project.clock.now()).store, project.journal)
+        for result in ("failed", "passed"):
+            anyio.run(receipt_files(project).keep, receipt(result, project.clock.now()))
     finally:
         project.close()
     scene.open()
     yield scene
     person.close()
+
+
+def receipt(result, now):
+    tests = {"tests/test_webhooks.py::test_waits_grow": result}
+    command = CommandReceipt(name="Unit tests", run="t", passed=True, tests=tests)
+    return sealed(GateReceipt(commit="c", tree="t1", passed=True, commands=(command,), at=now))
 
 
 def history(now):
@@ -171,3 +181,13 @@ def test_u5_a_key_opens_the_page(visit):
     page.keyboard.press("t")
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Statistics")
+
+
+def test_v11_flaky_tests_and_what_the_gate_caught_are_listed(visit):
+    page = visit().page("stats")
+
+    flaky = page.get_by_role("region", name="Flaky tests")
+    expect(flaky).to_contain_text("tests/test_webhooks.py::test_waits_grow")
+    expect(flaky).to_contain_text("1 failed, 1 passed · both on 1 tree")
+    caught = page.get_by_role("region", name="Caught by the gate")
+    expect(caught).to_contain_text("runs,")

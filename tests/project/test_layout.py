@@ -26,7 +26,7 @@ LAYERED = {
     "programs",
     "review_comments", "room", "run", "runs", "secrets", "takeover", "tasks", "usage", "workspaces",
     "sprint", "sprints", "start", "statistics", "store", "forecast", "evidence", "merge_queue", "worker",
-    "fleet", "machines",
+    "fleet", "machines", "flaky_tests",
 }  # fmt: skip
 """Stems that name one thing at several layers: its rules, its wiring, its command."""
 

@@ -363,6 +363,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/flaky": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tests that failed and passed on one tree. */
+        get: operations["get_flaky"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{task}/remarks": {
         parameters: {
             query?: never;
@@ -2935,6 +2952,22 @@ export interface components {
             reason: string;
             status: string;
         };
+        /** FlakyTests */
+        FlakyTests: {
+            tests: components["schemas"]["FlakyTest"][];
+        };
+        /**
+         * FlakyTest
+         * @description A test whose result doesn't depend on the tree alone.
+         */
+        FlakyTest: {
+            id: string;
+            check: string;
+            trees: number;
+            failed: number;
+            passed: number;
+            last_at: string | null;
+        };
         /**
          * StatisticsReport
          * @description The figures of a period, and the same by group and by day.
@@ -5193,6 +5226,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MergeQueueView"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            405: components["responses"]["405"];
+            414: components["responses"]["414"];
+            422: components["responses"]["422"];
+            431: components["responses"]["431"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_flaky: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlakyTests"];
                 };
             };
             400: components["responses"]["400"];

@@ -2,10 +2,13 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from anyio import to_thread
 
+from allstop.core.errors import AllstopError
 from allstop.gate.receipt import GateReceipt, decode, encode
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -31,6 +34,13 @@ class ReceiptFiles:
         except FileNotFoundError:
             return None
 
+    def latest(self, most: int) -> Iterator[GateReceipt]:
+        """The receipts that were kept last; those that can't be read are left out."""
+        files = sorted(self._folder.glob("*/*.json"), key=_kept_at, reverse=True)
+        for file in files[:most]:
+            with suppress(AllstopError, OSError):
+                yield decode(file.read_bytes(), file.name)
+
     def _write(self, receipt: GateReceipt) -> None:
         file = self._file(receipt.digest)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,3 +53,10 @@ class ReceiptFiles:
 
     def _file(self, digest: str) -> Path:
         return self._folder / digest[:2] / f"{digest}.json"
+
+
+def _kept_at(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # it was removed meanwhile
+        return 0.0

@@ -43,6 +43,9 @@ COMMANDS = {
     },
     "Review work": {
         "review": CommandEntry("board.review_queue", "Review waiting work, one key per decision"),
+        "flaky": CommandEntry(
+            "board.flaky_tests", "List the tests that failed and passed on one tree"
+        ),
         "queue": CommandEntry(
             "board.merge_queue", "Show what is merged, what waits, and what was thrown out"
         ),

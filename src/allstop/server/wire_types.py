@@ -13,6 +13,7 @@ from allstop.core.brakes import Limits
 from allstop.core.ids import RunId
 from allstop.core.replay import Receipt
 from allstop.core.review_comments import Review
+from allstop.gate.flaky_tests import FlakyTest
 from allstop.plans.plan import Plan
 from allstop.settings.detection.detect import ProposedAgent
 from allstop.settings.detection.ecosystems import ProposedCheck
@@ -210,6 +211,10 @@ class CheckpointList(_Message, frozen=True):
 
 class FailureList(_Message, frozen=True):
     failures: list[FailureReason]
+
+
+class FlakyTests(_Message, frozen=True):
+    tests: list[FlakyTest]  # the least reliable first
 
 
 class ReviewQueue(_Message, frozen=True):

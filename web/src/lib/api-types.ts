@@ -28,6 +28,7 @@ export type Checkup = Schemas['Checkup']
 export type Diff = Schemas['Diff']
 export type DraftView = Schemas['DraftView']
 export type FinishedTask = Schemas['FinishedTask']
+export type FlakyTestList = Schemas['FlakyTests']
 export type Forecast = Schemas['Forecast'] & { course: Schemas['CoursePoint'][] }
 export type ForecastQuality = Schemas['ForecastQuality']
 export type Evidence = Omit<Schemas['Evidence'], 'asked_later'> & { asked_later: Review[] }

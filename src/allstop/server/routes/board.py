@@ -10,6 +10,7 @@ from allstop.adapters.git.repository.diff import Diff
 from allstop.app.board import commands, overview
 from allstop.app.board import evidence as evidences
 from allstop.app.board.diff import diff_of
+from allstop.app.board.flaky_tests import flaky_tests
 from allstop.app.board.forecast import Question, make_forecast, sprint_question
 from allstop.app.board.review_comments import reviews_of
 from allstop.app.board.sprints import named, sprint_spec, sprint_start
@@ -129,6 +130,10 @@ async def merge_queue(app: AppState, _: path_parameters.NoParameters) -> MergeQu
     if merge is None:
         return merge_queue_view(state, None)
     return merge_queue_view(state, (await app.live_runs.run(merge)).state)
+
+
+async def flaky(app: AppState, _: path_parameters.NoParameters) -> wire_types.FlakyTests:
+    return wire_types.FlakyTests(tests=list(await flaky_tests(app.project)))
 
 
 def shown(name: str, changed: Diff) -> wire_types.Diff:

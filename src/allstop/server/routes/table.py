@@ -78,6 +78,7 @@ READ_ROUTES = (
     Route("/tasks/{task}/evidence", "The evidence for a decision about a task's work.", path_parameters.OneTask, Evidence, board.evidence),
     Route("/review", "The tasks that wait for a decision, the worst finding first.", path_parameters.NoParameters, wire_types.ReviewQueue, board.review),
     Route("/queue", "The merge queue: what is merged now, what waits, and what was thrown out.", path_parameters.NoParameters, MergeQueueView, board.merge_queue),
+    Route("/flaky", "The tests that failed and passed on one tree.", path_parameters.NoParameters, wire_types.FlakyTests, board.flaky),
     Route("/tasks/{task}/remarks", "The review comments on a task's work.", path_parameters.OneTask, wire_types.ReviewList, board.remarks),
     Route("/tasks/{task}", "A task with its attempts.", path_parameters.OneTask, TaskView, board.task),
     Route("/stats", "Statistics of the board, by agent, model, tag, operation or day.", path_parameters.Stats, StatisticsReport, board.stats),
