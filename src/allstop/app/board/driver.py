@@ -143,6 +143,8 @@ async def equip(
     for run, child in children.items():  # attempts that wait at a limit get the current limits
         if child.opened.kind != "task" or run in others:
             continue
+        if child.opened.ref not in sent.state.refs:
+            continue  # a worker has ended it since the list was read
         task = sent.state.board[sent.state.refs[child.opened.ref]]
         limits = limits_of_attempt(spec, task, len(task.attempts) - 1)
         if child.limit_reached or child.limits != limits:
