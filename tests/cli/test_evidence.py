@@ -35,6 +35,8 @@ def test_s8_show_review_has_everything_in_the_order_of_a_review(reviewed):
         "✓ Unit tests",
         "Receipt ",
         "Findings  worst first\n✗ serious  Guarded file changed  tests/test_webhooks.py",
+        "· note  Weaker assertion  tests/test_webhooks.py:5",
+        "    - assert next_wait(9) == 5.0\n    + assert next_wait(1) <= next_wait(9)",
         "Changes  3 files\nguarded  tests/test_webhooks.py  changed  +4 -1\nproduct  sender.py",
         "+     assert next_wait(1) <= next_wait(9)",
         "+ def next_wait(attempt: int) -> float:",
@@ -49,7 +51,7 @@ def test_s8_json_and_the_page_have_the_same_bundle(reviewed):
     found = reviewed.json("show", "--review", "T1")
 
     assert list(found)[:3] == ["id", "title", "status"]
-    assert [finding["severity"] for finding in found["findings"]] == ["serious"]
+    assert [finding["severity"] for finding in found["findings"]] == ["serious", "note"]
     assert [file["risk"] for file in found["changes"]["files"]] == ["guarded", "product", "rest"]
     assert found["to_confirm"] == "protected (changed): tests/test_webhooks.py"
 
@@ -63,6 +65,7 @@ def test_s5_the_statistics_count_what_the_gate_caught(reviewed):
     said = reviewed.allstop("stats")
     assert "gate        3 runs, 0 failed; " in said
     assert "1 protected (noted)" in said
+    assert "1 dilution (noted)" in said
 
 
 def test_s8_the_diff_has_syntax_colours_and_two_columns_on_a_wide_terminal(reviewed):

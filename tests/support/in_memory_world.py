@@ -188,6 +188,9 @@ class FakeWorkspaces:
         work = await self.subject(workspace, label, commit=commit, follows=follows)
         return work if isinstance(work, Failed) else Candidate(box, *work)
 
+    async def contents(self, work):
+        return ()
+
     async def changes(self, work):
         return ()
 

@@ -147,7 +147,9 @@ class ReviewBoard(SampleBoard):
     def prepare(self):
         person = self.person
         person.script(SCRIPT, SETTINGS)
-        person.write("tests/test_webhooks.py", "def test_waits_grow():\n    assert True\n")
+        person.write(
+            "tests/test_webhooks.py", "def test_waits_grow():\n    assert next_wait(9) == 5.0\n"
+        )
         person.commit()
         person.allstop("trust", "--yes")
 

@@ -1,13 +1,15 @@
 """The result of one check of a gate: what is said of it, and results of checks that never ended."""
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from allstop.core import moves
 from allstop.core.gate import Check
 from allstop.core.text import last_line
+from allstop.engine.deadlines import ActivityWatch
 from allstop.gate import runners
+from allstop.gate.change_findings import describe_finding, is_serious, summarize_findings
 from allstop.gate.facts import Report, Run
 from allstop.ports import Unready
 
@@ -90,3 +92,12 @@ def may_be_known(check: Check) -> bool:
     writes = bool(check.report)
     found = runners.find(check.run, writes_report=writes) or runners.needs_files(check.run)
     return bool(found)
+
+
+async def report_findings(found: Sequence[moves.Finding], watch: ActivityWatch) -> None:
+    fatal = [describe_finding(each) for each in found if each.fatal]
+    others = summarize_findings(each for each in found if not each.fatal and is_serious(each))
+    notes = summarize_findings(each for each in found if not is_serious(each))
+    more = [f"{sign} {text}" for sign, text in (("!", others), ("·", notes)) if text]
+    for text in (*fatal, *more):
+        await watch.saw(moves.Item(kind="finding", text=text))

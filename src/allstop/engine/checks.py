@@ -11,6 +11,7 @@ from allstop.core import moves
 from allstop.core.gate import Check, Verdict
 from allstop.core.ids import RunId
 from allstop.core.text import last_line, one_line
+from allstop.engine.change_notes import change_notes
 from allstop.engine.check_results import (
     CLONING,
     ENDED,
@@ -20,6 +21,7 @@ from allstop.engine.check_results import (
     killed_result,
     may_be_known,
     may_pass,
+    report_findings,
     verdict,
 )
 from allstop.engine.deadlines import ActivityWatch, Deadlines
@@ -28,7 +30,7 @@ from allstop.engine.gate_runs import GateRuns
 from allstop.engine.held_out_runs import HeldOutRunner, unwatched
 from allstop.engine.mutation import Timed, try_mutants
 from allstop.gate import affected, composition, runners
-from allstop.gate.change_findings import describe_finding, findings, summarize_findings
+from allstop.gate.change_findings import findings
 from allstop.gate.facts import Facts, Report, Run, Runner, TestCommand, Variant
 from allstop.gate.receipt import receipt_of
 from allstop.ports import (
@@ -105,9 +107,10 @@ class CheckRunner:
             return await _unready(candidate, watch)
         gate, skipped, changes = await self._affected(move, candidate)
         commands = await self._test_commands(gate, candidate)
-        found = await self._findings(gate, candidate, knows_ids=bool(commands))
+        noted = await self._notes(gate, candidate)
+        found = await self._findings(gate, candidate, noted, knows_ids=bool(commands))
         if not commands:
-            await _say(found, watch)
+            await report_findings(found, watch)
         own = OwnRuns()
         if gate.keep_going or not any(finding.fatal for finding in found):
             own = await self._run_all(run, gate, candidate, watch, changes, commands)
@@ -118,8 +121,8 @@ class CheckRunner:
                 own = own._replace(results=(*results, held_out))
         if commands:
             facts = await self._facts(run, gate, candidate, own, commands, watch)
-            found = await self._findings(gate, candidate, judged=facts)
-            await _say(found, watch)
+            found = await self._findings(gate, candidate, noted, judged=facts)
+            await report_findings(found, watch)
         if gate.mutation and own.results and all(map(may_pass, own.results)):
             asked = [check for check in gate.checks if check.name in commands]
             found = (*found, *await self._try_mutants(run, gate, asked, own, watch))
@@ -155,7 +158,8 @@ class CheckRunner:
 
     def _is_whole(self, move: moves.RunChecks) -> bool:
         """Whether the findings count: not for a step of a plan, or after a turn."""
-        after_turn = move.affected and all(check.each_turn for check in move.checks)
+        after_turn = move.affected and bool(move.checks)
+        after_turn = after_turn and all(check.each_turn for check in move.checks)
         return self._compares and move.integrity is not None and not after_turn
 
     async def _variant(
@@ -234,16 +238,24 @@ class CheckRunner:
         )
         if isinstance(work, moves.Failed):
             return work
-        found = await self._findings(move, work)
-        await _say(found, watch)
+        found = await self._findings(move, work, await self._notes(move, work))
+        await report_findings(found, watch)
         if warning := self._unverified():
             await watch.saw(moves.Item(kind="warning", text=warning))
         return _with_error_code(moves.ChecksDone(findings=found, tree=work.tree))
+
+    async def _notes(
+        self, move: moves.RunChecks, work: Subject | Candidate
+    ) -> tuple[moves.Finding, ...]:
+        if not self._is_whole(move):
+            return ()
+        return await change_notes(self._workspaces, work, move.may_change)
 
     async def _findings(
         self,
         move: moves.RunChecks,
         work: Subject | Candidate,
+        noted: tuple[moves.Finding, ...],
         *,
         knows_ids: bool = False,
         judged: Facts | None = None,
@@ -255,6 +267,7 @@ class CheckRunner:
             (
                 *findings(changes, move.protected, move.strictness, knows_ids=known),
                 *(composition.judged(judged) if judged else ()),
+                *noted,
             ),
             move.strictness,
             unreviewed=move.unreviewed,
@@ -569,13 +582,6 @@ class CheckRunner:
             while len(self._failed_on) >= REMEMBERED:
                 del self._failed_on[next(iter(self._failed_on))]
             self._failed_on[base, check.run] = not ran.result.passed
-
-
-async def _say(found: Sequence[moves.Finding], watch: ActivityWatch) -> None:
-    fatal = [describe_finding(each) for each in found if each.fatal]
-    others = summarize_findings(each for each in found if not each.fatal)
-    for text in (*fatal, *([f"! {others}"] if others else [])):
-        await watch.saw(moves.Item(kind="finding", text=text))
 
 
 async def _unready(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone:

@@ -20,12 +20,15 @@ from allstop.gate.test_signs import ENDS, signs
 MOST = 40
 """How many are shown; the worst come first."""
 
+MOST_CHARS = 1_000_000
+"""Of both versions of all files; the others are not compared."""
+
 LINE_CHARS = 160
 ALIKE = 0.5
 """From here on, two assertions of a test are taken for the old and the new form of one."""
 
-COMPARED = 60
-"""Changed assertions of a test that are compared in pairs."""
+COMPARED = 12
+"""Changed assertions of a test that are compared in pairs, after those that differ in literals."""
 
 
 class Weight(IntEnum):
@@ -60,7 +63,7 @@ def dilutions(
     changes: Iterable[ChangedFile], may_change: Collection[str] = ()
 ) -> tuple[Dilution, ...]:
     """What a change dilutes, the worst first. Declared expectations aren't listed."""
-    readable = [change for change in changes if change.is_readable]
+    readable = list(_within_budget(change for change in changes if change.is_readable))
     elsewhere = _added_assertions(readable)
     found = [
         each
@@ -68,6 +71,20 @@ def dilutions(
         for each in (*_of_tests(change, elsewhere, may_change), *_of_lines(change))
     ]
     return tuple(sorted(found, key=lambda each: (each.weight, each.path, each.line))[:MOST])
+
+
+def concerns(path: str) -> bool:
+    """Whether a change of such a file can dilute anything."""
+    return is_code(path) or bool(_GOLDEN.search(path) or _CONFIGURES.search(path))
+
+
+def _within_budget(changes: Iterable[ChangedFile]) -> Iterator[ChangedFile]:
+    left = MOST_CHARS
+    for change in changes:
+        chars = len(change.before or "") + len(change.after or "")
+        if chars <= left:
+            left -= chars
+            yield change
 
 
 # --- assertions ---
@@ -100,15 +117,19 @@ def _of_tests(
     for each in after:
         if strength(each.text) is Strength.NOTHING and not known[each.text]:
             yield _assertion(Weight.CHECKS_NOTHING, change, "checks nothing", new=each)
-    for test in dict.fromkeys(each.test for each in before):
+    old_ones, new_ones = _by_test(before), _by_test(after)
+    for test, old in old_ones.items():
         declared = is_covered or is_declared(tuple(may_change), change.path, test)
-        old, new = _of_test(before, test), _of_test(after, test)
+        new = new_ones.get(test, [])
         if new or not test:  # a test that is gone is not diluted; the reports tell
             yield from _compared(change, old, new, elsewhere, declared=declared)
 
 
-def _of_test(all_of_them: Iterable[Assertion], test: str) -> list[Assertion]:
-    return [each for each in all_of_them if each.test == test]
+def _by_test(found: Iterable[Assertion]) -> dict[str, list[Assertion]]:
+    by_test: dict[str, list[Assertion]] = {}
+    for each in found:
+        by_test.setdefault(each.test, []).append(each)
+    return by_test
 
 
 def _compared(
@@ -120,21 +141,39 @@ def _compared(
     declared: bool,
 ) -> Iterator[Dilution]:
     """Compare the assertions of one test that were changed, each with the new one most like it."""
-    removed = _without(before, after)[:COMPARED]
-    added = _without(after, before)[:COMPARED]
-    for old in removed:
-        alike = max(added, key=lambda new: _likeness(old.text, new.text), default=None)
-        if alike is None or _likeness(old.text, alike.text) < ALIKE:
+    for old, alike in _pairs(_without(before, after), _without(after, before)):
+        if alike is None:
             says_something = strength(old.text) is not Strength.NOTHING
             if says_something and not elsewhere[old.text] and not declared:
                 yield _assertion(Weight.WEAKER, change, "assertion removed", old=old)
             continue
-        added.remove(alike)
         if what := _weaker(old.text, alike.text):
             yield _assertion(Weight.WEAKER, change, what, old=old, new=alike)
         elif not declared and _shape(old.text) == _shape(alike.text):
             what = "expected value changed"
             yield _assertion(Weight.EXPECTATION, change, what, old=old, new=alike)
+
+
+def _pairs(
+    removed: Sequence[Assertion], added: Sequence[Assertion]
+) -> Iterator[tuple[Assertion, Assertion | None]]:
+    """Each old assertion with its new form: first those that only differ in literals."""
+    by_shape: dict[str, list[Assertion]] = {}
+    for each in added:
+        by_shape.setdefault(_shape(each.text), []).append(each)
+    left: list[Assertion] = []
+    for old in removed:
+        alike = by_shape.get(_shape(old.text))
+        if alike:
+            yield old, alike.pop(0)
+        else:
+            left.append(old)
+    others = [each for some in by_shape.values() for each in some][:COMPARED]
+    for old in left[:COMPARED] if others else left:
+        alike_one = _most_like(old, others)
+        if alike_one is not None:
+            others.remove(alike_one)
+        yield old, alike_one
 
 
 def _without(some: Sequence[Assertion], others: Sequence[Assertion]) -> list[Assertion]:
@@ -148,8 +187,18 @@ def _without(some: Sequence[Assertion], others: Sequence[Assertion]) -> list[Ass
     return kept
 
 
-def _likeness(old: str, new: str) -> float:
-    return SequenceMatcher(None, old, new, autojunk=False).ratio()
+def _most_like(old: Assertion, others: Sequence[Assertion]) -> Assertion | None:
+    """The assertion that is most like another, if it is like it at all."""
+    best, found = ALIKE, None
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(old.text)  # what it knows of this one is used for all others
+    for other in others:
+        matcher.set_seq1(other.text)
+        if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
+            continue
+        if (ratio := matcher.ratio()) > best or (found is None and ratio == best):
+            best, found = ratio, other
+    return found
 
 
 def _weaker(old: str, new: str) -> str:
@@ -255,8 +304,8 @@ _REASON = re.compile(r"(--|—|:|#|//|because|see)\s*[A-Za-z][^\]:]*\s\w+.*$")
 _ERROR_DROPPED = re.compile(r"^\s*_\s*(,\s*_\s*)?:?=\s*\w[\w.]*\(|^\s*let _ = .*\(|\.ok\(\);|\bcontextlib\.suppress\((Base)?Exception\)|\bsuppress\((Base)?Exception\)|\.catch\(\s*\(?\w*\)?\s*=>\s*(\{\s*\}|null|undefined)\s*\)")  # fmt: skip
 _SWALLOWED = re.compile(
     r"^[ \t]*except[^\n]*:[ \t]*(#[^\n]*)?(\n[ \t]*#[^\n]*)*\n?[ \t]*(pass|continue|\.\.\.|return( None| False| True)?)[ \t]*$"
-    r"|catch[ \t]*(\([^)]*\))?[ \t]*\{\s*(//[^\n]*\s*)*\}"
-    r"|if err != nil \{\s*(//[^\n]*\s*)*(return nil\s*)?\}"
+    r"|catch[ \t]*(\([^)]*\))?[ \t]*\{\s*(//[^\n]*\n\s*)*\}"
+    r"|if err != nil \{\s*(//[^\n]*\n\s*)*(return nil\s*)?\}"
     r"|Err\(_\)\s*=>\s*(\{\s*\}|\(\))",
     re.MULTILINE,
 )

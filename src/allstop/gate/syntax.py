@@ -1,13 +1,21 @@
 """Syntax trees of source files, if the extra `gate` with its grammars is installed."""
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
+from itertools import accumulate
 from typing import NamedTuple
 
 from tree_sitter import Language, Node, Parser
 
-LARGEST_CHARS = 1_000_000
+LARGEST_CHARS = 200_000
+
+DEEPEST = 500
+"""Brackets within each other. Parsers need the square of the time for more, and nobody writes it."""
+
+MOST_CONTINUED = 1000
+"""Lines of Python that end with a backslash; for these and for comments it is the same."""
 """Longer files, which are generated, are read as plain text."""
 
 _GRAMMARS = {
@@ -41,12 +49,27 @@ def family_of(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Tree | None:
-    """The tree of a file; None without its grammar, or if it is too long."""
+    """The tree of a file; None without its grammar, or if it would take too long."""
     language = _language(_ending(path))
-    if language is None or len(text) > LARGEST_CHARS:
+    if language is None or len(text) > LARGEST_CHARS or _depth(text) > DEEPEST:
         return None
+    family = family_of(path)
     source = text.encode("utf-8", "replace")
-    return Tree(family_of(path), source, Parser(language).parse(source).root_node)
+    if family == "python":
+        if source.count(b"\\\n") > MOST_CONTINUED:
+            return None
+        source = _COMMENT_LINES.sub(lambda found: b"\n" * found[0].count(b"\n"), source)
+    return Tree(family, source, Parser(language).parse(source).root_node)
+
+
+_COMMENT_LINES = re.compile(rb"(^[ \t]*(#[^\n]*)?\n){50,}", re.MULTILINE)
+_BRACKETS = re.compile(r"[][(){}]")
+
+
+def _depth(text: str) -> int:
+    """The most brackets that are open at once, those in strings included."""
+    steps = (1 if each[0] in "[({" else -1 for each in _BRACKETS.finditer(text))
+    return max(accumulate(steps), default=0)
 
 
 def lacks_grammar(path: str) -> bool:
