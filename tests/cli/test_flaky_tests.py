@@ -8,16 +8,13 @@ from allstop.adapters.clock import SystemClock
 from allstop.adapters.receipt_files import ReceiptFiles
 from allstop.gate.receipt import CommandReceipt, GateReceipt, sealed
 
-NOW = SystemClock().now()
-
 
 def keep(person, minute, result, tree="tree 1"):
     command = CommandReceipt(
         name="Tests", run="t", passed=True, tests={"test_a.py::test_x": result}
     )
-    made = GateReceipt(
-        commit="c", tree=tree, passed=True, commands=(command,), at=NOW - timedelta(minutes=minute)
-    )
+    at = SystemClock().now() - timedelta(minutes=minute)
+    made = GateReceipt(commit="c", tree=tree, passed=True, commands=(command,), at=at)
     files = ReceiptFiles(person.repository / ".allstop" / "receipts")
     anyio.run(files.keep, sealed(made))
 
