@@ -80,8 +80,8 @@ class ControlEngine(LocalEngine):
     def _goes_on(self, elsewhere: FoldedRun[Any]) -> bool:
         """Whether a run continues without a person."""
         state = elsewhere.state
-        if state.open_move is not None:
-            return True
+        if state.open_move is not None or state.closed is not None:
+            return True  # of a closed run, the board has yet to read how it ended
         pilot = self._pilots[state.opened.kind]
         move = runs.expected_move(pilot, state, self._clock.now(), self.helm)
         return not isinstance(move, Wait) or (move.until is not None and not move.for_person)
