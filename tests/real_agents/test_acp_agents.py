@@ -13,6 +13,7 @@ from adapters.agents.claude_code.launch_claude import bash, came_back, write
 from allstop.testing.model_server import Protocol, envelope, model_server
 from support.agent_programs import program
 from support.person import MERGE_AT_ONCE, at_home
+from support.sleepers import alive, begun, until
 
 DONE = "It is there.\n<promise>COMPLETE</promise>"
 AGENT = """
@@ -23,11 +24,6 @@ api_key_env = "ANTHROPIC_API_KEY"
 [agents.{name}.env]
 {env}
 """
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture
@@ -204,19 +200,3 @@ async def test_k2_nothing_of_it_is_alive_after_a_stop(person):
 
     assert not alive(marker)
     assert process.returncode == 128 + signal.SIGINT
-
-
-def begun(marker):
-    """Whether the command runs; -x excludes its shell, whose command line ends the same."""
-    found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
-    return found.returncode == 0
-
-
-def alive(marker):
-    return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
-
-
-async def until(condition, within_s=60):
-    with anyio.fail_after(within_s):
-        while not condition():
-            await anyio.sleep(0.05)

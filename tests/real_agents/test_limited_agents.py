@@ -7,14 +7,12 @@ import sys
 from datetime import datetime, timedelta
 
 import anyio
-import pytest
 
 from adapters.agents.claude_code import launch_claude
 from adapters.agents.codex import launch_codex
 from allstop.adapters.clock import SystemClock
 from allstop.testing.model_server import ErrorReply, Protocol, Say, model_server
-from support.agent_programs import program
-from support.person import MERGE_AT_ONCE, at_home
+from support.person import MERGE_AT_ONCE
 
 SETTINGS = """
 [agents.codex]
@@ -35,21 +33,6 @@ KEYS = {"OPENAI_API_KEY": "sk-dummy-openai-key", "ANTHROPIC_API_KEY": "sk-dummy-
 PLAN = "# Files\n\n## All\n\n- Write file 1\n- Write file 2\n"
 DONE = "It is there."
 CLOCK = SystemClock()
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = at_home(tmp_path)
-    (person.home / "bin").mkdir(exist_ok=True)
-    for name in ("codex", "claude"):
-        (person.home / "bin" / name).symlink_to(program(name))
-    yield person
-    person.close()
 
 
 def sets_up(person, server, first, second):

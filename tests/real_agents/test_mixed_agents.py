@@ -14,7 +14,8 @@ from adapters.agents.claude_code import launch_claude
 from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import Call, Fault, Protocol, Say, envelope, model_server
 from support.agent_programs import program
-from support.person import MERGE_AT_ONCE, at_home
+from support.person import MERGE_AT_ONCE
+from support.sleepers import alive, begun, until, wake
 from support.sweeps import short
 
 AGENTS = """
@@ -28,21 +29,6 @@ base_url = "{anthropic}"
 """
 KEYS = {"OPENAI_API_KEY": "sk-dummy-openai-key", "ANTHROPIC_API_KEY": "sk-dummy-anthropic-key"}
 DONE = "It is there.\n<promise>COMPLETE</promise>"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def person(tmp_path):
-    person = at_home(tmp_path)
-    (person.home / "bin").mkdir(exist_ok=True)
-    for name in ("codex", "claude"):
-        (person.home / "bin" / name).symlink_to(program(name))
-    yield person
-    person.close()
 
 
 def sets_up(person, server, more=""):
@@ -355,29 +341,6 @@ async def test_k3_a_pause_in_mid_command_waits_for_the_end_of_the_turn(person):
     assert len(server.requests) == 3
     assert len(set(re.findall(r"conversation (\S+)", log))) == 1
     assert person.git("show", "main:x.txt") == "x"
-
-
-def wake(marker):
-    """End the `sleep`, so that the command continues."""
-    found = subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True, check=True)
-    for pid in found.stdout.split():
-        os.kill(int(pid), signal.SIGTERM)
-
-
-def begun(marker):
-    """Whether the command runs; -x excludes its shell, whose command line ends the same."""
-    found = subprocess.run(["pgrep", "-x", "-f", f"sleep {marker}"], capture_output=True)
-    return found.returncode == 0
-
-
-def alive(marker):
-    return subprocess.run(["pgrep", "-f", f"sleep {marker}$"], capture_output=True).returncode == 0
-
-
-async def until(condition, within_s=60):
-    with anyio.fail_after(within_s):
-        while not condition():
-            await anyio.sleep(0.05)
 
 
 COMMANDS = (
