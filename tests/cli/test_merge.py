@@ -4,6 +4,7 @@ import pytest
 
 from allstop.cli.board.run_board import next_steps
 from allstop.core.tasks import Status, Task
+from support.in_turn import WAITS, run_in_turn
 from support.person import MERGE_AT_ONCE, wait_for
 
 WORKS = "echo more >>a.txt; echo '<promise>COMPLETE</promise>'"
@@ -144,8 +145,8 @@ CONFLICT = """
 prompt=$(cat)
 case $prompt in
 *"resolve the conflicts"*) {resolve} ;;
-*north*) echo north >>a.txt ;;
-*south*) sleep 0.3; echo south >>a.txt ;;
+*north*) {waits} echo north >>a.txt ;;
+*south*) {waits} echo south >>a.txt ;;
 esac
 echo '<promise>COMPLETE</promise>'
 """
@@ -155,10 +156,10 @@ def test_b17_a_conflict_goes_back_to_the_agent_and_is_checked_again(person):
     """B17: it is an iteration with the conflict in its workspace."""
     resolve = "sed -i '/^<<<<<<</d; /^=======/d; /^>>>>>>>/d' a.txt"
     gate = "[verification]\ncommands = [\"! grep -q '<<<<' a.txt\"]\n"
-    person.agent(CONFLICT.format(resolve=resolve), settings=MERGE_AT_ONCE + gate)
+    person.agent(CONFLICT.format(waits=WAITS, resolve=resolve), settings=MERGE_AT_ONCE + gate)
     person.commit()
 
-    said = person.allstop("run", "go north", "go south")
+    said, _ = run_in_turn(person, "go north", "go south")
 
     assert "2 merged, 1 conflict resolved" in said
     assert sorted(person.merged()) == ["T1", "T2"]
@@ -168,14 +169,14 @@ def test_b17_a_conflict_goes_back_to_the_agent_and_is_checked_again(person):
 def test_b17_a_conflict_that_stays_goes_to_the_person(person):
     """B17: after max_conflict_attempts; nothing unresolved is ever merged."""
     person.agent(
-        CONFLICT.format(resolve="echo more >>b.txt"),
+        CONFLICT.format(waits=WAITS, resolve="echo more >>b.txt"),
         settings=MERGE_AT_ONCE + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n",
     )
     person.commit()
 
-    done = person.try_allstop("run", "go north", "go south")
+    said, code = run_in_turn(person, "go north", "go south")
 
-    assert done.returncode in (1, 3, 4), done.stdout
+    assert code in (1, 3, 4), said
     assert person.merged() == ["T1"]
     assert (person.repository / "a.txt").read_text() == "hello\nnorth\n"
     assert person.tasks()["T2"] != "done"
@@ -184,9 +185,9 @@ def test_b17_a_conflict_that_stays_goes_to_the_person(person):
 def test_b17_b20_a_person_resolves_a_conflict_by_hand(person):
     """B20: what is given back comes in before what did not fit, though a merge is half made."""
     settings = MERGE_AT_ONCE + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n"
-    person.agent(CONFLICT.format(resolve="echo half >>a.txt"), settings=settings)
+    person.agent(CONFLICT.format(waits=WAITS, resolve="echo half >>a.txt"), settings=settings)
     person.commit()
-    person.try_allstop("run", "go north", "go south")
+    run_in_turn(person, "go north", "go south")
     assert "<<<<<<<" in (person.repository / ".allstop/workspaces/T2/tree/a.txt").read_text(), (
         "the agent has left it"
     )
@@ -214,14 +215,14 @@ def test_b17_b20_a_person_resolves_a_conflict_by_hand(person):
 def test_b15_b16_b17_conflict_markers_are_not_merged_although_nothing_is_configured(person):
     """B16: the gate looks at the change, whatever is configured; B15: and says that it ran nothing."""
     person.agent(
-        CONFLICT.format(resolve="git commit -qam 'all of it'"),
+        CONFLICT.format(waits=WAITS, resolve="git commit -qam 'all of it'"),
         settings=MERGE_AT_ONCE
         + "[verification]\nprotected = []\n"
         + "[merge]\nmax_conflict_attempts = 1\n[loop]\nmax_iterations = 2\n",
     )
     person.commit()
 
-    said = person.try_allstop("run", "go north", "go south").stdout
+    said, _ = run_in_turn(person, "go north", "go south")
 
     assert "conflict resolved" not in said
     assert person.merged() == ["T1"]
@@ -242,11 +243,11 @@ def test_b17_the_end_of_a_run_names_what_helps_work_that_could_not_be_merged(ver
 def test_b17_k19_work_that_passes_alone_but_not_together_is_not_merged(person):
     """B17, K19: the gate runs on the merge's result, whether that was landed before or after it."""
     person.agent(
-        """
-        prompt=$(cat)
-        case $prompt in
-        *"go one"*) touch one ;;
-        *"go two"*) sleep 0.3; touch two two-was-here; [ ! -f one ] || rm two ;;
+        f"""
+        case $(cat) in
+        *"exit code"*) rm two ;;
+        *"go one"*) {WAITS} touch one ;;
+        *"go two"*) {WAITS} touch two two-was-here ;;
         esac
         echo '<promise>COMPLETE</promise>'
         """,
@@ -254,7 +255,7 @@ def test_b17_k19_work_that_passes_alone_but_not_together_is_not_merged(person):
     )
     person.commit()
 
-    said = person.allstop("run", "go one", "go two")
+    said, _ = run_in_turn(person, "go one", "go two")
 
     assert "VERIFICATION_FAILED: 0 of 1 passed" in said
     assert person.merged() == ["T1", "T2"]
@@ -299,11 +300,10 @@ def test_b2_k19_where_merging_is_off_done_means_that_it_passes_with_the_targets_
 def test_k19_work_whose_target_has_moved_is_checked_once_and_not_again_when_it_is_merged(person):
     """K19, B17: the tree that passed is the one that lands."""
     person.agent(
-        """
-        prompt=$(cat)
-        case $prompt in
-        *"go one"*) touch one ;;
-        *"go two"*) sleep 2; touch two ;;
+        f"""
+        case $(cat) in
+        *"go one"*) {WAITS} touch one ;;
+        *"go two"*) {WAITS} touch two ;;
         esac
         echo '<promise>COMPLETE</promise>'
         """,
@@ -311,7 +311,7 @@ def test_k19_work_whose_target_has_moved_is_checked_once_and_not_again_when_it_i
     )
     person.commit()
 
-    person.allstop("run", "go one", "go two")
+    run_in_turn(person, "go one", "go two")
 
     assert person.merged() == ["T1", "T2"]
     log = person.allstop("log", "T2")

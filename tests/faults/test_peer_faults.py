@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from allstop.adapters.clock import SystemClock
+from support.in_turn import WAITS, run_in_turn
 from support.person import MERGE_AT_ONCE, alive, wait_for
 
 DONE = "\necho '<promise>COMPLETE</promise>'\n"
@@ -237,13 +238,12 @@ def test_a_free_slot_is_filled_at_once_and_the_users_checkout_stays_where_it_is(
 def test_a_conflicts_solution_is_verified_before_it_is_merged(person):
     """Peers: the agent's raw output is committed as the solution."""
     person.agent(
-        """
-        prompt=$(cat)
-        case $prompt in
+        f"""
+        case $(cat) in
         *"exit code"*) printf 'hello\\nnorth\\nsouth\\n' >a.txt ;;
         *"resolve the conflicts"*) echo 'Here is the solution:' >a.txt; git add a.txt ;;
-        *North*) echo north >>a.txt ;;
-        *South*) sleep 0.3; echo south >>a.txt ;;
+        *North*) {WAITS} echo north >>a.txt ;;
+        *South*) {WAITS} echo south >>a.txt ;;
         esac
         """
         + DONE,
@@ -251,7 +251,7 @@ def test_a_conflicts_solution_is_verified_before_it_is_merged(person):
     )
     person.commit()
 
-    said = person.allstop("run", "go North", "go South")
+    said, _ = run_in_turn(person, "go North", "go South")
 
     assert "✗ grep -q hello a.txt failed" in said
     assert (person.repository / "a.txt").read_text() == "hello\nnorth\nsouth\n"

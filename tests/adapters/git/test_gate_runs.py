@@ -290,7 +290,7 @@ class Calc(unittest.TestCase):
     place = Place(repo, UNITTEST, calc_dot_py=CALC, test_calc_dot_py=tests)
 
     bent = await place.gate("sed -i 's/a \\* 2/a * 3/' calc.py; sed -i 's/, 8/, 12/' test_calc.py")
-    assert worst(bent) == {"ask": ["base_test"]}
+    assert worst(bent) == {"ask": ["base_test"], "note": ["dilution"]}
 
     honest = await place.gate("git checkout -q HEAD~1 -- . ; echo '# x' >>calc.py")
     assert worst(honest) == {}
@@ -315,7 +315,7 @@ test('doubles zero', () => {
     place = Place(repo, NODE, calc_dot_test_dot_js=tests, **files)
 
     bent = await place.gate("sed -i 's/a \\* 2/a * 3/' calc.js; sed -i 's/, 8/, 12/' calc.test.js")
-    assert worst(bent) == {"ask": ["base_test"]}
+    assert worst(bent) == {"ask": ["base_test"], "note": ["dilution"]}
 
     honest = await place.gate("git checkout -q HEAD~1 -- . ; echo '// x' >>calc.js")
     assert worst(honest) == {}
