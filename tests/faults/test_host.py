@@ -115,19 +115,19 @@ def meets(person, script, later):
     """An agent that does this and says that it is done; then a person who looks at all of it."""
     person.agent(f"{script}\necho '<promise>COMPLETE</promise>'", settings=FEW_TURNS)
     person.commit()
-    person.try_allstop("run", "plant it")
+    said = person.try_allstop("run", "plant it").stdout
     tracked = set(person.git("ls-files").splitlines())
     for command in later:
         person.try_allstop(*command)
-    return tracked
+    return tracked, said
 
 
 def test_k15_nothing_an_agent_leaves_is_run_on_the_host(person, evil):
     """K15, Q21: not when it comes home, is checked, merged, shown, taken back, nor ever after."""
-    tracked = meets(person, planting(evil) + "\ngit add -fA .", LATER)
+    tracked, said = meets(person, planting(evil) + "\ngit add -fA .", LATER)
 
     assert not evil.exists()
-    assert set(FILES) <= tracked, "it was merged"
+    assert set(FILES) <= tracked, f"it was not merged: {said}"
     assert person.git("status", "--short") == ""
 
 
