@@ -1,4 +1,4 @@
-"""Text that can't be read because it is cut at the window's edge."""
+"""Pages that don't fit the window: text that is cut at its edge, and empty room below."""
 
 # The page's frame hides wider content, so the width of the document is no measure.
 _CLIPPED = r"""() => {
@@ -31,3 +31,8 @@ _CLIPPED = r"""() => {
 def clipped(page):
     """The starts of all cut texts. Elements that scroll, or that end in an ellipsis, don't count."""
     return page.evaluate(_CLIPPED)
+
+
+def room_below(page):
+    """By how many pixels the document is longer than the window; only parts of the page scroll."""
+    return page.evaluate("document.documentElement.scrollHeight - innerHeight")

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from browser.clipped_text import clipped
+from browser.clipped_text import clipped, room_below
 from browser.conftest import PHONE
 from project import project_files
 
@@ -53,6 +53,7 @@ def test_u5_no_page_is_wider_than_a_phone(scene, visit):
     for where in addresses(scene):
         turn_to(page, where)
         assert clipped(page) == [], where
+        assert room_below(page) == 0, where
         expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_in_viewport()
     pages = page.get_by_role("navigation", name="Pages")
     ways = pages.get_by_role("link")

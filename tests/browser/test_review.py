@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from browser.clipped_text import clipped
+from browser.clipped_text import clipped, room_below
 from browser.conftest import PHONE, Visit
 from support.person import at_home, wait_for
 from support.review_board import (
@@ -75,6 +75,7 @@ def test_s8_the_queue_has_the_worst_first_and_the_evidence_stands_beside(scene, 
     files = case.locator("summary")
     expect(files).to_have_count(3)
     assert [file.split()[0] for file in files.all_inner_texts()] == ["guarded", "product", "rest"]
+    assert room_below(page) == 0
 
 
 def test_s4_the_diff_has_syntax_colours_and_two_layouts(scene, visit):

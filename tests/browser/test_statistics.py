@@ -16,7 +16,7 @@ from allstop.core.board_specs import SprintSpec
 from allstop.core.commands import StartSprint
 from allstop.gate.receipt import CommandReceipt, GateReceipt, sealed
 from allstop.settings.sources.environment import Environment
-from browser.clipped_text import clipped
+from browser.clipped_text import clipped, room_below
 from browser.conftest import PHONE
 from support.person import MERGE_AT_ONCE, at_home
 from support.sample_board import SampleBoard
@@ -155,6 +155,7 @@ def test_u5_charts_fit_a_phone(visit):
     assert clipped(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= PHONE["width"]
+    assert room_below(page) == 0
 
 
 def test_s5_s7_a_sprint_has_its_charts_and_its_forecast_before_the_start(scene, visit):
