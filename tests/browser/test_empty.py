@@ -101,6 +101,25 @@ def test_u4_a_page_whose_data_fails_says_so_and_tries_again(visit):
     expect(page.get_by_label("Goal")).to_be_visible()
 
 
+def test_u1_nothing_is_shown_as_known_before_the_server_has_answered(visit):
+    here = visit()
+    here.context.route(re.compile("/api/v1/"), lambda route: route.abort())
+    page = here.page("board")
+
+    expect(page.get_by_role("alert")).to_contain_text("The server can’t be reached.")
+    header = page.get_by_role("banner")
+    expect(header).to_contain_text("not connected")
+    expect(header).not_to_contain_text("$0")
+    expect(page.get_by_label("Mode")).to_have_count(0)
+    expect(page.get_by_role("button", name="ALLSTOP", exact=True)).to_be_enabled()
+
+
+def test_u4_an_empty_review_queue_says_so_on_a_phone_too(visit):
+    page = visit(viewport=PHONE, is_mobile=True, has_touch=True).page("review")
+
+    expect(page.get_by_text("Nothing waits for your review.")).to_be_visible()
+
+
 def test_u4_a_page_that_loads_shows_its_shape(visit):
     here = visit()
     waiting = []
