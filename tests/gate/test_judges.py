@@ -65,7 +65,7 @@ def test_v1_a_test_that_is_gone_fails():
     assert [(each.kind, each.verdict, each.test) for each in found] == [
         ("deleted_test", Verdict.FAIL, f"{FILE}::test_g")
     ]
-    assert found[0].text == "1 test no longer run: test_g"
+    assert found[0].text == "1 test no longer runs: test_g"
 
 
 def test_v1_a_test_that_the_new_code_would_pass_is_a_question():

@@ -160,7 +160,8 @@ def _by_file(
         verdict = Verdict.NOTE if declared else _verdict(check, case)
         groups.setdefault((case.file or check.name, verdict, declared), []).append(case)
     for (path, verdict, declared), group in groups.items():
-        what = "no longer run" if kind == "deleted_test" else "now skipped"
+        runs = "no longer runs" if len(group) == 1 else "no longer run"
+        what = runs if kind == "deleted_test" else "now skipped"
         yield Finding(
             kind=kind,
             path=path,
