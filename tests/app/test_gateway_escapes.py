@@ -27,6 +27,18 @@ def test_g11_nothing_gets_out_of_a_box_with_a_gateway(person):
     assert len(found) > 60
 
 
+def test_g11_each_box_has_a_list_of_its_own_that_fits_a_terminal(person):
+    said = person.allstop("gateway", "test").splitlines()
+
+    titles = [line for line in said if line[0] != " "]
+    assert titles == [
+        "A box that may reach only a model:",
+        "A box that may reach one host:",
+        "Nothing got out.",
+    ]
+    assert [line for line in said if len(line) > 80 or "with allowed hosts" in line] == []
+
+
 ALONE = [sys.executable, str(Path(lone_network.__file__))]
 OWN_NETWORK = ["unshare", "-n"]
 if os.geteuid() != 0:

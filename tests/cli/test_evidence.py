@@ -108,6 +108,8 @@ def test_s4_one_key_decides_and_a_serious_finding_needs_a_second_one(reviewed):
     assert code == 0, COLOURS.sub("", shown)
     decisions = {task["id"]: task["review_decision"] for task in reviewed.json("list")["tasks"]}
     assert decisions == {"T1": "approved", "T2": "redo", "T3": "rejected"}
+    lines = COLOURS.sub("", shown).splitlines()
+    assert [line for line in lines if len(line) > 100] == [], "lines end between words"
     assert reviewed.merged() == ["T1"]
 
 

@@ -107,6 +107,26 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) ->
     click.echo(styled, err=err, nl=nl)
 
 
+def in_words(text: str, indent: str = "    ") -> str:
+    """The text with long lines broken between words; a terminal breaks them anywhere."""
+    import shutil
+    import sys
+    import textwrap
+
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    wrapper = textwrap.TextWrapper(
+        width,
+        subsequent_indent=indent,
+        expand_tabs=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    lines = plain(text).split("\n")
+    return "\n".join(wrapper.fill(line) if len(line) > width else line for line in lines)
+
+
 def print_json(value: object) -> None:
     """Print one document, indented."""
     import msgspec

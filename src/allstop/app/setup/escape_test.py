@@ -103,7 +103,7 @@ async def _try_model_only(project: Project, launcher: Launcher) -> list[Attempt]
         Attempt(
             name="a key in the box",
             ok=not any(each in said.readable for each in keys),
-            found="not in environments, /proc, command lines or files",
+            found="not in variables, /proc, commands or files",
         ),
         Attempt(
             name="another path of the provider",

@@ -10,7 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from allstop.cli.output import echo
+from allstop.cli.output import echo, in_words
 from allstop.cli.safe_console import SafeConsole
 from allstop.core.review_comments import Severity
 from allstop.core.text import counted, money, one_line, plain
@@ -39,9 +39,10 @@ def show_evidence(found: Evidence, *, in_columns: bool = False) -> None:
     echo(f"{found.id}  {one_line(found.title, 200)}", bold=True)
     echo(f"{found.status} · {found.agent or 'no agent'} · {found.run}")
     _heading("Asked")
-    echo(plain(found.asked) if found.asked else "Only the title says what was asked.")
+    echo(in_words(found.asked, "") if found.asked else "Only the title says what was asked.")
     for review in found.asked_later:
-        echo(f"sent back {review.at.astimezone():%Y-%m-%d %H:%M}: {one_line(review.text, 500)}")
+        when = f"{review.at.astimezone():%Y-%m-%d %H:%M}"
+        echo(in_words(f"sent back {when}: {one_line(review.text, 500)}"))
     for declared in found.may_change:
         echo(f"may change: {one_line(declared, 300)}")
     shown = sum(criterion.is_shown for criterion in found.criteria)
@@ -56,7 +57,7 @@ def show_evidence(found: Evidence, *, in_columns: bool = False) -> None:
     _show_second(found)
     _show_changes(found, in_columns=in_columns)
     _heading("Said last")
-    echo(plain(found.said) or "Nothing.")
+    echo(in_words(found.said, "") or "Nothing.")
     _heading("Cost")
     cost = found.cost
     words = [money(cost.cost_usd, partial=cost.partial), f"{cost.tokens:,} tokens"]
@@ -71,7 +72,7 @@ def _heading(text: str, more: str = "") -> None:
 
 def _show_criterion(criterion: Criterion) -> None:
     sign, colour = ("✓", "green") if criterion.is_shown else ("?", "yellow")
-    echo(f"{sign} {one_line(criterion.text, 300)}", fg=colour)
+    echo(in_words(f"{sign} {one_line(criterion.text, 300)}", "  "), fg=colour)
     for shown in criterion.shown_by:
         name = f"{shown.file}::{shown.test}" if shown.test else shown.file
         how = {Proof.PRESENT: "  (unchanged)", Proof.MISSING: "  (named, but not found)"}
@@ -98,7 +99,7 @@ def _show_gate(found: Evidence, *, in_columns: bool) -> None:
             receipt.platform,
             tools,
         ]
-        echo("; ".join(one_line(word, 300) for word in words if word))
+        echo(in_words("; ".join(one_line(word, 300) for word in words if word)))
     _heading("Findings", "worst first" if found.findings else "")
     for finding in found.findings:
         _show_finding(finding, in_columns=in_columns)
@@ -128,14 +129,14 @@ def _show_finding(finding: EvidenceFinding, *, in_columns: bool) -> None:
     verdict = VERDICTS.get(finding.verdict or "", "")
     text = f"{source}{one_line(finding.text, 500)}{verdict}"
     line = f"{SIGNS[finding.severity]} {finding.severity}  {text}"
-    echo(f"{line}  {plain(place)}".rstrip(), fg=COLOURS[finding.severity])
+    echo(in_words(f"{line}  {plain(place)}".rstrip()), fg=COLOURS[finding.severity])
     if finding.test:
         echo(f"    test: {one_line(finding.test, 300)}")
     if finding.declared:
         echo("    the task says that this may change")
     _show_pairs(finding.pairs, in_columns=in_columns)
     if finding.check:
-        echo(f"    to check: {one_line(finding.check, 500)}")
+        echo(in_words(f"    to check: {one_line(finding.check, 500)}"))
 
 
 def _show_pairs(pairs: Sequence[LinePair], *, in_columns: bool) -> None:
@@ -167,9 +168,9 @@ def _show_second(found: Evidence) -> None:
     _heading("Second review", "the agents disagree" if found.stalemate else "")
     for each in found.second:
         said = each.error or f"{counted(each.findings, 'finding')}. {each.summary}"
-        echo(f"{each.agent}: {one_line(said, 600)}")
+        echo(in_words(f"{each.agent}: {one_line(said, 600)}"))
         if each.reply:
-            echo(f"{found.agent} answered: {one_line(each.reply, 1000)}")
+            echo(in_words(f"{found.agent} answered: {one_line(each.reply, 1000)}"))
 
 
 # --- changes ---

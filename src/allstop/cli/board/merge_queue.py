@@ -48,7 +48,7 @@ def queue(context: Context, as_json: bool) -> None:
 
 def lines(found: MergeQueueView, now: datetime) -> Iterator[str]:
     if found.merge is None and not found.waiting:
-        yield "Nothing is merged, and nothing waits to be."
+        yield "Nothing is being merged, and nothing waits."
     if found.held and found.waiting:
         yield f"Held: {one_line(found.held, 300)}. `allstop resume board` goes on."
     if found.merge is not None:

@@ -10,7 +10,7 @@ import click
 
 from allstop.cli.argument_types import TASK
 from allstop.cli.keyboard import discard_typing, read_key
-from allstop.cli.output import Context, echo, fitting, json_option, look, print_json, run
+from allstop.cli.output import Context, echo, fitting, in_words, json_option, look, print_json, run
 from allstop.core.errors import AllstopError
 from allstop.core.text import counted, money, one_line
 
@@ -126,7 +126,8 @@ class ReviewSession:
         while True:
             comments = len(self._comments.get(found.id, ()))
             unsent = f" · {counted(comments, 'comment')} not sent" if comments else ""
-            echo(f"\n[{self._at + 1} of {len(self._tasks)}] {KEYS}{unsent}", bold=True)
+            place = f"[{self._at + 1} of {len(self._tasks)}]"
+            echo("\n" + in_words(f"{place} {KEYS}{unsent}"), bold=True)
             match read_key():
                 case "a" if self._approve(found):
                     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,15 @@ import click
 from allstop.cli.output import Context, echo, json_option, print_json, run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from allstop.app.project import Project
+    from allstop.app.setup.escape_test import Attempt
+
+HOSTS_BOX = "with allowed hosts: "
+"""How the names of attempts in the second box begin."""
+
+ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 @click.group()
@@ -40,11 +49,19 @@ async def _test(project: Project, *, as_json: bool) -> int:
     if as_json:
         print_json({"ok": not failed, "attempts": tried})
     else:
-        width = max(len(each.name) for each in tried)
-        for each in tried:
-            echo(f"{'✓' if each.ok else '✗'} {each.name:<{width}} {each.found}")
+        _print_attempts("A box that may reach only a model", tried, box="")
+        _print_attempts("A box that may reach one host", tried, box=HOSTS_BOX)
         echo(_verdict(len(failed)))
     return 1 if failed else 0
+
+
+def _print_attempts(title: str, tried: Sequence[Attempt], box: str) -> None:
+    shown = [each for each in tried if each.name.startswith(HOSTS_BOX) == bool(box)]
+    width = max(len(each.name) for each in shown) - len(box)
+    echo(f"{title}:", bold=True)
+    for each in shown:
+        sign = "✓" if each.ok else "✗"
+        echo(f"  {sign} {each.name.removeprefix(box):<{width}} {ERRNO.sub('', each.found)}")
 
 
 def _verdict(failed: int) -> str:
