@@ -5,7 +5,7 @@ from allstop.gate import (
     base_tests,
     canary,
     missing_tests,
-    outside_tools,
+    own_tools,
     red_witness,
     twisted_tests,
 )
@@ -331,9 +331,9 @@ SCRIPTS = '{"scripts": {"test": "vitest run", "build": "x"}}'
 )
 def test_v5_tools_of_the_work_fail(check, changed):
     given = Facts(changes=(changed,), checks=(check,))
-    assert verdicts(outside_tools.findings, given) == [("own_tool", Verdict.FAIL)]
+    assert verdicts(own_tools.findings, given) == [("own_tool", Verdict.FAIL)]
     declared = Facts(changes=(changed,), checks=(check,), intent=Intent(may_change=(changed.path,)))
-    assert verdicts(outside_tools.findings, declared) == [("own_tool", Verdict.NOTE)]
+    assert verdicts(own_tools.findings, declared) == [("own_tool", Verdict.NOTE)]
 
 
 @for_each(
@@ -350,4 +350,4 @@ def test_v5_tools_of_the_work_fail(check, changed):
     ],
 )
 def test_v5_other_files_are_no_tools(check, changed):
-    assert verdicts(outside_tools.findings, Facts(changes=(changed,), checks=(check,))) == []
+    assert verdicts(own_tools.findings, Facts(changes=(changed,), checks=(check,))) == []

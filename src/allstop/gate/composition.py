@@ -10,7 +10,7 @@ from allstop.gate import (
     base_tests,
     canary,
     missing_tests,
-    outside_tools,
+    own_tools,
     red_witness,
     twisted_tests,
 )
@@ -24,7 +24,7 @@ _JUDGES = (
     red_witness.findings,
     canary.findings,
     twisted_tests.findings,
-    outside_tools.findings,
+    own_tools.findings,
 )
 
 _ALWAYS_FAIL = frozenset({"conflict_markers", "invalid_settings"})

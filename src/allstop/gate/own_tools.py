@@ -1,4 +1,4 @@
-"""Tools from outside: the work brings no interpreter, runner or script of its own for its checks."""
+"""Own tools of the work: an interpreter, a runner or a script that its checks would use."""
 
 import json
 import re
