@@ -132,6 +132,57 @@ async def test_v1_node_is_asked(place, command):
     }
 
 
+THROWN = """\
+import test from 'node:test'; import assert from 'node:assert';
+const bare = Object.create(null);
+test('object', () => { throw Object.assign(new Error(), { message: bare, name: bare }); });
+test('symbol', () => { throw Symbol('x'); });
+test('compared', () => assert.strictEqual(bare, Symbol('other')));
+test('ok', () => {});
+"""
+
+
+async def test_v1_a_report_of_node_holds_whatever_is_thrown(place):
+    place.write(package_dot_json='{"type": "module"}', a_dot_test_dot_js=THROWN)
+
+    done, collected = await place.ran("node --test")
+
+    assert done.returncode == 1
+    assert statuses(collected) == {
+        "a.test.js::object": ERROR,
+        "a.test.js::symbol": ERROR,
+        "a.test.js::compared": FAILED,
+        "a.test.js::ok": PASSED,
+    }
+
+
+JEST_TESTS = """const round = { name: 'round' }; round.self = { inner: round };
+test('ok', () => {}); test('bad', () => expect(1).toBe(2)); test.skip('skip', () => {});
+describe('group', () => test('round', () => expect(round).toBe(Symbol('other'))));
+"""
+
+
+@pytest.mark.skipif("GATE_NODE_MODULES" not in os.environ, reason="needs a folder with jest")
+@pytest.mark.parametrize("command", ["npx jest", "npm test"])
+async def test_v1_jest_is_asked(place, command):
+    scripts = '{"scripts": {"test": "jest"}}'
+    place.write(
+        package_dot_json=scripts, a_dot_test_dot_js=JEST_TESTS, b_dot_test_dot_js="import { x"
+    )
+    (place.tree / "node_modules").symlink_to(os.environ["GATE_NODE_MODULES"])
+
+    done, collected = await place.ran(command, {"package.json": scripts})
+
+    assert done.returncode == 1
+    assert statuses(collected) == {
+        "a.test.js::ok": PASSED,
+        "a.test.js::bad": FAILED,
+        "a.test.js::skip": SKIPPED,
+        "a.test.js::group > round": FAILED,
+        "b.test.js": ERROR,
+    }
+
+
 async def test_v1_a_command_may_write_a_report_itself(place):
     text = "<testsuite><testcase classname='a' name='b'/></testsuite>"
     place.write(out__old_dot_xml="<testsuite/>")

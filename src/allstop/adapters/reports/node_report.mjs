@@ -1,8 +1,11 @@
 // A reporter of node:test that writes a JUnit report: each test with its file and its groups.
 import { relative } from 'node:path';
+import { inspect } from 'node:util';
 
-const quoted = (text) =>
-  `"${String(text)
+const plain = (value) => (typeof value === 'string' ? value : inspect(value)); // any value can be thrown
+
+const quoted = (value) =>
+  `"${plain(value)
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ud800-\udfff]/g, '?')
     .replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`;
 
@@ -27,7 +30,7 @@ export default async function* report(events) {
       yield `<skipped message=${quoted(data.skip ?? data.todo)}/>`;
     } else if (type === 'test:fail') {
       const kind = error?.code === 'ERR_ASSERTION' || error?.name === 'AssertionError' ? 'failure' : 'error';
-      const words = `${error?.name ?? 'Error'}: ${error?.message ?? error}`;
+      const words = `${plain(error?.name ?? 'Error')}: ${plain(error?.message ?? error)}`;
       yield `<${kind} type=${quoted(error?.name ?? '')} message=${quoted(words.slice(0, 2000))}/>`;
     }
     yield '</testcase>\n';

@@ -51,7 +51,7 @@ cargo() {
 }
 """
 _CI = "export CI=true\n"
-_JEST = ' --json --outputFile="$ALLSTOP_R"'
+_JEST = ' --reporters=default --reporters="$ALLSTOP_D/jest_report.cjs"'
 _VITEST = ' --reporter=default --reporter=junit --outputFile.junit="$ALLSTOP_R"'
 _SCRIPT_CALL = re.compile(r"\s*(npm|pnpm|yarn|bun)\s[^;&|<>()`$]*")
 
@@ -88,7 +88,9 @@ def _asked(command: TestCommand, run: str) -> str | None:
         case Runner.NODE:
             return _node(command, run)
         case Runner.JEST:
-            return _with_options(command, run, _JEST)
+            file = _FILE.format(name="jest_report.cjs", text=_own_file("jest_report.cjs"))
+            asked = _with_options(command, run, _JEST)
+            return None if asked is None else file + asked
         case Runner.VITEST:
             return _with_options(command, run, _VITEST)
         case Runner.GO if not command.script:
