@@ -10,7 +10,7 @@ from allstop.core.text import last_line
 from allstop.engine.deadlines import ActivityWatch
 from allstop.gate import runners
 from allstop.gate.change_findings import describe_finding, is_serious, summarize_findings
-from allstop.gate.facts import Report, Run
+from allstop.gate.facts import Report, Run, Runner, TestCommand
 from allstop.ports import Unready
 
 ENDED = "Command was ended"
@@ -92,6 +92,16 @@ def may_be_known(check: Check) -> bool:
     writes = bool(check.report)
     found = runners.find(check.run, writes_report=writes) or runners.needs_files(check.run)
     return bool(found)
+
+
+def needs_plain_run(command: TestCommand, result: moves.CheckResult, report: Report | None) -> bool:
+    """Whether asking for a report may be what failed, as where tests read their runner's arguments.
+
+    A command of Go or Cargo makes none either if it can't be built.
+    """
+    if result.passed or result.timed_out or result.code is None or report is not None:
+        return False
+    return command.runner not in (Runner.GO, Runner.CARGO, Runner.OWN)
 
 
 async def report_findings(found: Sequence[moves.Finding], watch: ActivityWatch) -> None:

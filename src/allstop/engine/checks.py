@@ -21,6 +21,7 @@ from allstop.engine.check_results import (
     killed_result,
     may_be_known,
     may_pass,
+    needs_plain_run,
     report_findings,
     verdict,
 )
@@ -491,6 +492,8 @@ class CheckRunner:
         if ran.filled_its_clone:
             return ran._replace(result=result)
         collected = await self._reports.collect(request, candidate.box)
+        if needs_plain_run(command, ran.result, collected.report):
+            return await self._run_one(run, workspace, check, candidate, watch)
         output = f"{collected.output}{result.output}"
         if collected.problem:
             output = f"{output}\nAllstop: {collected.problem}"

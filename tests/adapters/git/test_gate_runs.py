@@ -119,6 +119,32 @@ async def test_v1_an_honest_change_has_no_finding(suite):
     assert len(suite.ran) == 5  # the work, the target, its tests, the witness, the canary
 
 
+READS_ARGUMENTS = """\
+import os, sys
+
+
+if "PYTEST_ADDOPTS" in os.environ:
+    os._exit(3)
+"""
+
+
+async def test_v1_a_suite_that_dislikes_to_be_asked_runs_as_it_is(repo):
+    more = f"{TESTS}\n\n{READS_ARGUMENTS}"
+    place = Place(repo, PYTEST, calc_dot_py=CALC, test_calc_dot_py=more)
+
+    done = await place.gate("printf '# more\\n' >>calc.py")
+
+    assert done.passed, done
+    assert worst(done) == {}
+
+
+async def test_v1_work_that_dislikes_to_be_asked_is_found(suite):
+    done = await suite.gate(f"cat >>calc.py <<'END'\n{READS_ARGUMENTS}END")
+
+    assert not done.passed
+    assert worst(done)["fail"] == ["no_report"]
+
+
 async def test_v1_a_deleted_test_that_fails_is_found(suite):
     done = await suite.gate(
         "sed -i 's/a \\* 2/a * 3/' calc.py; sed -i '/def test_double/,/== 8/d' tests/test_calc.py"
