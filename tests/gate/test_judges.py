@@ -172,6 +172,19 @@ def test_v2_a_file_that_cannot_be_loaded_is_one_question():
     assert "cannot import name 'g'" in found.text
 
 
+@for_each("after, expected", [("", Verdict.ASK), ("def shorten(x): return x[1]\n", Verdict.FAIL)])
+def test_v2_a_deleted_file_of_tests_whose_subject_is_gone_is_a_question(after, expected):
+    """The reports of node don't name what a file lacks."""
+    product = change("a.py", "def shorten(x): return x[0]\n", after)
+    tests = change(before="from a import shorten\n", after=None)
+    broken = Case(id=FILE, file=FILE, status=E, message="Error: test failed")
+    ran = Run(passed=False, code=1, report=Report(cases=(broken,)))
+
+    (found,) = base_tests.findings(facts(product, tests, base_tests=ran))
+
+    assert found.verdict is expected
+
+
 def test_v2_a_run_without_a_report_is_a_question():
     given = facts(BENT, base_tests=Run(passed=False, code=4))
     assert verdicts(base_tests.findings, given) == [("base_test", Verdict.ASK)]

@@ -147,8 +147,9 @@ def _finding(
 
 def _of_file(facts: Facts, check: CheckFacts, whole: Case) -> Finding:
     """A file of tests that can't be loaded: usually one name is gone."""
-    removed = [*mentions(whole.message, removed_names(facts.changes))]
     change = next((c for c in facts.changes if whole.id in (c.path, c.old_path)), None)
+    said = f"{whole.message}\n{change.before or '' if change else ''}"  # node names no cause
+    removed = [*mentions(said, removed_names(facts.changes))]
     paths = [each.path for each in _around(facts)]
     declared = any(is_declared(facts.intent.may_change, path) for path in paths)
     is_gone = change is not None and change.after is None
