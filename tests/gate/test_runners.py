@@ -78,7 +78,21 @@ def test_v12_some_test_files_are_chosen(command, chosen):
 
 
 @for_each(
-    "command", ["cd x && pytest", "make check", "npm test", "go test ./...", "pytest | tee x"]
+    "tests, chosen",
+    [
+        (("a_test.go", "in/b_test.go"), "go test -v ./ ./in -run 'A B'"),
+        (("in/b_test.go", "in/c_test.go"), "go test -v ./in -run 'A B'"),
+        (
+            ("tool/d_test.go", "in/testdata/e_test.go", "_x/f_test.go"),
+            "go test -v ./... -run 'A B'",
+        ),
+    ],
 )
+def test_v12_some_packages_of_go_are_chosen(tests, chosen):
+    known = ("go.mod", "tool/go.mod", *tests)
+    assert with_tests(find("go test -v ./... -run 'A B'"), tests, known) == chosen
+
+
+@for_each("command", ["cd x && pytest", "make check", "npm test", "go test ./in", "pytest | tee x"])
 def test_v12_a_command_that_runs_everything(command):
     assert not can_select(find(command, FILES))

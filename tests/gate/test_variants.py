@@ -43,6 +43,12 @@ def test_v12_only_changed_test_files_run_unless_others_depend_on_a_change(change
     assert base_tests(changes, TARGET) == variant
 
 
+def test_v12_changed_test_files_are_chosen_where_the_report_names_none():
+    report = Report(cases=(Case(id="example.com/in::TestA", status=CaseStatus.PASSED),))
+    test = changed("in/a_test.go")
+    assert base_tests([PRODUCT, test], report) == Variant(swapped=(test.path,), tests=(test.path,))
+
+
 def test_v3_the_witness_has_the_targets_code_and_the_new_tests():
     assert witness([PRODUCT, A], ["tests/test_a.py"]) == Variant(
         swapped=("tests/test_a.py",), tests=("tests/test_a.py",)

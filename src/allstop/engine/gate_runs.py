@@ -198,7 +198,10 @@ class _Round:
         if not self._changes_product:
             return replace(facts, witness=facts.own)
         self._say(each, "new tests on the target's code")
-        variant = variants.witness(self._changes, [case.file for case in new if case.file])
+        files = [case.file for case in new if case.file] or [
+            each.path for each in self._changes if is_test(each.path) and each.after is not None
+        ]
+        variant = variants.witness(self._changes, files)
         return replace(facts, witness=await self._run(each, variant, on_target=True))
 
     async def _with_canary(self, each: Asked, facts: CheckFacts, own: Report) -> CheckFacts:

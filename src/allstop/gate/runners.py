@@ -133,9 +133,17 @@ _TAKES_VALUE: Mapping[Runner, frozenset[str]] = {
 }
 
 
+_ALL_PACKAGES = "./..."
+"""Go can select packages, of which a command that names all of them has at least those."""
+
+_NO_PACKAGE = re.compile(r"(^|/)([_.]|(testdata|vendor)(/|$))")
+
+
 def can_select(command: TestCommand) -> bool:
     """Whether it can be made to run only some test files: a plain command of a known form."""
-    if command.script or command.runner not in (*_TAKES_VALUE, Runner.UNITTEST):
+    if command.script or command.runner not in (*_TAKES_VALUE, Runner.UNITTEST, Runner.GO):
+        return False
+    if command.runner is Runner.GO and command.run.split().count(_ALL_PACKAGES) != 1:
         return False
     if _OPERATORS.search(command.run) or "$" in command.run:
         return False
@@ -156,8 +164,19 @@ def with_tests(command: TestCommand, tests: Sequence[str], known: Iterable[str])
         words = shlex.split(tail)
     except ValueError:
         return command.run
+    if command.runner is Runner.GO:
+        return _with_packages(command.run, tests, known)
     kept = _options(command.runner, words, frozenset(known))
     return " ".join((head, *map(shlex.quote, kept), *map(shlex.quote, tests)))
+
+
+def _with_packages(run: str, tests: Iterable[str], known: Iterable[str]) -> str:
+    """The packages of these files, as far as `./...` has them; all if it has none."""
+    modules = [path.removesuffix("go.mod") for path in known if path.endswith("/go.mod")]
+    folders = {path.rpartition("/")[0] for path in tests if not path.startswith(tuple(modules))}
+    packages = [f"./{folder}" for folder in sorted(folders) if not _NO_PACKAGE.search(folder)]
+    named = " ".join(map(shlex.quote, packages))
+    return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: named, run) if named else run
 
 
 def _options(runner: Runner, words: Sequence[str], known: frozenset[str]) -> list[str]:

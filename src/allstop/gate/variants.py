@@ -19,7 +19,8 @@ def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None
         return None
     if shared or files:
         return Variant(swapped=swapped, files=files)
-    tests = sorted({each.old_path or each.path for each in edited} & test_files)
+    own = {each.old_path or each.path for each in edited}
+    tests = sorted(own & test_files if test_files else own)  # reports of Go name no files
     return Variant(swapped=swapped, tests=tuple(tests)) if tests else Variant(swapped=swapped)
 
 
