@@ -18,6 +18,10 @@ MAX_FILE_BYTES = 1024**2
 MAX_BYTES = 32 * 1024**2
 """Files beyond this total are named, but their lines are not read."""
 
+KEPT = 8
+MAX_KEPT_BYTES = 1024**2
+"""Of one piece of work; larger ones are read each time."""
+
 NO_MODE = "000000"
 
 ALLSTOP_IDENTITY = {
@@ -63,36 +67,53 @@ def parse_raw(fields: Iterator[bytes]) -> Iterator[RawChange]:
             yield RawChange(path, kind, old_mode, old, new, new_mode)
 
 
-async def file_changes(repository: Repository, base: str, commit: str) -> list[FileChange]:
-    """Return the changed files with their added lines.
+class ChangeReader:
+    """Reads what commits change. It keeps the latest few, because a gate asks several times."""
 
-    Raises GitError if one of the commits can't be read.
-    """
-    changes = await raw_changes(repository, base, commit, renames="--find-renames")
-    texts = await _texts(repository, changes)
-    return [
-        FileChange(
-            printable(raw.path), raw.status, _added(raw, texts), _tests_differently(raw, texts)
-        )
-        for raw in changes
-    ]
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._kept: dict[tuple[str, str], tuple[list[RawChange], dict[str, bytes]]] = {}
 
+    async def file_changes(self, base: str, commit: str) -> list[FileChange]:
+        """Return the changed files with their added lines.
 
-async def changed_files(repository: Repository, base: str, commit: str) -> list[ChangedFile]:
-    """Return the changed files with both versions; a rename is one of them.
+        Raises GitError if one of the commits can't be read.
+        """
+        changes, texts = await self._read(base, commit)
+        return [
+            FileChange(
+                printable(raw.path), raw.status, _added(raw, texts), _tests_differently(raw, texts)
+            )
+            for raw in changes
+        ]
 
-    Raises GitError if one of the commits can't be read.
-    """
-    changes = await raw_changes(repository, base, commit, renames="--find-renames")
-    texts = await _texts(repository, changes, also_deleted=True)
-    moved = {raw.path: before.path for before, raw in pairwise(changes) if raw.status == "R"}
-    return [
-        _changed_file(raw, moved.get(raw.path, ""), texts)
-        for number, raw in enumerate(changes)
-        if not (
-            raw.status == "D" and number + 1 < len(changes) and changes[number + 1].status == "R"
-        )
-    ]
+    async def changed_files(self, base: str, commit: str) -> list[ChangedFile]:
+        """Return the changed files with both versions; a rename is one of them.
+
+        Raises GitError if one of the commits can't be read.
+        """
+        changes, texts = await self._read(base, commit)
+        moved = {raw.path: before.path for before, raw in pairwise(changes) if raw.status == "R"}
+        return [
+            _changed_file(raw, moved.get(raw.path, ""), texts)
+            for number, raw in enumerate(changes)
+            if not (
+                raw.status == "D"
+                and number + 1 < len(changes)
+                and changes[number + 1].status == "R"
+            )
+        ]
+
+    async def _read(self, base: str, commit: str) -> tuple[list[RawChange], dict[str, bytes]]:
+        if (kept := self._kept.get((base, commit))) is not None:
+            return kept
+        changes = await raw_changes(self._repository, base, commit, renames="--find-renames")
+        texts = await _texts(self._repository, changes)
+        if sum(map(len, texts.values())) <= MAX_KEPT_BYTES:
+            while len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[base, commit] = changes, texts
+        return changes, texts
 
 
 def _changed_file(raw: RawChange, old_path: str, texts: Mapping[str, bytes]) -> ChangedFile:
@@ -158,21 +179,13 @@ def _has_old(raw: RawChange) -> bool:
     return raw.old.strip("0") != ""
 
 
-async def _texts(
-    repository: Repository, changes: Sequence[RawChange], *, also_deleted: bool = False
-) -> dict[str, bytes]:
+async def _texts(repository: Repository, changes: Sequence[RawChange]) -> dict[str, bytes]:
     """Return contents that are small enough.
 
     Tests first, so that large files can't crowd them out.
     """
     ordered = sorted(changes, key=lambda raw: not path_kinds.is_test(raw.path))
-    wanted = [
-        blob
-        for raw in ordered
-        if also_deleted or raw.status != "D" or runner_settings.is_shared(raw.path)
-        for blob in (raw.new, raw.old)
-        if blob.strip("0")
-    ]
+    wanted = [blob for raw in ordered for blob in (raw.new, raw.old) if blob.strip("0")]
     return await _read(repository, list(dict.fromkeys(wanted)))
 
 

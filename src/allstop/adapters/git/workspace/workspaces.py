@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository import branch_update, gate_subject, merge_commits, tree_survey
 from allstop.adapters.git.repository.change_report import (
-    changed_files,
-    file_changes,
+    ChangeReader,
     paths_of,
     texts_of,
     variant_commit,
@@ -88,6 +87,7 @@ class GitWorkspaces:
         their clone; `open_hosts` is for the setup command. No work is done on a disk with less than `low_bytes` left.
         """
         self._repository = repository
+        self._change_reader = ChangeReader(repository)
         self._folder = folder
         self.lock = WorkspaceLocks()
         self._disk_mb = disk_mb
@@ -297,10 +297,10 @@ class GitWorkspaces:
         await anyio.to_thread.run_sync(self._folders(workspace).check.remove)
 
     async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:
-        return await file_changes(self._repository, work.base, work.commit)
+        return await self._change_reader.file_changes(work.base, work.commit)
 
     async def contents(self, work: Subject | Candidate) -> Sequence[ChangedFile]:
-        return await changed_files(self._repository, work.base, work.commit)
+        return await self._change_reader.changed_files(work.base, work.commit)
 
     async def texts(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
         return await texts_of(self._repository, commit, paths)
