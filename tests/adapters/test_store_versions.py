@@ -160,3 +160,20 @@ async def test_z8_new_fields_are_read_and_new_events_are_refused_with_a_hint(
     assert refused.value.code == "event_too_new"
     assert "newer allstop" in refused.value.hint
     journal.close()
+
+
+async def test_z7_an_upgrade_counts_what_was_used_before(opened, postgres, database):
+    with psycopg.connect(postgres.url(database), autocommit=True) as connection:
+        for script in MIGRATIONS[:4]:
+            connection.execute(script.encode())
+        connection.execute(
+            "insert into allstop.store (version, oldest) values (4, 1);"
+            "insert into allstop.turns (run, move, began_at, is_open, turns, tokens, cost) values"
+            " ('board/t1', 1, now(), false, 1, 100, 5), ('board/t1', 2, now(), true, 1, 0, 0),"
+            " ('board/t2/x', 1, now(), false, 1, 30, 2), ('talk', 1, now(), false, 1, 7, 7)"
+        )
+
+    await opened().append(Entry("a", OPENED))
+
+    used = postgres.execute("select * from allstop.used_below order by run", database)
+    assert used.split() == ["board|3|130|7", "board/t2|1|30|2"]

@@ -23,6 +23,13 @@ echo '<promise>COMPLETE</promise>'
 """
 """Ends only if two of them are at work at the same time."""
 
+ENDLESS = """
+cat >/dev/null
+touch {place}/turn.$$
+echo more >>"$$.txt"
+echo '<promise>PROGRESS</promise> a part of it'
+"""
+
 TWO_TURNS = """
 cat >/dev/null
 if [ ! -e first.txt ]; then
@@ -71,6 +78,23 @@ def test_z2_workers_share_the_tasks_of_a_board(fleet):
     assert sorted(fleet.merged()) == ["T1", "T2"]
     took = [fleet.workspaces(name) for name in ("one", "two")]
     assert sorted(map(len, took)) == [1, 1]
+
+
+def test_z7_tasks_on_several_machines_stay_within_the_budget_of_their_sprint(fleet):
+    control = fleet.machine("control")
+    fleet.machine("one")
+    fleet.machine("two")
+    settings = MERGE_AT_ONCE + "[budget]\nturns = 6\n[budget.sprint]\nturns = 7\n"
+    fleet.agent(ENDLESS.format(place=fleet.place), settings)
+    control.allstop("add", "One")
+    control.allstop("add", "Two")
+    fleet.worker("one", "--slots", "1")
+    fleet.worker("two", "--slots", "1")
+
+    said = control.allstop("run", "--count", "2", code=4)
+
+    assert "limit reached: board: turns 7 + 1 of 7" in said
+    assert len(list(fleet.place.glob("turn.*"))) == 7  # one alone takes 6, so both took some
 
 
 def test_z3_z5_another_worker_continues_the_work_of_one_that_was_killed(fleet):

@@ -9,18 +9,20 @@ import pytest
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.postgres import PostgresJournal
+from allstop.adapters.journals.postgres_run_budgets import PostgresRunBudgets
 from allstop.adapters.journals.sqlite import SqliteJournal
 from allstop.app.agents.accounts import AccountNames, Accounts
 from allstop.app.agents.shared_holds import SharedHolds
 from allstop.core.brakes import Limits
 from allstop.core.budget import NOTHING, Amount
-from allstop.core.commands import Say
+from allstop.core.commands import Raise, Say
 from allstop.core.events import CallReserved, Commanded, MoveEnded, MoveStarted, Noted, Opened
 from allstop.core.helm import Helm
 from allstop.core.moves import Failed, FailureKind, Item, ModelCall, TakeTurn, TurnDone, Usage
 from allstop.core.prompt import prompt
 from allstop.core.run import NO_CALLS
-from allstop.engine.daily_budget import DailyBudget
+from allstop.engine.daily_budget import DailyBudget, DayCheck, OpenTurn
+from allstop.engine.parent_budgets import ParentBudgets
 from allstop.ports import Cursor, Entry, Holder, StaleError
 from support.postgres_fixtures import database, postgres
 from support.process_fixtures import asyncio_backend
@@ -56,13 +58,41 @@ def opened(request, tmp_path):
         each.close()
 
 
+class ParentBudget:
+    """The budget of the run above a worker's, used like the day's."""
+
+    def __init__(self, worker):
+        self._worker = worker
+        self._budgets = ParentBudgets(PostgresRunBudgets(worker.journal))
+
+    async def catch_up(self, now):
+        await self._budgets.catch_up(self._worker.run)
+
+    def reserve(self, run, asked, used, now, helm):
+        return self._budgets.reserve(run, asked, used)
+
+    def check(self, asked, now, helm):
+        (room,) = self._budgets.rooms(self._worker.run, asked)
+        return DayCheck(0, room)
+
+    def left(self, now, helm):
+        return self._budgets.left(self._worker.run)
+
+    def hold(self, run, own, account):
+        self._budgets.hold(run, OpenTurn(own, account.calls))
+
+    def withdraw(self, run):
+        self._budgets.withdraw(run)
+
+
 class Worker:
     """A process that drives one run after the other. Each step ends where another may come first."""
 
-    def __init__(self, name, journal, now, chance):
+    def __init__(self, name, journal, now, chance, parent=""):
         self.journal, self.now, self.chance = journal, now, chance
-        self.day = DailyBudget(journal, LIMITS, UTC)
-        self.names = (f"{now:%j}{name}{number}" for number in itertools.count())
+        self.day = ParentBudget(self) if parent else DailyBudget(journal, LIMITS, UTC)
+        above = f"{parent}/" if parent else ""
+        self.names = (f"{above}{now:%j}{name}{number}" for number in itertools.count())
         self.conflicts = 0
         self.rest()
 
@@ -71,9 +101,9 @@ class Worker:
         self.step = self.look
 
     async def write(self, event, check=None):
-        place, room = check or (None, None)
+        place, rooms = (check.place, (check.room,)) if check else (None, ())
         await self.journal.append(
-            Entry(self.run, event), expect=Cursor(self.run, self.seq, 0, place, room)
+            Entry(self.run, event), expect=Cursor(self.run, self.seq, 0, place, rooms)
         )
         self.seq += 1
 
@@ -201,6 +231,60 @@ async def test_z7_what_all_processes_use_never_passes_the_days_limit(opened, req
         )
 
     assert most.turns == LIMITS.turns  # the limits were reached, so they were tried
+
+
+async def test_z7_runs_of_several_processes_never_pass_the_limit_of_the_run_above_them(
+    tmp_path, postgres, database
+):
+    journals = []
+    for name in "abc":
+        own = Holder(pid=1, host=name, command="test", since=FIRST_DAY, world=name)
+        path = tmp_path / name
+        journals.append(PostgresJournal(postgres.url(database), path, SystemClock(), own=own))
+    most = [0, 0, 0]
+    try:
+        for seed in range(short(300, 5)):
+            parent, chance = f"board{seed}", Random(seed)
+            limits = Raise(limits=LIMITS)  # at first, the run above has none
+            await journals[0].append(
+                Entry(parent, Opened(at=FIRST_DAY, kind="room", spec={})),
+                Entry(parent, Commanded(at=FIRST_DAY, command=limits)),
+            )
+            workers = [
+                Worker(name, journals[at], FIRST_DAY, chance, parent)
+                for at, name in enumerate("abc")
+            ]
+            for _ in range(STEPS):
+                await chance.choice(workers).step()
+                used = await used_below_by_rows(journals[0], parent)
+                assert used[0] <= LIMITS.turns
+                assert used[1] <= LIMITS.tokens
+                assert used[2] <= LIMITS.cost_microusd
+            assert used == await used_below_by_record(journals[0], parent), seed
+            most = list(map(max, most, used))
+    finally:
+        for journal in journals:
+            journal.close()
+
+    assert most[0] == LIMITS.turns  # the limits were reached, so they were tried
+
+
+async def used_below_by_rows(journal, parent):
+    rows = "select turns, tokens, cost from allstop.used_below where run = %s"
+    return next(iter(await journal.query(rows, (parent,))), (0, 0, 0))
+
+
+async def used_below_by_record(journal, parent):
+    """What the runs below used and have reserved, in turns, tokens and money."""
+    used = DailyBudget(journal, LIMITS, UTC)
+    heads = [head for head in await journal.heads() if head.run.startswith(f"{parent}/")]
+    day = await used.catch_up(FIRST_DAY)
+    below = DailyBudget(journal, LIMITS, UTC)
+    for head in heads:
+        for record in await journal.read(head.run):
+            below._fold(day, head.run, record.event)
+    total = below.used().spent.plus(below.used().reserved)
+    return total.turns, total.tokens, total.cost_microusd
 
 
 async def test_z7_on_a_server_writes_of_others_refuse_no_turn_that_fits(

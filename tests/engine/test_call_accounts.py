@@ -254,3 +254,20 @@ async def test_g5_near_the_end_of_a_budget_the_prompt_says_what_is_left():
     assert told == [False, False, True]
     noted = [i.text for e in await world.events("t") if isinstance(e, Noted) for i in e.items]
     assert any("180 tokens are left" in text for text in noted), "people see it in the record"
+
+
+async def test_z7_the_end_of_a_call_is_written_before_the_next_one_is_reserved():
+    """Else a store that counts reservations would refuse the next call because of the last."""
+    world = DayWorld(MemoryJournal(), tokens=5_000)
+    world.agents["cli"] = CallingAgent(calls=8, seconds=0.01)
+    async with world.running() as engine:
+        await engine.open("t", "task", task(task="t"))
+        await anyio.sleep(1_000)
+
+    under_way = set()
+    for event in await world.events("t"):
+        if isinstance(event, CallReserved):
+            assert not under_way
+            under_way.add(event.number)
+        elif isinstance(event, Noted):
+            under_way -= {item.call.number for item in event.items if item.call}

@@ -26,8 +26,8 @@ def account_within(max_tokens: int | None) -> TurnAccount:
     return TurnAccount(run, budgets)
 
 
-class SharedDay(Protocol):
-    """The daily budget as one run sees it."""
+class SharedBudgets(Protocol):
+    """The budgets that a run shares with runs of other processes."""
 
     async def catch_up(self) -> None: ...
     def left(self, *, if_settled: bool = False) -> Left: ...
@@ -36,6 +36,11 @@ class SharedDay(Protocol):
 
 Record = Callable[[int, Amount], Awaitable[bool]]
 """Writes a reservation to the journal; False if others wrote first, so that it must be repeated."""
+
+
+RETRY_S = 0.5
+"""After a refused record, unless something is written before: calls that have ended may be
+written later."""
 
 
 class TurnAccount:
@@ -51,7 +56,7 @@ class TurnAccount:
         budgets: Budgets,
         own: Amount | None = None,
         *,
-        day: SharedDay | None = None,
+        shared: SharedBudgets | None = None,
         record: Record | None = None,
         refresh: Callable[[], None] = lambda: None,
     ) -> None:
@@ -60,7 +65,7 @@ class TurnAccount:
         self._run = run
         self._budgets = budgets
         self._own = own
-        self._day = day
+        self._shared = shared
         self._record = record
         self._refresh = refresh
         self._number = 0
@@ -87,8 +92,8 @@ class TurnAccount:
     def _left(self, *, if_settled: bool = False) -> Left:
         """`if_settled`: if the calls under way used nothing."""
         left = self._budgets.left(self._run, if_settled=if_settled)
-        if self._day is not None:
-            left = least([left, self._day.left(if_settled=if_settled)])
+        if self._shared is not None:
+            left = least([left, self._shared.left(if_settled=if_settled)])
         if self._own is None:
             return left
         used = amount_of(self.calls.used if if_settled else self.calls.most)
@@ -101,8 +106,8 @@ class TurnAccount:
         async with self._lock:
             while True:
                 changed = self._budgets.changed
-                if self._day is not None:
-                    await self._day.catch_up()
+                if self._shared is not None:
+                    await self._shared.catch_up()
                 self._refresh()
                 left = self._left()
                 planned = plan(left)
@@ -110,6 +115,8 @@ class TurnAccount:
                     amount = Amount(tokens=planned.tokens, cost_microusd=planned.cost_microusd)
                     if await self._hold(amount, is_limited=left != Left(None, None)):
                         return self._number, planned
+                    with anyio.move_on_after(RETRY_S):
+                        await changed.wait()
                 elif plan(self.left_if_settled) is None:
                     return None
                 else:
@@ -121,8 +128,8 @@ class TurnAccount:
         if self._own is not None:
             return True
         self._budgets.hold(self._run, amount)
-        if self._day is not None:
-            self._day.hold(self)
+        if self._shared is not None:
+            self._shared.hold(self)
         if self._record is None or not is_limited:
             return True
         is_recorded = False
@@ -138,6 +145,6 @@ class TurnAccount:
         self.calls = self.calls.settle(number, used)
         if self._own is None:
             self._budgets.settle(self._run, reserved, amount_of(used))
-            if self._day is not None:
-                self._day.hold(self)
+            if self._shared is not None:
+                self._shared.hold(self)
         self._budgets.notify()

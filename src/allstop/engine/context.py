@@ -11,6 +11,7 @@ from allstop.core.run import OpenMove
 from allstop.engine.budgets import Budgets
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
+from allstop.engine.parent_budgets import ParentBudgets
 from allstop.engine.slots import Slots
 from allstop.ports import Clock, Journal, Live
 
@@ -68,6 +69,7 @@ class EngineContext(NamedTuple):
     helm_reader: HelmReader
     turn_slots: Slots
     budgets: Budgets
+    parent_budgets: ParentBudgets
     show: Callable[[RunId, Live], None]
     daily_budget: DailyBudget
     appraise: Callable[[Ask, OpenMove | None], Ask]  # adds the policy's verdict

@@ -134,7 +134,7 @@ class DailyBudget:
             cap = replace(cap, turns=None)
         return DayCheck(
             self.position,
-            Room(day_of(now, self._zone).begins_at, cap, replace(asked, partial=False)),
+            Room(cap, replace(asked, partial=False), since=day_of(now, self._zone).begins_at),
         )
 
     def reserve(

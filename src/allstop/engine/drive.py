@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from typing import Generic, TypeVar
 
 import anyio
@@ -32,9 +31,8 @@ from allstop.core.run import FoldedRun, Pilot
 from allstop.engine import steps
 from allstop.engine.cancel_scope import CancelHandle
 from allstop.engine.context import EngineContext
-from allstop.engine.daily_budget import DayCheck
 from allstop.engine.move_watch import MoveWatch
-from allstop.engine.reservations import Reservations
+from allstop.engine.reservations import Reservations, WriteCheck
 from allstop.engine.retry_read import STORE_RETRY_S, retry_read
 from allstop.engine.slots import RunSlot, Slots
 from allstop.views.log import describe
@@ -176,19 +174,18 @@ class Drive(Generic[S]):
         """Record the last move's result together with the next move."""
         context = self._context
         while True:
+            await self._reservations.catch_up()
             now = context.clock.now()
-            is_limited = context.daily_budget.is_limited(now, context.helm_reader.helm)
-            if is_limited:
-                await retry_read(partial(context.daily_budget.catch_up, now), self.show)
-                now = context.clock.now()
             ended = self.state.open_move if result is not None else None
             step = self._next_step(result, now)
             try:
-                turn = is_limited and isinstance(step.then, TakeTurn)
-                await self._write(step, self._reservations.check(now) if turn else None)
-            except ports.StaleError:
+                is_turn = isinstance(step.then, TakeTurn)
+                await self._write(step, self._reservations.check() if is_turn else None)
+            except ports.StaleError as stale:
                 self._reservations.release(NOTHING)
                 await self._catch_up()
+                if isinstance(stale, ports.NoRoomError):
+                    await self._reservations.changed()
                 continue
             if ended is not None and ended.helm_stops == context.helm_reader.helm.stops:
                 context.hands.forget_killed(self.run)  # they belong to no later stop's receipt
@@ -250,19 +247,21 @@ class Drive(Generic[S]):
             return ()
         return (self._context.hands.clean(Item(kind=CUT_TEXT, text=self._said)),)
 
-    async def _write(self, step: steps.Step[S], day: DayCheck | None = None) -> None:
+    async def _write(self, step: steps.Step[S], check: WriteCheck | None = None) -> None:
         if not step.entries:
             return
         stops = self._context.helm_reader.helm.stops
-        await self._append(step.entries, day)
+        await self._append(step.entries, check)
         self._seq += step.own
         self.state = step.state
         self._stops_seen = stops
         self._notes.clear()
 
-    async def _append(self, entries: tuple[ports.Entry, ...], day: DayCheck | None = None) -> None:
-        place, room = day or (None, None)
-        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place, room)
+    async def _append(
+        self, entries: tuple[ports.Entry, ...], check: WriteCheck | None = None
+    ) -> None:
+        place, rooms = check or (None, ())
+        expect = ports.Cursor(self.run, self._seq, self._context.helm_reader.seq, place, rooms)
         write = None  # the id of a try that may have arrived
         self._writing = True
         try:
@@ -356,7 +355,7 @@ class Drive(Generic[S]):
         account = self._reservations.open_account(
             move,
             lambda: self._reservations.hold_to(self.state.limits, self.state.tally),
-            lambda number, amount, day: self._reserve_call(move_id, number, amount, day),
+            lambda number, amount, check: self._reserve_call(move_id, number, amount, check),
         )
         self._context.hands.give_account(self.run, account)
         if move.max_tokens is None:
@@ -381,9 +380,13 @@ class Drive(Generic[S]):
             await self.react()
 
     async def _reserve_call(
-        self, move_id: MoveId, number: int, amount: Amount, day: DayCheck | None
+        self, move_id: MoveId, number: int, amount: Amount, check: WriteCheck | None
     ) -> bool:
-        """Record the reservation of a model call; False if others wrote first."""
+        """Record the reservation of a model call; False if others wrote first.
+
+        Earlier calls are settled in the same write, else the store would refuse a call because of
+        what these have reserved.
+        """
 
         def reserved(now: datetime) -> Event:
             tokens, cost = amount.tokens, amount.cost_microusd
@@ -392,7 +395,14 @@ class Drive(Generic[S]):
             )
 
         async with self._write_lock:
-            is_done = await self._recorded(reserved, day)
+            items, self._notes = tuple(self._notes), []
+            settled = [lambda now: Noted(at=now, id=move_id, items=items)] if items else []
+            seq = self._seq
+            try:
+                is_done = await self._recorded(*settled, reserved, check=check)
+            finally:
+                if self._seq == seq:
+                    self._notes[:0] = items
         if self.behind:
             await self.react()
         if self._is_cut:  # it is about to be cancelled; no call may begin
@@ -400,7 +410,7 @@ class Drive(Generic[S]):
         return is_done
 
     async def _recorded(
-        self, event_at: Callable[[datetime], Event], day: DayCheck | None = None
+        self, *events_at: Callable[[datetime], Event], check: WriteCheck | None = None
     ) -> bool:
         """Try once; returns whether no further attempt is needed."""
         if self._has_news:
@@ -408,14 +418,16 @@ class Drive(Generic[S]):
         await anyio.lowlevel.checkpoint_if_cancelled()
         if self._is_cut:
             return True  # the agent may be shielded from the cut, but its messages are dropped
-        event = self._context.hands.clean(event_at(self._context.clock.now()))
+        now = self._context.clock.now()
+        events = [self._context.hands.clean(event_at(now)) for event_at in events_at]
         try:
-            await self._append((ports.Entry(self.run, event),), day)
+            await self._append(tuple(ports.Entry(self.run, event) for event in events), check)
         except ports.StaleError:
             await self.react()
             return False
-        self._seq += 1
-        self.state = runs.evolve(self._pilot, self.state, event)
+        for event in events:
+            self._seq += 1
+            self.state = runs.evolve(self._pilot, self.state, event)
         return True
 
     @property

@@ -26,12 +26,13 @@ from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.drive import Drive, SupersededError
 from allstop.engine.driven_run import DrivenRun, fold
 from allstop.engine.hands import Hands
+from allstop.engine.parent_budgets import ParentBudgets
 from allstop.engine.retry_read import retry_read
 from allstop.engine.retry_write import retry_write
 from allstop.engine.send import send_command
 from allstop.engine.slots import Slots
 from allstop.engine.steps import Waiting, used_so_far
-from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, StaleError
+from allstop.ports import Clock, Cursor, Entry, Journal, Launcher, Live, RunBudgets, StaleError
 
 T = TypeVar("T")
 
@@ -74,7 +75,9 @@ class LocalEngine:
         appraise: Callable[[Ask, OpenMove | None], Ask] = lambda ask, within: ask,
         most_microusd: Callable[[AgentName, int], int] = lambda agent, tokens: 0,
         daily_budget: DailyBudget | None = None,
+        run_budgets: RunBudgets | None = None,
     ) -> None:
+        """`run_budgets` knows those of runs above, if other processes drive them."""
         self._journal, self._clock = journal, clock
         self._pilots = pilots
         self._launcher = launcher
@@ -92,6 +95,7 @@ class LocalEngine:
             self._helm_reader,
             self.turn_slots,
             self._budgets,
+            ParentBudgets(run_budgets),
             self._viewers.show,
             daily_budget or DailyBudget(journal),
             appraise,
@@ -294,6 +298,7 @@ class LocalEngine:
         assert self._group is not None
         for waiting in self._waiting_for_budget:  # a turn may have ended below its reservation
             self._wake(waiting)
+        self._context.parent_budgets.note_write(run)
         self._budgets.notify()
         if run == HELM:
             self._group.start_soon(self._react_to_helm)
@@ -459,6 +464,7 @@ class LocalEngine:
 
     async def _remove(self, run: RunId, outcome: Outcome) -> None:
         self._budgets.close(run)
+        self._context.parent_budgets.leave(run)
         self._launcher.killed(run)  # drop its killed programs
         del self._driven_runs[run]
         if self.claim_of(run) == run:

@@ -1,9 +1,9 @@
 """Reservations of a run's turns and calls in its own, its parents' and the daily budget."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import anyio
 from msgspec.structs import replace
 
 from allstop.core import brakes
@@ -14,15 +14,27 @@ from allstop.core.ids import RunId
 from allstop.core.moves import Move, Spawn, TakeTurn
 from allstop.core.run import Pilot
 from allstop.engine import steps
+from allstop.engine.budgets import least
 from allstop.engine.call_account import TurnAccount
 from allstop.engine.context import EngineContext
-from allstop.engine.daily_budget import DayCheck
-from allstop.ports import Left, Live
+from allstop.engine.daily_budget import OpenTurn
+from allstop.engine.retry_read import retry_read
+from allstop.ports import Left, Live, Room
 
 UNLIMITED = Limits()
 
-CallRecorder = Callable[[int, Amount, DayCheck | None], Awaitable[bool]]
-"""Records a call's reservation, if it fits into the day."""
+ROOM_RETRY_S = 0.5
+
+
+class WriteCheck(NamedTuple):
+    """What the journal has to check when it writes a reservation."""
+
+    place: int | None  # no other process has written after it; or, in a store that counts turns:
+    rooms: tuple[Room, ...]
+
+
+CallRecorder = Callable[[int, Amount, WriteCheck | None], Awaitable[bool]]
+"""Records a call's reservation, if it fits into the budgets that processes share."""
 
 S = TypeVar("S")
 
@@ -32,8 +44,8 @@ def is_near(left: int | None, most: int | None) -> bool:
     return left is not None and bool(most) and left <= (1 - SOFT_SHARE) * (most or 0)
 
 
-class RunsDay:
-    """The daily budget as one run sees it."""
+class RunsSharedBudgets:
+    """The budgets that a run shares with other processes: the day's, and those of runs above it."""
 
     def __init__(self, run: RunId, own: Amount, context: EngineContext) -> None:
         self._run = run
@@ -41,26 +53,40 @@ class RunsDay:
         self._context = context
 
     async def catch_up(self) -> None:
-        if self._is_limited:
+        if self._has_daily_limit or self._context.parent_budgets.is_shared:
+            await retry_read(self._catch_up, lambda live: self._context.show(self._run, live))
+
+    async def _catch_up(self) -> None:
+        if self._has_daily_limit:
             await self._context.daily_budget.catch_up(self._context.clock.now())
+        await self._context.parent_budgets.catch_up(self._run)
 
     def left(self, *, if_settled: bool = False) -> Left:
-        if not self._is_limited:
+        above = self._context.parent_budgets.left(self._run, if_settled=if_settled)
+        return least([above, self.left_today(if_settled=if_settled)])
+
+    def left_today(self, *, if_settled: bool = False) -> Left:
+        if not self._has_daily_limit:
             return Left(None, None)
         helm, now = self._context.helm_reader.helm, self._context.clock.now()
         return self._context.daily_budget.left(now, helm, if_settled=if_settled)
 
     def hold(self, account: TurnAccount) -> None:
-        if self._is_limited:
+        if self._has_daily_limit:
             self._context.daily_budget.hold(self._run, self._own, account)
+        self._context.parent_budgets.hold(self._run, OpenTurn(self._own, account.calls))
 
-    def check(self, asked: Amount) -> DayCheck | None:
-        """What the journal has to check for a call."""
+    def check(self, asked: Amount) -> WriteCheck | None:
+        """What the journal has to check for a turn or a call; None if nothing is limited."""
         helm, now = self._context.helm_reader.helm, self._context.clock.now()
-        return self._context.daily_budget.check(asked, now, helm)
+        rooms = tuple(self._context.parent_budgets.rooms(self._run, asked))
+        day = self._context.daily_budget.check(asked, now, helm)
+        if day is not None:
+            return WriteCheck(day.place, (day.room, *rooms))
+        return WriteCheck(None, rooms) if rooms else None
 
     @property
-    def _is_limited(self) -> bool:
+    def _has_daily_limit(self) -> bool:
         helm = self._context.helm_reader.helm
         return self._context.daily_budget.is_limited(self._context.clock.now(), helm)
 
@@ -95,11 +121,17 @@ class Reservations(Generic[S]):
         if refusal is not None:
             return steps.refused_step(pending, move, str(refusal))
         self._reserved = amount
-        if self._context.daily_budget.is_limited(pending.now, self._context.helm_reader.helm):
-            used = steps.used_so_far(pending.state.tally).minus(steps.used_so_far(before))
-            if (instead := self._refused_by_day(pending, move, used)) is not None:
-                self.release(NOTHING)
-                return instead
+        used = steps.used_so_far(pending.state.tally).minus(steps.used_so_far(before))
+        refusal = self._context.parent_budgets.reserve(self._run, amount, used)
+        if refusal is not None:
+            self.release(NOTHING)
+            return steps.refused_step(pending, move, str(refusal))
+        is_limited = self._context.daily_budget.is_limited
+        if is_limited(pending.now, self._context.helm_reader.helm) and (
+            instead := self._refused_by_day(pending, move, used)
+        ):
+            self.release(NOTHING)
+            return instead
         return steps.started_step(pending, move, amount)
 
     def _note_a_near_limit(self, pending: steps.PendingWrite[S]) -> None:
@@ -110,10 +142,21 @@ class Reservations(Generic[S]):
             self._warned_limit = about
             self._context.show(self._run, Live("near", f"{self._run}: {verdict.reason}"))
 
-    def check(self, now: datetime) -> DayCheck | None:
+    async def catch_up(self) -> None:
+        """Learn what other processes have used of the budgets that are shared with them."""
+        await RunsSharedBudgets(self._run, NOTHING, self._context).catch_up()
+
+    async def changed(self) -> None:
+        """Wait until something that was reserved may be free.
+
+        An end of a model call is written up to a second later, and by other processes.
+        """
+        with anyio.move_on_after(ROOM_RETRY_S):
+            await self._context.budgets.changed.wait()
+
+    def check(self) -> WriteCheck | None:
         """What the journal has to check for the turn that is reserved."""
-        helm = self._context.helm_reader.helm
-        return self._context.daily_budget.check(self._reserved, now, helm)
+        return RunsSharedBudgets(self._run, NOTHING, self._context).check(self._reserved)
 
     def hold_back(self, pending: steps.PendingWrite[S], move: Move) -> steps.Step[S] | None:
         """Start no child that would only wait for the daily budget."""
@@ -132,13 +175,13 @@ class Reservations(Generic[S]):
         self, move: TakeTurn, refresh: Callable[[], None], record: CallRecorder
     ) -> TurnAccount:
         """The account of the turn that begins. `refresh` applies limits that were changed."""
-        day = RunsDay(self._run, self._reserved, self._context)
+        shared = RunsSharedBudgets(self._run, self._reserved, self._context)
         self._account = TurnAccount(
             self._run,
             self._context.budgets,
             None if move.max_tokens is None else replace(self._reserved, tokens=move.max_tokens),
-            day=day,
-            record=lambda number, amount: record(number, amount, day.check(amount)),
+            shared=shared,
+            record=lambda number, amount: record(number, amount, shared.check(amount)),
             refresh=refresh,
         )
         return self._account
@@ -147,10 +190,11 @@ class Reservations(Generic[S]):
         """What to tell the agent if a budget is nearly used up; "" if none is."""
         now, helm = self._context.clock.now(), self._context.helm_reader.helm
         limits = self._context.daily_budget.limits_at(now, helm)
-        day = RunsDay(self._run, self._reserved, self._context).left()
+        day = RunsSharedBudgets(self._run, self._reserved, self._context).left_today()
         tokens = is_near(day.tokens, limits.tokens)
         cost = is_near(day.microusd, limits.cost_microusd)
-        for account, cap in self._context.budgets.of(self._run):
+        above = self._context.parent_budgets.of(self._run)
+        for account, cap in (*self._context.budgets.of(self._run), *above):
             tokens |= is_near(account.tokens, cap.tokens)
             cost |= is_near(account.microusd, cap.cost_microusd)
         parts = []
@@ -174,6 +218,7 @@ class Reservations(Generic[S]):
             self._context.budgets.settle(self._run, reserved, used)
             self._context.budgets.notify()
             self._context.daily_budget.withdraw(self._run)
+            self._context.parent_budgets.withdraw(self._run)
             self._reserved, self._account = NOTHING, None
 
     def _refused_by_day(

@@ -23,6 +23,7 @@ from allstop.ports.journal import HeldError as HeldError
 from allstop.ports.journal import Holder as Holder
 from allstop.ports.journal import Journal as Journal
 from allstop.ports.journal import Listener as Listener
+from allstop.ports.journal import NoRoomError as NoRoomError
 from allstop.ports.journal import PositionedRecord as PositionedRecord
 from allstop.ports.journal import Record as Record
 from allstop.ports.journal import Room as Room
@@ -55,6 +56,7 @@ from allstop.ports.programs import OpenHosts as OpenHosts
 from allstop.ports.programs import Stream as Stream
 from allstop.ports.programs import UnsafeError as UnsafeError
 from allstop.ports.programs import no_hosts as no_hosts
+from allstop.ports.run_budgets import RunBudgets as RunBudgets
 from allstop.ports.workspaces import Candidate as Candidate
 from allstop.ports.workspaces import Checks as Checks
 from allstop.ports.workspaces import Clock as Clock

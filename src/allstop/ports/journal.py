@@ -32,11 +32,12 @@ class PositionedRecord(NamedTuple):
 
 
 class Room(Struct, frozen=True, gc=False):
-    """A limit for all turns since a time together, and what a write adds to them."""
+    """A limit for several turns together, and what a write adds to them."""
 
-    since: datetime
     cap: Cap
     asked: Amount
+    since: datetime | None = None  # for all turns that began since then; or, if it is None:
+    above: RunId = RunId("")  # for all turns of the runs below this one
 
 
 class Cursor(Struct, frozen=True, gc=False):
@@ -46,7 +47,7 @@ class Cursor(Struct, frozen=True, gc=False):
     seq: int
     helm: int
     place: int | None = None  # no other process has written after this position
-    room: Room | None = None  # a store that counts turns checks this instead of `place`
+    rooms: tuple[Room, ...] = ()  # a store that counts turns checks these instead of `place`
 
 
 class Head(NamedTuple):
@@ -88,6 +89,10 @@ def is_driven(run: RunId, holders: Mapping[RunId, Holder | None]) -> bool:
 
 class StaleError(Exception):
     """Another writer wrote to the run or the helm first: read the run again."""
+
+
+class NoRoomError(StaleError):
+    """The write doesn't fit into its rooms any more."""
 
 
 class HeldError(AllstopError):
@@ -162,9 +167,9 @@ class Journal(Protocol):
         A write that has begun can't be cancelled. Cancelled earlier, an append without `expect`
         writes nothing. A `write` id that is already in the journal is not written again.
 
-        Raises StaleError if more has been written since `expect`, or if the write doesn't fit into
-        its `room`; ClaimLostError if another process
-        has taken over the claim on `expect.run`, and StoreTroubleError if nothing can be written now.
+        Raises StaleError if more has been written since `expect`; NoRoomError if the write doesn't
+        fit into its `rooms`; ClaimLostError if another process has taken over the claim on
+        `expect.run`, and StoreTroubleError if nothing can be written now.
         """
         ...
 

@@ -32,6 +32,7 @@ from allstop.ports import (
     HeldError,
     Holder,
     Listener,
+    NoRoomError,
     StaleError,
     StoreBrokenError,
     StoreTroubleError,
@@ -173,6 +174,9 @@ class PostgresJournal(PostgresRecords):
                 assert job.claim is not None
                 self._held.pop(job.claim[0], None)
                 return ClaimLostError(job.claim[0], None)
+            case "no room":
+                assert job.expect is not None
+                return NoRoomError(job.expect.run)
             case _:
                 assert job.expect is not None
                 return StaleError(job.expect.run)

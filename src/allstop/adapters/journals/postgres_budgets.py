@@ -61,3 +61,63 @@ begin
 end
 $$;
 """
+
+USED_BELOW = """
+create table allstop.used_below (
+    run text collate "C" primary key,
+    turns bigint not null,
+    tokens bigint not null,
+    cost bigint not null
+);
+insert into allstop.used_below
+    select array_to_string(parts[1:depth], '/'), sum(turns), sum(tokens), sum(cost)
+    from (select string_to_array(run, '/') as parts, turns, tokens, cost from allstop.turns) t,
+        generate_series(1, array_length(parts, 1) - 1) as depth
+    group by 1;
+create index on allstop.turns (run) where is_open;
+
+-- a turn, and what it uses, counts for every run above its own
+create function allstop.count_turn() returns trigger
+language plpgsql as $$
+declare
+    above text := coalesce(new.run, old.run);
+    more_turns bigint := coalesce(new.turns, 0) - coalesce(old.turns, 0);
+    more_tokens bigint := coalesce(new.tokens, 0) - coalesce(old.tokens, 0);
+    more_cost bigint := coalesce(new.cost, 0) - coalesce(old.cost, 0);
+begin
+    while position('/' in above) > 0 loop
+        above := regexp_replace(above, '/[^/]*$', '');
+        insert into allstop.used_below as u values (above, more_turns, more_tokens, more_cost)
+            on conflict (run) do update set turns = u.turns + excluded.turns,
+                tokens = u.tokens + excluded.tokens, cost = u.cost + excluded.cost;
+    end loop;
+    return null;
+end
+$$;
+create trigger count_turn after insert or update or delete on allstop.turns
+    for each row execute function allstop.count_turn();
+
+create or replace function allstop.check_room(room jsonb) returns void
+language plpgsql as $$
+declare
+    used record;
+begin
+    if room ->> 'since' is null then
+        select u.turns, u.tokens, u.cost into used
+            from allstop.used_below u where u.run = room ->> 'above';
+    else
+        select coalesce(sum(t.turns), 0) as turns, coalesce(sum(t.tokens), 0) as tokens,
+                coalesce(sum(t.cost), 0) as cost
+            into used from allstop.turns t where t.began_at >= (room ->> 'since')::timestamptz;
+    end if;
+    if used.turns > (room ->> 'turns')::bigint or used.tokens > (room ->> 'tokens')::bigint
+        or used.cost > (room ->> 'cost')::bigint
+        or used.turns - (room ->> 'asked_turns')::bigint >= (room ->> 'turns')::bigint
+        or used.tokens - (room ->> 'asked_tokens')::bigint >= (room ->> 'tokens')::bigint
+        or used.cost - (room ->> 'asked_cost')::bigint >= (room ->> 'cost')::bigint
+    then
+        raise exception 'no room' using errcode = 'AS001';
+    end if;
+end
+$$;
+"""

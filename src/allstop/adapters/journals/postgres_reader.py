@@ -65,7 +65,7 @@ class PostgresRecords:
         self._reader.close()
 
     async def read(self, run: RunId, after: int = 0, most: int | None = None) -> Sequence[Record]:
-        rows = await self._query(
+        rows = await self.query(
             "select e.seq, e.event from allstop.runs r join allstop.events e on e.run = r.id"
             " where r.run = %s and e.seq > %s order by e.seq limit %s",
             (run, after, most),
@@ -73,7 +73,7 @@ class PostgresRecords:
         return [Record(run, seq, self._event(run, seq, event)) for seq, event in rows]
 
     async def written(self, after: int, most: int) -> Sequence[PositionedRecord]:
-        rows = await self._query(
+        rows = await self.query(
             "select e.pos, r.run, e.seq, e.event"
             " from allstop.events e join allstop.runs r on r.id = e.run"
             " where e.pos > %s order by e.pos limit %s",
@@ -85,11 +85,11 @@ class PostgresRecords:
         ]
 
     async def last_place(self) -> int:
-        ((pos,),) = await self._query("select coalesce(max(pos), 0) from allstop.events", ())
+        ((pos,),) = await self.query("select coalesce(max(pos), 0) from allstop.events", ())
         return int(pos)
 
     async def heads(self, *, open_only: bool = False, since: int = 0) -> Sequence[Head]:
-        rows = await self._query(
+        rows = await self.query(
             "select run, kind, parent, seq, opened_at, closed from allstop.runs"
             " where not (run = any(%s)) and not (closed and %s) and pos > %s order by id",
             (list(STREAMS), open_only, since),
@@ -112,11 +112,11 @@ class PostgresRecords:
 
     async def processes(self) -> list[ProcessRow]:
         """The processes of all machines that have not ended properly, by name."""
-        return [row_of(row) for row in await self._query(KNOWN, ())]
+        return [row_of(row) for row in await self.query(KNOWN, ())]
 
     async def is_abandoned(self, run: RunId) -> bool:
         """Whether a process that drove the run ended without giving up its claim."""
-        claims = await self._query("select from allstop.claims where run = %s", (run,))
+        claims = await self.query("select from allstop.claims where run = %s", (run,))
         return bool(claims) and run not in await call(self.holders)
 
     def is_full(self) -> bool:
@@ -126,11 +126,16 @@ class PostgresRecords:
     def _check(self, connection: psycopg.Connection) -> None:
         prepare(connection, self._repository, writes=False)
 
-    async def _query(self, sql: str, values: Row) -> list[tuple]:  # type: ignore[type-arg]
+    async def query(self, sql: str, values: Row) -> list[tuple]:  # type: ignore[type-arg]
         def work(connection: psycopg.Connection) -> list[tuple]:  # type: ignore[type-arg]
             return connection.execute(sql.encode(), values, binary=True).fetchall()
 
         return await call(lambda: self._reader.run(work))
+
+    async def matching(self, sql: str, run: RunId, after: int) -> list[tuple[int, Event]]:
+        """The events of a run that a query of numbers and events finds."""
+        rows = await self.query(sql, (run, after))
+        return [(seq, self._event(run, seq, event)) for seq, event in rows]
 
     def _event(self, run: RunId, seq: int, event: bytes) -> Event:
         try:

@@ -252,6 +252,7 @@ MIGRATIONS: tuple[str, ...] = (
     postgres_rights.FUNCTIONS,
     postgres_budgets.FUNCTIONS,
     postgres_processes.FUNCTIONS,
+    postgres_budgets.USED_BELOW,
 )
 """Migration N of the list, counted from 1, makes version N. None is ever changed."""
 

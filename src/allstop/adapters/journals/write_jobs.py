@@ -68,8 +68,8 @@ def _job(job: Job) -> dict[str, object]:
     if job.expect is not None:
         expect = job.expect
         found |= {"run": expect.run, "seq": expect.seq, "helm": expect.helm}
-        if expect.room is not None:
-            found["rooms"] = [_room(expect.room)]
+        if expect.rooms:
+            found["rooms"] = [_room(room) for room in expect.rooms]
         elif expect.place is not None:
             found["place"] = expect.place
     if job.claim is not None:
@@ -81,6 +81,7 @@ def _room(room: Room) -> dict[str, object]:
     cap, asked = room.cap, room.asked
     return {
         "since": room.since,
+        "above": room.above,
         "turns": cap.turns,
         "tokens": cap.tokens,
         "cost": cap.cost_microusd,

@@ -10,6 +10,7 @@ from allstop.adapters.git.shared.mirror import Mirror
 from allstop.adapters.git.shared.shared_workspaces import SharedWorkspaces
 from allstop.adapters.journals.postgres import PostgresJournal
 from allstop.adapters.journals.postgres_connection import Link
+from allstop.adapters.journals.postgres_run_budgets import PostgresRunBudgets
 from allstop.app.agents.agent_programs import AgentSetupError
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
@@ -65,9 +66,10 @@ class Membership:
     def _make_worker(self, lanes: tuple[Lane, ...], **more: object) -> WorkerEngine:
         from allstop.adapters.dispatch.procrastinate_queue import CHANNEL
 
-        engine = WorkerEngine(dispatch=self._queue, lanes=lanes, **more)
         journal = self._project.journal
         assert isinstance(journal, PostgresJournal), "a fleet has a store on a server"
+        budgets = PostgresRunBudgets(journal)
+        engine = WorkerEngine(dispatch=self._queue, lanes=lanes, run_budgets=budgets, **more)
         journal.hear(CHANNEL, engine.tell)
         return engine
 
