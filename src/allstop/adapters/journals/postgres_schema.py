@@ -289,7 +289,8 @@ def prepare(connection: psycopg.Connection, repository: str, *, writes: bool) ->
         _, _, owner = _header(connection)
     if repository and not owner and writes:
         connection.execute("select allstop.name_repository(%s)", (repository,))
-    elif repository and owner and owner != repository:
+        _, _, owner = _header(connection)  # another process may have been quicker
+    if repository and owner and owner != repository:
         raise StoreBrokenError(
             "the database holds the journal of another repository",
             "give each repository a database of its own",
