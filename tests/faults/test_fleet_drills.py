@@ -11,6 +11,7 @@ from support.person import wait_for
 from support.sweeps import short
 
 LEASE_S = 6
+LONG_LEASE_S = 120
 TASKS = [f"T{number}" for number in range(1, 7)]
 WITHIN_S = 240.0
 
@@ -37,9 +38,9 @@ run = "sleep 0.3"
 
 
 class Fleet:
-    def __init__(self, place, *, has_standby=False):
+    def __init__(self, place, *, lease_s=LEASE_S, has_standby=False):
         self.place = place
-        self.machines = Machines(place, lease_s=LEASE_S, has_standby=has_standby)
+        self.machines = Machines(place, lease_s=lease_s, has_standby=has_standby)
         self.workers = []
 
     def start(self):
@@ -84,7 +85,9 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path, request):
     drill = request.node.callspec.params["drill"]
-    fleet = Fleet(tmp_path, has_standby=drill is the_database_fails_over)
+    lease_s = LONG_LEASE_S if drill is the_database_restarts_within_the_lease else LEASE_S
+    has_standby = drill is the_database_fails_over
+    fleet = Fleet(tmp_path, lease_s=lease_s, has_standby=has_standby)
     try:
         fleet.start()
         yield fleet
@@ -128,6 +131,15 @@ def the_database_restarts(fleet):
     fleet.finish()
 
 
+def the_database_restarts_within_the_lease(fleet):
+    """Agents go on, and no work begins again."""
+    fleet.machines.server.stop("immediate")
+    wait_for(lambda: not (fleet.second.agents or fleet.third.agents), "the end of all agents")
+    fleet.machines.server.start()
+    fleet.finish()
+    assert sorted(task for task, _ in fleet.begun) == TASKS
+
+
 def the_database_is_down_for_longer_than_the_lease(fleet):
     fleet.machines.server.stop("immediate")
     wait_for(lambda: not (fleet.second.agents or fleet.third.agents), "the end of all agents")
@@ -156,21 +168,48 @@ def the_control_room_is_killed(fleet):
     fleet.finish(fleet.first.start("run"))
 
 
+def the_control_room_is_cut_off_and_comes_back(fleet):
+    """Another machine's control room has taken the board over meanwhile."""
+    fleet.first.cut()
+    wait_for(lambda: not driver_of(fleet, "board"), "the end of the control room's lease")
+    second = fleet.third.start("run")
+    wait_for(lambda: driver_of(fleet, "board") == fleet.third.name, "the second control room")
+    fleet.first.mend()
+    fleet.finish(second)
+
+
 def a_merger_is_killed(fleet):
     """Whichever worker merges; a merge that was begun is done once."""
-    wait_for(lambda: merging(fleet), "a merge")
-    host = merging(fleet)
-    for machine, worker in zip((fleet.second, fleet.third), fleet.workers, strict=True):
-        if machine.name == host:
-            machine.kill(worker)
+    machine, worker = merger(fleet)
+    machine.kill(worker)
     fleet.finish()
 
 
-def merging(fleet):
-    """The machine that drives a merge now."""
+def a_merger_is_frozen_and_comes_back(fleet):
+    """Another worker has merged meanwhile; a late push or write is refused."""
+    machine, worker = merger(fleet)
+    before = len(fleet.merged)
+    machine.freeze(worker)
+    wait_for(lambda: len(fleet.merged) > before + 1, "merges by the other worker")
+    machine.thaw(worker)
+    fleet.finish()
+
+
+def merger(fleet):
+    """The machine that drives a merge now, and its worker."""
+    wait_for(lambda: driver_of(fleet, "%merge%"), "a merge")
+    host = driver_of(fleet, "%merge%")
+    machines = {machine.name: machine for machine in (fleet.second, fleet.third)}
+    workers = dict(zip(machines, fleet.workers, strict=True))
+    name = host or fleet.second.name  # that merge has just ended
+    return machines[name], workers[name]
+
+
+def driver_of(fleet, run):
+    """The machine that drives a run now; "" if none does."""
     sql = (
         "select p.host from allstop.claims c join allstop.processes p on p.id = c.process"
-        " where c.run like '%merge%'"
+        f" where c.run like '{run}' and p.seen_at + p.lease > now() limit 1"
     )
     return fleet.machines.server.execute(sql, fleet.machines.database).strip()
 
@@ -185,7 +224,10 @@ ALL = [
     *FEW,
     a_worker_is_killed,
     a_worker_is_frozen_and_comes_back,
+    a_merger_is_frozen_and_comes_back,
+    the_control_room_is_cut_off_and_comes_back,
     the_database_restarts,
+    the_database_restarts_within_the_lease,
     the_database_is_down_for_longer_than_the_lease,
     the_database_fails_over,
     the_remote_is_gone_for_a_while,
