@@ -86,6 +86,13 @@ def through(proxy, postgres, database, opened):
     return opened(postgres.tcp_url(database, port=proxy.port))
 
 
+@pytest.fixture
+def lasting(proxy, postgres, database, opened):
+    """A journal whose network can be cut, with a lease that doesn't end within a test."""
+    times = LeaseTimes(beat_s=0.2, fence_s=60.0, lease_s=90.0, look_s=0.2)
+    return opened(postgres.tcp_url(database, port=proxy.port), times=times)
+
+
 async def until(condition, within_s=20):
     with anyio.fail_after(within_s):
         while not condition():
@@ -160,6 +167,42 @@ async def test_z5_many_writers_lose_nothing_while_the_server_restarts(own_postgr
     for name in range(15):
         mine = [text for text in written if text.startswith(f"{name}-")]
         assert mine == [f"{name}-{number}" for number in range(40)]
+
+
+async def test_z5_a_claim_whose_answer_was_lost_is_had(through, proxy):
+    """The server has given it when the connection ends: the repeat finds it there."""
+    await through.append(Entry("a", OPENED))
+    proxy.lose_answer_to(b"allstop.claim")
+
+    async with through.claim("a"):
+        await through.append(Entry("a", said("x")), expect=Cursor("a", 1, 0))
+
+
+async def test_z5_a_claim_that_may_have_arrived_is_given_back(
+    lasting, proxy, opened, postgres, database
+):
+    """Else nobody would drive the run as long as this process lives."""
+    await lasting.append(Entry("a", OPENED))
+    async with lasting.claim("b"):  # starts its signs of life
+        proxy.lose_answer_to(b"allstop.claim", then_cut=True)
+        with pytest.raises(StoreUnreachableError):
+            await lasting._take("a")
+        assert "a" in opened(postgres.url(database)).holders()
+        proxy.mend()
+
+        await keep_claim(opened(postgres.url(database)), "a")
+
+
+async def test_z5_a_claim_whose_end_may_not_have_arrived_is_given_back(
+    lasting, proxy, opened, postgres, database
+):
+    await lasting.append(Entry("a", OPENED))
+    async with lasting.claim("b"):
+        async with lasting.claim("a"):
+            proxy.lose_request(b"allstop.release")
+        proxy.mend()
+
+        await keep_claim(opened(postgres.url(database)), "a")
 
 
 async def test_z3_a_process_that_was_given_up_can_write_no_more(

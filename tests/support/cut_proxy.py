@@ -16,6 +16,7 @@ class CutProxy:
         self._pairs = []
         self._is_cut = threading.Event()
         self._lost_after = None
+        self._then_cut = self._loses_request = False
         self._closing = False
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
@@ -32,9 +33,13 @@ class CutProxy:
                 _close(end)
         self._is_cut.clear()
 
-    def lose_answer_to(self, words):
+    def lose_answer_to(self, words, *, then_cut=False):
         """Pass the next request that has these words, but close before its answer."""
-        self._lost_after = words
+        self._lost_after, self._then_cut, self._loses_request = words, then_cut, False
+
+    def lose_request(self, words):
+        """Close at the next request that has these words, then cut the network."""
+        self._lost_after, self._then_cut, self._loses_request = words, True, True
 
     def close(self):
         self._closing = True
@@ -63,11 +68,16 @@ class CutProxy:
                 for end in select.select([client, server], [], [], 0.05)[0]:
                     data = end.recv(65536)
                     if not data or (is_lost and end is server):
+                        if is_lost and self._then_cut:
+                            self._is_cut.set()
                         return _close(client), _close(server)
                     if self._is_cut.is_set():
                         continue
                     if end is client and self._lost_after and self._lost_after in data:
                         self._lost_after, is_lost = None, True
+                        if self._loses_request:
+                            self._is_cut.set()
+                            return _close(client), _close(server)
                     (server if end is client else client).sendall(data)
         return None
 

@@ -89,6 +89,8 @@ class PostgresJournal(PostgresRecords):
             url, times, self.own.process, self._register, version=len(MIGRATIONS)
         )
         self._held: dict[RunId, _Claim] = {}
+        self._claiming: set[RunId] = set()
+        self._doubtful: set[RunId] = set()  # the store may say that this process has claimed them
         self._queue: list[Job] = []
         self._commits = anyio.Lock(fast_acquire=True)
         self._listeners: list[Listener] = []
@@ -326,27 +328,40 @@ class PostgresJournal(PostgresRecords):
         finally:
             if self._held.get(run) is claim:
                 del self._held[run]
-            with anyio.CancelScope(shield=True), suppress(StoreTroubleError, StoreBrokenError):
-                await run_sync(lambda: self._writer.run(lambda c: self._release(c, claim)))
+            with anyio.CancelScope(shield=True), suppress(StoreBrokenError):
+                try:
+                    await run_sync(lambda: self._writer.run(lambda c: self._release(c, claim)))
+                except StoreTroubleError:
+                    self._doubtful.add(run)
 
     async def _take(self, run: RunId) -> _Claim:
-        if run in self._held:
+        if run in self._held or run in self._claiming:
             raise HeldError(run, self.own)
-        with anyio.CancelScope(shield=True):
-            epoch = await run_sync(lambda: self._writer.run(lambda c: self._claim(c, run)))
+        self._claiming.add(run)
+        try:
+            with anyio.CancelScope(shield=True):
+                epoch = await run_sync(lambda: self._writer.run(lambda c: self._claim(c, run)))
+        except StoreTroubleError:
+            self._doubtful.add(run)
+            raise
+        finally:
+            self._claiming.discard(run)
         if isinstance(epoch, Holder):
             raise HeldError(run, epoch)
         self._heartbeat.start(self._first_place or 0)
         return _Claim(run, epoch)
 
     def _claim(self, connection: psycopg.Connection, run: RunId) -> int | Holder:
-        """The epoch; or the process that has it, unless that is known to have ended."""
+        """The epoch; or the process that has it, unless that is known to have ended.
+
+        If it is this process, the answer to an earlier try was lost.
+        """
         self._register(connection)
         if (given := self._try_claim(connection, run, None)) is not None:
             return given
         rows = connection.execute(f"{HOLDERS} and c.run = %s".encode(), (run,)).fetchall()
         holder = holder_of(rows[0]) if rows else None
-        if holder is None or self._is_gone(holder):
+        if holder is None or holder.process == self.own.process or self._is_gone(holder):
             given = self._try_claim(connection, run, holder.process if holder else None)
         return given if given is not None else holder or self.own
 
@@ -362,6 +377,16 @@ class PostgresJournal(PostgresRecords):
         connection.execute(
             "select allstop.release(%s, %s, %s)", (self.own.process, claim.run, claim.epoch)
         )
+
+    def _give_back(self, connection: psycopg.Connection) -> None:
+        """End claims in the store that this process doesn't know of: nobody would drive the runs."""
+        for run in self._doubtful - self._claiming - self._held.keys():
+            connection.execute(
+                "select allstop.release(process, run, epoch) from allstop.claims"
+                " where process = %s and run = %s",
+                (self.own.process, run),
+            )
+            self._doubtful.discard(run)
 
     def _leave(self, connection: psycopg.Connection) -> None:
         connection.execute("select allstop.leave(%s)", (self.own.process,))
@@ -391,6 +416,7 @@ class PostgresJournal(PostgresRecords):
         )
         connection.execute(_REGISTER, values)
         self._is_known = True
+        self._give_back(connection)
 
     async def set_about(self, about: Mapping[str, object]) -> None:
         """Tell the store what this process does, such as its role and its slots."""
