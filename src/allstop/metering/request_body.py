@@ -12,6 +12,9 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_VALUES = 500_000
 """Parsing more values than that would block the event loop, and with it a stop."""
 
+BYTES_PER_VALUE = 160
+"""Of memory, while a body is parsed: about the most that a small object takes."""
+
 MIN_OUTPUT = 16
 """The least output cap that OpenAI accepts."""
 
@@ -59,6 +62,11 @@ class ModelCall(Struct, frozen=True, kw_only=True):
     body: dict[str, Any]
 
 
+def parsed_bytes(data: bytes) -> int:
+    """The memory that a body needs while it is parsed, at most."""
+    return min(_values_in(data), MAX_VALUES) * BYTES_PER_VALUE
+
+
 def read_call(route: Route, data: bytes) -> ModelCall:
     """Raises BodyError."""
     assert route.wire is not None, "only calls that are charged have a body to read"
@@ -82,6 +90,7 @@ def write_body(call: ModelCall, cap: int | None, *, is_vendors: bool = True) -> 
     """The body with the output cap, and with a request for usage; None adds no cap.
 
     `is_vendors`: the server is OpenAI's own, whose newer models refuse `max_tokens`.
+    Raises BodyError.
     """
     body = dict(call.body)
     match call.wire:
@@ -96,13 +105,16 @@ def write_body(call: ModelCall, cap: int | None, *, is_vendors: bool = True) -> 
         case WireFormat.GEMINI:
             if cap is not None:
                 _cap_gemini(body, cap)
-    return json.dumps(body, separators=(",", ":")).encode()
+    try:
+        return json.dumps(body, separators=(",", ":")).encode()
+    except RecursionError:
+        raise BodyError("the body is nested too deeply") from None
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
     if len(data) > MAX_BODY_BYTES:
         raise BodyError(f"the body is larger than {MAX_BODY_BYTES:,} bytes")
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES:
+    if _values_in(data) > MAX_VALUES:
         raise BodyError("the body has too many values")
     try:
         body = json.loads(data, parse_constant=_refuse_constant)
@@ -111,6 +123,11 @@ def _parsed(data: bytes) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise BodyError("the body is not a JSON object")
     return body
+
+
+def _values_in(data: bytes) -> int:
+    """At most so many values: a comma in a text counts, too."""
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -155,6 +155,7 @@ REFUSED = {
     "a lone CR": post("User-Agent: a\rX-Evil: 1"),
     "no host": post().replace(b"Host: box\r\n", b""),
     "two hosts": post("Host: evil.example"),
+    "a body in tiny pieces": chunked(chunk(CALL[:-1]), *[chunk(b" ")] * 5_000, chunk(CALL[-1:])),
     "large headers": post(f"User-Agent: {'x' * 300_000}"),
     "many headers": post(*(f"X-{number}: 1" for number in range(20_000))),
     "a whole address": post(target="http://evil.example/v1/responses"),
@@ -180,6 +181,7 @@ REFUSED = {
     "a stream that is no boolean": post(body=b'{"model": "m", "stream": "yes"}'),
     "no JSON": post(body=b"model=m"),
     "two documents": post(body=CALL + CALL),
+    "nested deeply": post(body=b'{"model": "m", "input": ' + b"[" * 9_000 + b"]" * 9_000 + b"}"),
 }  # fmt: skip
 
 

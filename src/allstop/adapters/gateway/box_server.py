@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import anyio
-from anyio.abc import SocketListener, SocketStream, TaskGroup, TaskStatus, UDPSocket
+from anyio.abc import TaskGroup, TaskStatus, UDPSocket
 
-from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
+from allstop.adapters.gateway.http_connection import (
+    ConnectionEndError,
+    HttpConnection,
+    HttpRequest,
+    MemoryRoom,
+)
 from allstop.adapters.gateway.name_refusal import refuse_name
+from allstop.adapters.gateway.socket_stream import TcpStream, accept
 from allstop.ports import BoxSockets
 
 MAX_CONNECTIONS = 64
@@ -22,6 +28,12 @@ REQUEST_S = 300.0
 """For a connection without a whole request: it is closed, so that idle ones don't fill the places."""
 
 ACCEPT_AGAIN_S = 0.2
+
+MAX_HELD_BYTES = 192 * 1024 * 1024
+"""Of requests, for each box."""
+
+REQUESTS_PER_S = 200
+"""Connections and requests of each box, after as many at once: the others have their turn, too."""
 
 
 class BoxServer(ABC):
@@ -41,6 +53,8 @@ class BoxServer(ABC):
         self._servers: TaskGroup | None = None
         self._closed = anyio.Event()
         self._free = anyio.Semaphore(MAX_CONNECTIONS)
+        self._room = MemoryRoom(MAX_HELD_BYTES)
+        self._paced_until = 0.0
 
     @abstractmethod
     async def _answer(self, connection: HttpConnection, request: HttpRequest) -> None: ...
@@ -90,29 +104,36 @@ class BoxServer(ABC):
 
     async def _serve_calls(self, calls: socket.socket) -> None:
         calls.setblocking(False)  # noqa: FBT003 - the standard library's form
-        async with (
-            await SocketListener.from_socket(calls) as listener,
-            anyio.create_task_group() as group,
-        ):
-            while True:
-                await self._free.acquire()
-                try:
-                    stream = await listener.accept()
-                except OSError:  # this process has no free descriptor, or the client is gone
-                    self._free.release()
-                    await anyio.sleep(ACCEPT_AGAIN_S)
-                else:
-                    group.start_soon(self._serve_connection, stream)
+        with calls:
+            async with anyio.create_task_group() as group:
+                while True:
+                    await self._free.acquire()
+                    try:
+                        stream = await accept(calls)
+                    except OSError:  # this process has no free descriptor, or the client is gone
+                        self._free.release()
+                        await anyio.sleep(ACCEPT_AGAIN_S)
+                    else:
+                        group.start_soon(self._serve_connection, stream)
+                        await self._pace()
 
-    async def _serve_connection(self, stream: SocketStream) -> None:
+    async def _serve_connection(self, stream: TcpStream) -> None:
+        connection = HttpConnection(stream, self._room)
         try:
             async with stream:
-                connection = HttpConnection(stream)
                 with suppress(ConnectionEndError):
                     while (request := await _next_request(connection)) is not None:
                         await self._answer(connection, request)
+                        await self._pace()
         finally:
+            connection.release()
             self._free.release()
+
+    async def _pace(self) -> None:
+        """Let a box that asks without a pause wait."""
+        now = anyio.current_time()
+        self._paced_until = max(self._paced_until, now - 1) + 1 / REQUESTS_PER_S
+        await anyio.sleep(max(0.0, self._paced_until - now))
 
     async def _serve_names(self, names: socket.socket) -> None:
         names.setblocking(False)  # noqa: FBT003 - the standard library's form

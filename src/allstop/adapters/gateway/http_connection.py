@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import anyio
 import h11
 from anyio.abc import ByteStream
+from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from allstop.adapters.gateway.http_events import CHUNK, MAX_HEAD_BYTES, next_event
@@ -12,6 +13,13 @@ from allstop.metering.request_body import MAX_BODY_BYTES
 
 MAX_AHEAD_BYTES = 64 * 1024
 """Of a next request, while the first one is being answered."""
+
+MAX_SMALL_PIECES = 2_000
+MIN_PIECE_BYTES = 1024
+"""A body in more pieces than that, which are smaller than that on average, is refused."""
+
+PIECES_AT_ONCE = 16
+"""Each takes h11 some microseconds; then other connections have their turn."""
 
 Headers = Iterable[tuple[str, str]]
 
@@ -45,9 +53,29 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
         return "://" in self.target
 
 
+class MemoryRoom:
+    """The memory that the requests of one box may hold at the same time."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def take(self, size: int) -> bool:
+        """Whether there is room; only then it is taken."""
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    def give_back(self, size: int) -> None:
+        self._left += size
+
+
 class HttpConnection:
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, room: MemoryRoom) -> None:
+        """Of `room`, each body takes its size until `release`."""
         self.stream = stream
+        self.room = room
+        self._held = 0
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self.is_answered = False  # an answer has begun
 
@@ -58,6 +86,7 @@ class HttpConnection:
                 return None
             self._http.start_next_cycle()
         self.is_answered = False
+        self.release()
         event = await self._next_event()
         if not isinstance(event, h11.Request):
             return None
@@ -70,12 +99,13 @@ class HttpConnection:
             is_too_large=is_too_large,
         )
 
+    def release(self) -> None:
+        """Give back the memory of the last request's body."""
+        self.room.give_back(self._held)
+        self._held = 0
+
     async def head(self, status: int, headers: Headers) -> None:
-        self.is_answered = True
-        given = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-        if self._http.their_state is not h11.DONE:
-            given.append((b"connection", b"close"))
-        await self._send(h11.Response(status_code=status, headers=given))
+        await self._send(self._head(status, headers))
 
     async def data(self, chunk: bytes) -> None:
         await self._send(h11.Data(data=chunk))
@@ -84,9 +114,8 @@ class HttpConnection:
         await self._send(h11.EndOfMessage())
 
     async def whole(self, status: int, headers: Headers, body: bytes) -> None:
-        await self.head(status, [*headers, ("content-length", str(len(body)))])
-        await self.data(body)
-        await self.end()
+        head = self._head(status, [*headers, ("content-length", str(len(body)))])
+        await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
     async def switch_protocol(self) -> bytes:
         """Accept a CONNECT request; returns what the client sent ahead. The stream is then raw."""
@@ -107,15 +136,26 @@ class HttpConnection:
             self._http.receive_data(data)
 
     async def _body(self) -> tuple[bytes, bool]:
-        pieces, size = [], 0
+        body, pieces = bytearray(), 0
         if self._http.they_are_waiting_for_100_continue:
             await self._send(h11.InformationalResponse(status_code=100, headers=[]))
         while isinstance(event := await self._next_event(), h11.Data):
-            pieces.append(event.data)
-            size += len(event.data)
-            if size > MAX_BODY_BYTES:
+            body += event.data
+            pieces += 1
+            if not self._may_hold(len(event.data), len(body), pieces):
+                self.release()
                 return b"", True
-        return b"".join(pieces), False
+            if pieces % PIECES_AT_ONCE == 0:
+                await checkpoint()
+        return bytes(body), False
+
+    def _may_hold(self, more: int, size: int, pieces: int) -> bool:
+        if size > MAX_BODY_BYTES or pieces > MAX_SMALL_PIECES + size // MIN_PIECE_BYTES:
+            return False
+        if not self.room.take(more):
+            return False
+        self._held += more
+        return True
 
     async def _next_event(self) -> object:
         try:
@@ -127,9 +167,16 @@ class HttpConnection:
         ) as error:
             raise ConnectionEndError from error
 
-    async def _send(self, event: h11.Event) -> None:
+    def _head(self, status: int, headers: Headers) -> h11.Response:
+        self.is_answered = True
+        given = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+        if self._http.their_state is not h11.DONE:
+            given.append((b"connection", b"close"))
+        return h11.Response(status_code=status, headers=given)
+
+    async def _send(self, *events: h11.Event) -> None:
         try:
-            if data := self._http.send(event):
+            if data := b"".join(self._http.send(event) or b"" for event in events):
                 await self.stream.send(data)
         except (
             anyio.BrokenResourceError,

@@ -24,7 +24,13 @@ from allstop.metering.call_reservation import CallEstimates, Reservation, usage_
 from allstop.metering.event_stream import EventDecoder, EventTooLargeError
 from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer
-from allstop.metering.request_body import BodyError, ModelCall, read_call, write_body
+from allstop.metering.request_body import (
+    BodyError,
+    ModelCall,
+    parsed_bytes,
+    read_call,
+    write_body,
+)
 from allstop.metering.usage import CallUsage, UsageReader
 from allstop.ports import CallAccount, Left
 
@@ -231,24 +237,49 @@ async def pass_call(
     metering: Metering, connection: HttpConnection, request: HttpRequest, route: Route
 ) -> None:
     """Pass on a model call, as far as the budget and the account allow."""
+    needed = parsed_bytes(request.body)
+    if not connection.room.take(needed):
+        message = "too many large requests at the same time"
+        await refuse(connection, metering.target, Refusal.TOO_LARGE, message)
+        return
+    try:
+        made = await _prepared(metering, connection, request, route)
+    finally:
+        connection.room.give_back(needed)
+    if made is not None:
+        await _make(metering, made, request, route)
+
+
+async def _prepared(
+    metering: Metering, connection: HttpConnection, request: HttpRequest, route: Route
+) -> _Call | None:
+    """The call with its reservation; None if it was refused."""
     try:
         call = await metering.read(route, request.body)
     except BodyError as error:
         await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
-        return
+        return None
     if (limit := metering.limit or await metering.held()) is not None:
         await _refuse_limited(metering, connection, limit)
-        return
+        return None
     if unpaid := metering.unpaid(call.model):
         metering.end(unpaid)
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, unpaid)
-        return
+        return None
     if (reserved := await metering.reserve(call)) is None:
         metering.end(metering.why_over(call))
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, metering.over)
-        return
-    number, reservation = reserved
-    made = _Call(metering, connection, call, number, reservation)
+        return None
+    try:
+        return _Call(metering, connection, call, *reserved)
+    except BodyError as error:
+        metering.account.settle(reserved[0], Usage())
+        await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
+        return None
+
+
+async def _make(metering: Metering, made: _Call, request: HttpRequest, route: Route) -> None:
+    number, call = made.record.number, made.call
     try:
         await made.run(request, route)
     finally:
@@ -273,21 +304,21 @@ class _Call:
     ) -> None:
         self._metering = metering
         self._connection = connection
-        self._call = call
         self._reservation = reservation
         self._reader = UsageReader(call.wire)
         self._began = anyio.current_time()
         self._first_ms = 0
         self.record = CallRecord(model=call.model, status=0, number=number)
-        self.sent = b""
+        is_vendors = metering.target.is_vendors
+        self.sent = write_body(call, reservation.output, is_vendors=is_vendors)
+        self.call = replace(call, body={})  # it isn't needed any more, and may be large
         self.received = bytearray()  # its beginning, if calls are kept
 
     async def run(self, request: HttpRequest, route: Route) -> None:
-        metering, call = self._metering, self._call
-        body = write_body(call, self._reservation.output, is_vendors=metering.target.is_vendors)
-        self.sent = body
+        metering = self._metering
+        sent = metering.upstream.send("POST", route.path, request.headers, self.sent)
         try:
-            async with metering.upstream.send("POST", route.path, request.headers, body) as reply:
+            async with sent as reply:
                 metering.seen(reply.headers)
                 if reply.status >= 400:
                     await self._pass_error(reply)
@@ -334,7 +365,7 @@ class _Call:
 
     def _charge(self, reply: UpstreamReply) -> None:
         reported = self._reader.reported
-        usage = usage_of(reported, self._reservation, self._call, self._reader.chars)
+        usage = usage_of(reported, self._reservation, self.call, self._reader.chars)
         is_cut = self._reservation.is_lowered and self._reader.was_cut
         self._answered(reply)
         self.record = replace(

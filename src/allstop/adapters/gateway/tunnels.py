@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import anyio
-from anyio.abc import ByteStream, SocketStream
+from anyio.abc import ByteStream
 
 from allstop.adapters.gateway.http_connection import HttpConnection, HttpRequest
+from allstop.adapters.gateway.socket_stream import connect_address
 from allstop.addresses.resolved_address import RefusedError, Resolve, check_host, resolve
 from allstop.policy.allowed_hosts import (
     TLS_PORT,
@@ -23,10 +24,10 @@ CHUNK = 64 * 1024
 MAX_SHOWN_CHARS = 200
 MAX_REFUSED = 50
 
-Dial = Callable[[str, int], Awaitable[SocketStream]]
+Dial = Callable[[str, int], Awaitable[ByteStream]]
 """Connects to an address; raises OSError."""
 
-Connect = Callable[[Place], Awaitable[SocketStream]]
+Connect = Callable[[Place], Awaitable[ByteStream]]
 """Connects to an allowed place; raises UnreachableError."""
 
 
@@ -35,8 +36,8 @@ class UnreachableError(Exception):
 
 
 async def connect_checked(
-    place: Place, resolve: Resolve = resolve, dial: Dial = anyio.connect_tcp
-) -> SocketStream:
+    place: Place, resolve: Resolve = resolve, dial: Dial = connect_address
+) -> ByteStream:
     """Connect to exactly an address that was checked: the name is looked up once."""
     try:
         with anyio.fail_after(CONNECT_TIMEOUT_S):
@@ -50,7 +51,7 @@ async def connect_checked(
         raise UnreachableError(f"the connection failed: {error.strerror or error}") from error
 
 
-async def _dial_any(addresses: Sequence[str], port: int, dial: Dial) -> SocketStream:
+async def _dial_any(addresses: Sequence[str], port: int, dial: Dial) -> ByteStream:
     for address in addresses[:-1]:
         with suppress(OSError):
             return await dial(address, port)
@@ -120,7 +121,7 @@ class Tunnels:
             self._tell(why)
 
 
-async def _pass_both_ways(box: ByteStream, far: SocketStream, ahead: bytes) -> None:
+async def _pass_both_ways(box: ByteStream, far: ByteStream, ahead: bytes) -> None:
     """Until both ends have closed their side, one breaks, or nothing has passed for IDLE_S."""
     with anyio.move_on_after(IDLE_S) as idle:
         async with anyio.create_task_group() as group:
