@@ -111,6 +111,6 @@ async def test_p11_a_missing_apprise_is_named_with_its_cure(person, monkeypatch)
     alert = Alert(level=Level.INFO, title="x", run=HELM, at=None)
     project = Project(person.repository, Environment(home=person.home))
 
-    cure = 'apprise is not installed: pip install "allstop[notify]"'
+    cure = 'apprise is not installed: in the clone of Allstop, pipx install --force ".[notify]"'
     assert await deliver(Service("json://127.0.0.1"), alert) == cure
     assert cure in board_spec.start_note_texts(project)

@@ -44,7 +44,7 @@ def test_z2_a_worker_needs_the_packages_of_the_extra(person):
     hidden = person.write("hidden/procrastinate.py", "raise ImportError('hidden')\n")
     person.variables = {"ALLSTOP_STORE_URL": NO_DATABASE, "PYTHONPATH": str(hidden.parent)}
 
-    assert "uv tool install 'allstop[fleet]'" in _refusal(person)
+    assert "pipx install --force '.[fleet]'" in _refusal(person)
 
 
 def test_a_repository_needs_trust_to_choose_the_shared_remote(person, postgres, database):

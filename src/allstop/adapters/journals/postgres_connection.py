@@ -103,7 +103,7 @@ def _psycopg() -> ModuleType:
     except ImportError as error:
         raise AllstopError(
             "a store on PostgreSQL needs packages that aren't installed",
-            "install allstop with its extra: `uv tool install 'allstop[fleet]'`",
+            "install its extra, in the clone of Allstop: `pipx install --force '.[fleet]'`",
             code="fleet_not_installed",
         ) from error
     return psycopg

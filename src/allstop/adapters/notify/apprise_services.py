@@ -20,7 +20,7 @@ from allstop.views.alerts import Alert, Level
 if TYPE_CHECKING:
     from apprise import NotifyBase
 
-MISSING = 'apprise is not installed: pip install "allstop[notify]"'
+MISSING = 'apprise is not installed: in the clone of Allstop, pipx install --force ".[notify]"'
 
 _KINDS = {
     Level.INFO: "info",

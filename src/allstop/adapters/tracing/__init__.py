@@ -3,7 +3,7 @@
 import importlib.util
 from contextlib import suppress
 
-MISSING = 'traces need OpenTelemetry: pip install "allstop[otel]"'
+MISSING = 'traces need OpenTelemetry: in the clone of Allstop, pipx install --force ".[otel]"'
 
 
 def is_installed() -> bool:

@@ -95,7 +95,7 @@ def queue_parts() -> tuple[Callable[..., None], Callable[[Link], ProcrastinateQu
     except ImportError as error:
         raise AllstopError(
             "a fleet needs packages that aren't installed",
-            "install allstop with its extra: `uv tool install 'allstop[fleet]'`",
+            "install its extra, in the clone of Allstop: `pipx install --force '.[fleet]'`",
             code="fleet_not_installed",
         ) from error
     return prepare, ProcrastinateQueue
