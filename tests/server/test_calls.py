@@ -85,5 +85,5 @@ def test_g7_calls_at_the_terminal(calls):
 def test_g7_calls_are_not_grouped_and_none_are_said_to_be_none(room):
     said = room.person.allstop("usage", "--calls")
 
-    assert "No call went through the gateway" in said
+    assert "No model call is recorded for this time." in said
     assert "--by" in room.person.refuses("usage", "--calls", "--by", "model")

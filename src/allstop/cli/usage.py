@@ -108,7 +108,8 @@ def _print_calls(context: Context, since: str, agent: str, *, as_json: bool) -> 
     if as_json:
         print_json(found)
     elif not found.calls:
-        echo("No call went through the gateway in this time. `allstop doctor` says who uses it.")
+        echo("No model call is recorded for this time.")
+        echo("Calls of models by API and of agents behind the gateway are: see `allstop doctor`.")
     else:
         for line in call_lines(found):
             echo(line)
