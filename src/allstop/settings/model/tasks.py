@@ -167,7 +167,9 @@ class Verification(Table, frozen=True, kw_only=True):
     ] = PROTECTED
     integrity: Annotated[
         Integrity,
-        doc("Findings are shown (report), ask a person and fail if nobody reviews (ask), or fail."),
+        doc(
+            "report: no finding fails work. ask: questions fail it if nobody reviews. fail: all do."
+        ),
     ] = Integrity.ASK
     protection: Annotated[
         Protection | None, doc("The earlier name of integrity, with restore for ask.")
