@@ -122,6 +122,29 @@ def test_v1_a_test_may_be_gone_for_a_reason(own, target, changes):
     assert verdicts(missing_tests.findings, given) == []
 
 
+LEGACY = "from a import legacy\n\n\ndef test_g():\n    assert legacy.g(2) == 4\n"
+
+
+@for_each(
+    "product, expected",
+    [
+        (change("a/legacy.py", "def g(x): return x\n", None), Verdict.ASK),
+        (change("a/other.py", "def g(x): return x\n", None), Verdict.FAIL),
+        (change("a/legacy.py", "def g(x): return x\n", ""), Verdict.FAIL),
+    ],
+)
+def test_v1_a_deleted_file_of_tests_whose_subject_is_gone_is_a_question(product, expected):
+    inherited = Case(id="tests.test_a.TestAll::test_h", status=P, file="tests/test_all.py")
+    target = named("test_g").report.cases
+    given = facts(
+        change(before=LEGACY, after=None),
+        product,
+        own=named("test_f", file="tests/test_b.py"),
+        target=Run(passed=True, code=0, report=Report(cases=(*target, inherited))),
+    )
+    assert [each.verdict for each in missing_tests.findings(given)] == [expected, expected]
+
+
 # --- the target's tests ---
 
 BENT = change(after=OLD.replace("== 4", "== 5"))
@@ -149,6 +172,27 @@ def test_v2_what_the_work_did_to_a_failing_test_decides(own, changes, verdict):
     given = facts(*changes, own=own, base_tests=run(False, test_f=P, test_g=F))
     (found,) = base_tests.findings(given)
     assert found.verdict is verdict
+
+
+@for_each(
+    "message, new, expected",
+    [
+        ("AttributeError: module 'a' has no attribute 'shorten'", "a.cut(2) == 4", Verdict.NOTE),
+        ("assert 3 == 4", "a.cut(2) == 4", Verdict.ASK),
+        ("AttributeError: module 'a' has no attribute 'shorten'", "a.shorten(2) == 5", Verdict.ASK),
+        ("AttributeError: module 'a' has no attribute 'other'", "a.cut(2) == 4", Verdict.ASK),
+    ],
+)
+def test_v2_a_test_whose_name_for_the_product_is_gone_is_a_note(message, new, expected):
+    product = change("a.py", "def shorten(x): return x\n", "def cut(x): return x\n")
+    old = OLD.replace("g(2) == 4", "a.shorten(2) == 4")
+    red = Case(id=f"{FILE}::test_g", status=F, file=FILE, message=message)
+    edited = change(before=old, after=old.replace("a.shorten(2) == 4", new))
+    base = Run(passed=False, code=1, report=Report(cases=(red,)))
+
+    (found,) = base_tests.findings(facts(product, edited, base_tests=base))
+
+    assert found.verdict is expected
 
 
 def test_v2_a_declared_test_is_a_note():

@@ -10,6 +10,7 @@ from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.missing_tests import excuse, renamed
 from allstop.gate.path_kinds import is_code
+from allstop.gate.red_witness import says_missing_name
 from allstop.gate.rust_tests import has_tests
 from allstop.gate.test_text import bare_name, mentions, removed_names, text_of_test
 
@@ -81,9 +82,23 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
         text = "skipped, and it fails with the new code"
         return _finding(case, red, text, Verdict.FAIL, before, after)
     if change is not None and before != after:
+        if name := _gone_name(facts, red, before, after):
+            return _finding(case, red, f"used {name}, which is gone", Verdict.NOTE, before, after)
         text = "expects something else than on the target"
         return _finding(case, red, text, Verdict.ASK, before, after)
     return _left_alone(facts, case, red, change)
+
+
+def _gone_name(facts: Facts, red: Case, before: str, after: str) -> str:
+    """The name whose removal from the product is why a test fails, and why it was edited."""
+    if not says_missing_name(red.message):
+        return ""
+    names = mentions(red.message, removed_names(facts.changes))
+    return next((name for name in names if _uses(before, name) and not _uses(after, name)), "")
+
+
+def _uses(text: str, name: str) -> bool:
+    return next(mentions(text, [name]), "") != ""
 
 
 def _excused(why: str) -> Verdict:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import counted, one_line
-from allstop.gate.facts import Case, CaseStatus, CheckFacts, Facts
+from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_test
 from allstop.gate.test_text import (
     bare_name,
+    is_product,
     mentions,
     removed_names,
     text_of_test,
@@ -19,6 +20,7 @@ from allstop.gate.test_text import (
 )
 
 SHOWN = 3
+_IMPORT = re.compile(r"^.*\b(?:import|require|use)\b.*$", re.MULTILINE)
 _ASSERTION = re.compile(r"\bassert|\bexpect\(|\.(Error|Fatal)f?\(|\braises\(")
 
 
@@ -157,7 +159,7 @@ def _by_file(
         declared = is_declared(
             facts.intent.may_change, case.file, case.id, text=_old_text(facts, case)
         )
-        verdict = Verdict.NOTE if declared else _verdict(check, case)
+        verdict = Verdict.NOTE if declared else _verdict(facts, check, case)
         groups.setdefault((case.file or check.name, verdict, declared), []).append(case)
     for (path, verdict, declared), group in groups.items():
         runs = "no longer runs" if len(group) == 1 else "no longer run"
@@ -174,12 +176,39 @@ def _by_file(
         )
 
 
-def _verdict(check: CheckFacts, case: Case) -> Verdict:
-    """A test that the new code would still pass is a question, and so is one that failed before."""
+def _verdict(facts: Facts, check: CheckFacts, case: Case) -> Verdict:
+    """A question if the new code would pass it, it failed before, or its file has lost its subject."""
+    if _file_lost_its_subject(facts, case):
+        return Verdict.ASK
     base = check.base_tests.report.by_id.get(case.id) if _has_base(check) else None  # type: ignore[union-attr]
     if case.is_red or (base is not None and not base.is_red):
         return Verdict.ASK
     return Verdict.FAIL
+
+
+def _file_lost_its_subject(facts: Facts, case: Case) -> bool:
+    """Whether its file was deleted, and used a name or imported a file that the product lost."""
+    for change in facts.changes:
+        is_here = change.path == case.file or case.id.startswith(f"{_module(change.path)}.")
+        if is_here and change.before is not None and change.after is None:
+            removed = removed_names(facts.changes)
+            imports = "\n".join(_IMPORT.findall(change.before))
+            lost = [_stem(each.path) for each in facts.changes if _is_lost(each)]
+            return any(mentions(change.before, removed)) or any(mentions(imports, lost))
+    return False
+
+
+def _is_lost(change: ChangedFile) -> bool:
+    return change.after is None and is_product(change.path)
+
+
+def _module(path: str) -> str:
+    """How pytest names the file of a test that another file defines."""
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _has_base(check: CheckFacts) -> bool:
