@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
-from anyio.abc import SocketListener, SocketStream
+from anyio.abc import ByteStream, SocketListener, SocketStream
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -128,7 +128,7 @@ async def _try_allowed_hosts(project: Project, launcher: Launcher) -> list[Attem
         far.bind(("127.0.0.1", 0))
         far.listen(8)
 
-        async def connect(place: Place) -> SocketStream:
+        async def connect(place: Place) -> ByteStream:
             if place.host == INWARD:
                 return await connect_checked(place, lambda host: [LOOPBACK])
             return await anyio.connect_tcp("127.0.0.1", far.getsockname()[1])
