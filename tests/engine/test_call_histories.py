@@ -1,8 +1,8 @@
 """G5, K5: whatever models, agents and providers do, no budget is passed.
 
 A history is played by several boxes at once. Each box has a turn with calls, some of them at the
-same time. The provider honours the cap in the body that it gets, and a token has at least three
-bytes: this is what a reservation counts on.
+same time. The provider honours the cap in the body that it gets. A body has at most one token
+for each byte. If it has more than one for three bytes, one call may pass a budget.
 """
 
 import json
@@ -46,7 +46,7 @@ class Asked(Struct):
     chars: int  # of the prompt
     wanted: int | None  # the agent's cap
     wish: int  # the tokens that the model would like to write
-    density: int  # bytes of the prompt for each token
+    density: int  # bytes of the prompt for each token; at least three if nothing is reported
     report: str  # what the provider tells
     retries: int  # with a doubled cap, if the reply was cut
     pause: int  # how often others run before the reply begins
@@ -57,7 +57,7 @@ ASKED = st.builds(
     chars=st.integers(1, 30_000),
     wanted=st.none() | st.integers(1, 40_000),
     wish=st.integers(0, 60_000),
-    density=st.integers(3, 12),
+    density=st.integers(1, 12),
     report=st.sampled_from(["true", "true", "missing", "absurd", "cut", "refused"]),
     retries=st.integers(0, 2),
     pause=st.integers(0, 3),
@@ -146,12 +146,14 @@ class Served:
     """Counts what a provider has truly served."""
 
     def __init__(self):
-        self.tokens = self.cost = self.largest = 0
+        self.tokens = self.cost = 0
+        self.extra_tokens = self.extra_cost = 0  # of the call that passed its reservation most
 
-    def use(self, total, output):
-        self.largest = max(self.largest, total + output)
+    def use(self, total, output, reserved):
         self.tokens += total + output
         self.cost += cost(total, output)
+        self.extra_tokens = max(self.extra_tokens, total + output - reserved.tokens)
+        self.extra_cost = max(self.extra_cost, cost(total, output) - reserved.cost_microusd)
 
 
 class Box:
@@ -200,8 +202,8 @@ class Box:
             return False
         cap = cap_in(self.wire, sent)
         output = asked.wish if cap is None else min(asked.wish, cap)
-        total = call.size // asked.density
-        self.provider.use(total, output)
+        total = call.size // (asked.density if asked.report == "true" else max(3, asked.density))
+        self.provider.use(total, output, reservation)
         reader = UsageReader(self.wire)
         was_cut = cap is not None and asked.wish > cap
         for event in events_of(self.wire, asked, total, output, was_cut=was_cut):
@@ -226,9 +228,8 @@ async def play(wire, boxes, board, day, money, *, is_capped=True):
                 box = Box(wire, f"board/T{number}", budgets, provider, is_capped=is_capped)
                 group.start_soon(box.work, calls)
     for cap in (board, day):
-        more = 0 if is_capped else provider.largest
-        assert cap is None or provider.tokens <= cap + more
-    assert money is None or provider.cost <= money
+        assert cap is None or provider.tokens <= cap + provider.extra_tokens
+    assert money is None or provider.cost <= money + provider.extra_cost
     assert budgets.account("board").reserved.tokens == 0
     assert budgets.account("board").spent.tokens >= provider.tokens
 

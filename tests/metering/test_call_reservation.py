@@ -3,6 +3,7 @@
 from allstop.metering.call_reservation import (
     HIDDEN_TOKENS,
     LONGEST_REPLY,
+    USEFUL_REPLY,
     CallEstimates,
     Reservation,
 )
@@ -63,6 +64,34 @@ def test_g5_the_reply_gets_the_money_that_the_input_leaves():
 
     assert (planned.output, planned.cost_microusd) == (300, cost(INPUT, 300))
     assert plan(INPUT + 200, cost(INPUT, 300)).output == 200, "the stricter limit decides"
+
+
+def beside_others(tokens, wanted=None):
+    return CallEstimates().plan(call(wanted=wanted), tokens, None, cost, is_alone=False)
+
+
+def test_g5_beside_others_a_call_needs_room_for_the_most_that_its_body_can_have():
+    """G5: a body may have a token for each byte, and all calls under way may be such."""
+    most = 3000 + HIDDEN_TOKENS
+
+    assert beside_others(most + 199, wanted=200) is None, "it waits for the others"
+    planned = beside_others(most + 200, wanted=200)
+    assert (planned.input, planned.tokens, planned.is_lowered) == (INPUT, most + 200, False)
+    assert plan(most + 199, wanted=200).tokens == INPUT + 200, "alone, it is made now"
+
+
+def test_g5_beside_others_a_call_takes_a_useful_part_of_its_cap():
+    most = 3000 + HIDDEN_TOKENS
+
+    assert beside_others(most + USEFUL_REPLY - 1) is None
+    assert beside_others(most + USEFUL_REPLY).output == USEFUL_REPLY
+
+
+def test_g5_what_the_provider_adds_says_nothing_of_the_next_body():
+    estimates = CallEstimates()
+    estimates.learn(call(), CallUsage(input=50_000, output=1))
+
+    assert estimates.input_of(3000) == INPUT
 
 
 def test_g5_a_dense_body_raises_what_is_expected_of_the_next_one():

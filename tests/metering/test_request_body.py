@@ -153,6 +153,25 @@ def test_g5_a_body_that_can_not_be_metered_is_refused(body, why):
 
 
 @for_each(
+    ("wire", "body", "expected"),
+    [
+        (RESPONSES, {}, False),
+        (RESPONSES, {"tools": [{"type": "function"}, {"type": "custom"}, "x"]}, False),
+        (RESPONSES, {"tools": [{"type": "function"}, {"type": "web_search"}]}, True),
+        (RESPONSES, {"tools": [{"type": {}}]}, True),
+        (CHAT, {"web_search_options": {}}, True),
+        (MESSAGES, {"tools": [{"name": "Bash", "input_schema": {}}]}, False),
+        (MESSAGES, {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, True),
+        (GEMINI, {"tools": [{"functionDeclarations": []}, {"function_declarations": []}]}, False),
+        (GEMINI, {"tools": [{"googleSearch": {}}]}, True),
+    ],
+)
+def test_g5_tools_that_the_provider_runs_are_noticed(wire, body, expected):
+    """G5: their results are input that isn't in the body."""
+    assert read(wire, {"model": "m", **body}).has_hosted_tools is expected
+
+
+@for_each(
     "settings",
     [{"candidateCount": 2}, [], "x", {"maxOutputTokens": "1"}, {"max_output_tokens": 9}],
     ids=lambda each: each,

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allstop.metering.call_reservation import Reservation, usage_of
+from allstop.metering.call_reservation import HIDDEN_TOKENS, Reservation, usage_of
 from allstop.metering.request_body import ModelCall
 from allstop.metering.usage import CallUsage, Reported, UsageReader
 from allstop.metering.wire_formats import WireFormat
@@ -237,4 +237,19 @@ def test_g5_content_that_is_not_in_the_body_may_cost_more_than_the_body_has_byte
     reserved, reported = Reservation(input=400, output=100), Reported(input=6000, output=1)
 
     assert usage_of(reported, reserved, call(size=90, has_references=True), 0).input == 6000
+    assert usage_of(reported, reserved, call(size=90, has_hosted_tools=True), 0).input == 6000
     assert usage_of(reported, reserved, call(size=90), 0).input == 400
+
+
+def test_g5_an_agent_that_leaves_before_the_report_pays_for_the_most_that_it_can_have_used():
+    """G5: so that nothing gets cheaper by being cut off; what was reported counts."""
+    reserved = Reservation(input=3000, output=100)
+    left = [
+        usage_of(each, reserved, call(size=9000), 30, has_left=True)
+        for each in (Reported(), Reported(input=2000, output=50))
+    ]
+
+    assert left == [
+        CallUsage(input=9000 + HIDDEN_TOKENS, output=30),
+        CallUsage(input=2000, output=50),
+    ]

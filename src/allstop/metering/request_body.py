@@ -27,6 +27,12 @@ MAX_OUTPUT = 10**9
 _REFERENCES = (b'"previous_response_id"', b'"file_id"', b'"fileUri"', b'"image_url"', b'"url"')
 """Names of content that the provider fetches or remembers, with more tokens than the body shows."""
 
+_REMEMBERED = frozenset({"conversation", "prompt", "cachedContent", "container"})
+"""The same, at the top of a body."""
+
+_OWN_TOOLS = (None, "function", "custom")
+"""Types of tools that the agent runs itself."""
+
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
@@ -59,6 +65,7 @@ class ModelCall(Struct, frozen=True, kw_only=True):
     wanted: int | None  # the output cap in the body
     size: int  # of the body in bytes
     has_references: bool = False  # to content that isn't in the body
+    has_hosted_tools: bool = False  # whose results the provider adds to the input
     body: dict[str, Any]
 
 
@@ -81,7 +88,9 @@ def read_call(route: Route, data: bytes) -> ModelCall:
         is_stream=route.is_stream or body.get("stream") is True,
         wanted=_wanted(route.wire, body),
         size=len(data),
-        has_references=any(name in data for name in _REFERENCES),
+        has_references=any(name in data for name in _REFERENCES)
+        or not _REMEMBERED.isdisjoint(body),
+        has_hosted_tools=_has_hosted_tools(route.wire, body),
         body=body,
     )
 
@@ -132,6 +141,16 @@ def _values_in(data: bytes) -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _has_hosted_tools(wire: WireFormat, body: dict[str, Any]) -> bool:
+    if "web_search_options" in body:
+        return True
+    tools = body.get("tools")
+    known = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    if wire is WireFormat.GEMINI:
+        return any(_plain(name) != "functiondeclarations" for tool in known for name in tool)
+    return any(tool.get("type") not in _OWN_TOOLS for tool in known)
 
 
 def _refuse_unmeterable(wire: WireFormat, body: dict[str, Any]) -> None:

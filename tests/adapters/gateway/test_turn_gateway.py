@@ -11,6 +11,7 @@ import pytest
 from anyio.streams.tls import TLSStream
 
 from allstop.adapters.gateway.model_call import Limit
+from allstop.metering.call_reservation import HIDDEN_TOKENS
 from allstop.metering.refusals import JSON_HEADERS, Answer
 from allstop.metering.wire_formats import Provider
 from allstop.testing.model_server import ErrorReply, Fault, Protocol, Say, model_server
@@ -187,19 +188,22 @@ async def test_g5_a_stream_that_breaks_is_charged_by_estimate():
     assert record.usage.input > 400
 
 
-async def test_g4_a_client_that_leaves_cuts_its_call():
+async def test_g4_g5_a_client_that_leaves_cuts_its_call_and_pays_for_the_most():
+    body = json.dumps(RESPONSES).encode()
     async with (
         model_server([Say(pieces=("word ",) * 5_000, pause_s=0.05)]) as server,
         open_gateway(server.openai_url) as there,
     ):
-        async with there.client.stream("POST", "/v1/responses", json=RESPONSES) as reply:
+        async with there.client.stream("POST", "/v1/responses", content=body) as reply:
             await anext(reply.aiter_raw())
         with anyio.fail_after(30):
             await server.left.wait()
         await until(lambda: there.metering.records)
 
     assert server.disconnects == 1
-    assert there.metering.records[0].is_estimated
+    (record,) = there.metering.records
+    assert record.is_estimated
+    assert record.usage.input == len(body) + HIDDEN_TOKENS
 
 
 async def test_g4_the_end_of_the_turn_cuts_calls_and_later_ones_get_410():

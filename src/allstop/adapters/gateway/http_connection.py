@@ -78,6 +78,7 @@ class HttpConnection:
         self._held = 0
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self.is_answered = False  # an answer has begun
+        self.has_left = False  # the client closed the connection
 
     async def next_request(self) -> HttpRequest | None:
         """The next request with its whole body; None after the last one. Raises ConnectionEndError."""
@@ -131,6 +132,7 @@ class HttpConnection:
             try:
                 data = await self.stream.receive(CHUNK)
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                self.has_left = True
                 return
             ahead += len(data)
             self._http.receive_data(data)
@@ -183,4 +185,5 @@ class HttpConnection:
             anyio.ClosedResourceError,
             h11.LocalProtocolError,
         ) as error:
+            self.has_left = True
             raise ConnectionEndError from error

@@ -20,7 +20,12 @@ from allstop.adapters.gateway.model_connection import (
     UpstreamReply,
 )
 from allstop.core.moves import Usage
-from allstop.metering.call_reservation import CallEstimates, Reservation, usage_of
+from allstop.metering.call_reservation import (
+    CallEstimates,
+    Reservation,
+    most_input_of,
+    usage_of,
+)
 from allstop.metering.event_stream import EventDecoder, EventTooLargeError
 from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer
@@ -169,18 +174,18 @@ class Metering:
     async def reserve(self, call: ModelCall) -> tuple[int, Reservation] | None:
         """Reserve the call, after those under way if need be; None: over the budget.
 
-        A call that can't be capped takes the rest of a budget only if no other call is under way,
-        so that all of them together pass it by no more than one call.
+        A call whose tokens may turn out to be more than it reserves is made only while no other is
+        under way, so that all of them together pass a budget by no more than one call.
         """
 
         def cost(total: int, output: int) -> int:
             return self._cost_of(call.model, total, output)
 
         def plan(left: Left) -> Reservation | None:
-            planned = self.estimates.plan(call, *left, cost)
+            is_alone = left == self.account.left_if_settled
+            planned = self.estimates.plan(call, *left, cost, is_alone=is_alone)
             if planned is None or self.target.is_capped or not planned.is_lowered:
                 return planned
-            is_alone = left.tokens == self.account.left_if_settled.tokens
             return planned if is_alone else None
 
         reserved = await self.account.reserve(plan)
@@ -331,7 +336,9 @@ class _Call:
             await _fail(metering, self._connection, error)
         except anyio.get_cancelled_exc_class():
             if not self.record.status:  # the provider may have read all of it
-                usage = CallUsage(input=self._reservation.input)
+                has_left = self._connection.has_left
+                most = most_input_of(self.call.size) if has_left else self._reservation.input
+                usage = CallUsage(input=most)
                 self.record = replace(self.record, usage=usage, is_estimated=True)
             raise
 
@@ -365,7 +372,13 @@ class _Call:
 
     def _charge(self, reply: UpstreamReply) -> None:
         reported = self._reader.reported
-        usage = usage_of(reported, self._reservation, self.call, self._reader.chars)
+        usage = usage_of(
+            reported,
+            self._reservation,
+            self.call,
+            self._reader.chars,
+            has_left=self._connection.has_left,
+        )
         is_cut = self._reservation.is_lowered and self._reader.was_cut
         self._answered(reply)
         self.record = replace(
