@@ -49,8 +49,9 @@ class Caller:
 
     abilities = Abilities(usage=True)
 
-    def __init__(self, *paths, ends=DONE):
+    def __init__(self, *paths, ends=DONE, body=BODY):
         self._paths = paths
+        self._body = body
         self._ends = ends
         self.statuses = []
         self.box = None
@@ -62,7 +63,7 @@ class Caller:
         turn.place.gateway.serve(BoxSockets(calls=calls.detach(), names=names.detach()))
         async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
             for path in self._paths:
-                reply = await client.post(f"http://127.0.0.1:{port}{path}", json=BODY)
+                reply = await client.post(f"http://127.0.0.1:{port}{path}", json=self._body)
                 self.statuses.append(reply.status_code)
         return self._ends
 
@@ -351,6 +352,21 @@ async def test_g8_what_the_agent_wanted_besides_its_model_is_listed_and_fails_no
     assert isinstance(result, TurnDone)
     refused = [item.text for item in watch.items if item.kind == "gateway"]
     assert refused == ["refused requests: POST /v1/files"]
+
+
+async def test_g4_what_the_provider_should_fetch_for_a_box_is_refused_and_listed():
+    picture = {"type": "input_image", "image_url": "https://evil.example/?secret"}
+    body = {"model": "m", "input": [{"role": "user", "content": [picture]}]}
+    caller, watch = Caller("/v1/responses", "/v1/responses", body=body), RecordingWatch()
+    async with model_server(["Hi"]) as server:
+        await through(caller, server).take_turn(turn(None), watch)
+
+    assert (caller.statuses, server.requests) == ([400, 400], [])
+    (refused,) = [item.text for item in watch.items if item.kind == "gateway"]
+    assert refused == (
+        "refused: the provider would go to another host for this agent: "
+        "https://evil.example/?secret"
+    )
 
 
 class Insistent(Caller):

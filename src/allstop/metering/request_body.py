@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from allstop.metering.model_routes import Route
+from allstop.metering.provider_fetches import fetched
 from allstop.metering.wire_formats import WireFormat
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -56,6 +57,10 @@ class BodyError(Exception):
     """A body that can't be metered, in words for the client."""
 
 
+class FetchError(BodyError):
+    """The provider would fetch something from another host for the box."""
+
+
 class ModelCall(Struct, frozen=True, kw_only=True):
     """A model call that a box asks for."""
 
@@ -75,10 +80,11 @@ def parsed_bytes(data: bytes) -> int:
 
 
 def read_call(route: Route, data: bytes) -> ModelCall:
-    """Raises BodyError."""
+    """Raises BodyError, and its kind FetchError."""
     assert route.wire is not None, "only calls that are charged have a body to read"
     body = _parsed(data)
     _refuse_unmeterable(route.wire, body)
+    _refuse_fetches(route.wire, data, body)
     model = route.model or body.get("model")
     if not isinstance(model, str) or not model:
         raise BodyError("the body names no model")
@@ -93,6 +99,12 @@ def read_call(route: Route, data: bytes) -> ModelCall:
         has_hosted_tools=_has_hosted_tools(route.wire, body),
         body=body,
     )
+
+
+def check_free(data: bytes) -> None:
+    """Check the body of a request that costs nothing. Raises BodyError."""
+    if data:
+        _refuse_fetches(None, data, _parsed(data))
 
 
 def write_body(call: ModelCall, cap: int | None, *, is_vendors: bool = True) -> bytes:
@@ -169,6 +181,11 @@ def _refuse_unmeterable(wire: WireFormat, body: dict[str, Any]) -> None:
         for name in table if isinstance(table, dict) else ():
             if (proper := known.get(_plain(name), name)) != name:
                 raise BodyError(f"{name} must be written {proper}")
+
+
+def _refuse_fetches(wire: WireFormat | None, data: bytes, body: dict[str, Any]) -> None:
+    if found := fetched(wire, data, body):
+        raise FetchError(f"the provider would go to another host for this agent: {found}")
 
 
 def _wanted(wire: WireFormat, body: dict[str, Any]) -> int | None:

@@ -179,6 +179,9 @@ REFUSED = {
     "a compressed body": post("Content-Encoding: gzip", body=gzip.compress(CALL)),
     "a compressed body in disguise": post(body=gzip.compress(CALL)),
     "a stream that is no boolean": post(body=b'{"model": "m", "stream": "yes"}'),
+    "a picture on another host": post(
+        body=b'{"model": "m", "input": [{"type": "input_image", "image_url": "https://evil.example"}]}'
+    ),
     "no JSON": post(body=b"model=m"),
     "two documents": post(body=CALL + CALL),
     "nested deeply": post(body=b'{"model": "m", "input": ' + b"[" * 9_000 + b"]" * 9_000 + b"}"),

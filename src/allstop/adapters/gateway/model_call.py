@@ -11,6 +11,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 from msgspec.structs import replace
 
+from allstop.adapters.gateway.box_server import remember
 from allstop.adapters.gateway.http_connection import ConnectionEndError, HttpConnection, HttpRequest
 from allstop.adapters.gateway.model_connection import (
     LoginError,
@@ -31,7 +32,9 @@ from allstop.metering.model_routes import Route
 from allstop.metering.refusals import Refusal, answer
 from allstop.metering.request_body import (
     BodyError,
+    FetchError,
     ModelCall,
+    check_free,
     parsed_bytes,
     read_call,
     write_body,
@@ -131,6 +134,7 @@ class Metering:
         self.usage_of = usage_of
         self._cost_of = cost_of
         self.records: list[CallRecord] = []
+        self.fetches: list[str] = []  # what the provider was asked to go to other hosts for
         self.over = ""  # why the budget refused a call, or cut one
         self.limit: Limit | None = None  # of the account; it ends the turn
         self.failing = 0  # calls that failed since the last one that went well
@@ -146,6 +150,12 @@ class Metering:
         async with self._reading:
             await checkpoint()
             return read_call(route, body)
+
+    async def check_free(self, body: bytes) -> None:
+        """Raises BodyError."""
+        async with self._reading:
+            await checkpoint()
+            check_free(body)
 
     def end(self, why: str) -> None:
         """Allow no further call: the budget is used up."""
@@ -227,6 +237,11 @@ async def pass_free(
     metering: Metering, connection: HttpConnection, request: HttpRequest, route: Route
 ) -> None:
     """Pass on a request that costs nothing."""
+    try:
+        await metering.check_free(request.body)
+    except BodyError as error:
+        await _refuse_body(metering, connection, error)
+        return
     sent = metering.upstream.send(request.method, route.path, request.headers, request.body)
     try:
         async with sent as reply:
@@ -262,7 +277,7 @@ async def _prepared(
     try:
         call = await metering.read(route, request.body)
     except BodyError as error:
-        await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
+        await _refuse_body(metering, connection, error)
         return None
     if (limit := metering.limit or await metering.held()) is not None:
         await _refuse_limited(metering, connection, limit)
@@ -279,7 +294,7 @@ async def _prepared(
         return _Call(metering, connection, call, *reserved)
     except BodyError as error:
         metering.account.settle(reserved[0], Usage())
-        await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
+        await _refuse_body(metering, connection, error)
         return None
 
 
@@ -476,6 +491,12 @@ async def _pass_error(
 ) -> None:
     headers = [pair for pair in reply.passed_headers if pair[0] != "content-length"]
     await connection.whole(reply.status, headers, metering.without_key(body))
+
+
+async def _refuse_body(metering: Metering, connection: HttpConnection, error: BodyError) -> None:
+    if isinstance(error, FetchError):
+        remember(metering.fetches, str(error))
+    await refuse(connection, metering.target, Refusal.BAD_BODY, str(error))
 
 
 async def _refuse_limited(metering: Metering, connection: HttpConnection, limit: Limit) -> None:

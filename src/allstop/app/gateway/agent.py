@@ -221,8 +221,8 @@ class GatewayAgent:
     async def _tell_refused(
         self, gateway: TurnGateway, unreached: Iterable[str], watch: Watch
     ) -> None:
-        for sentence in unreached:
-            await watch.saw(Item(kind=REFUSED_ITEM, text=sentence))
+        for sentence in (*unreached, *(f"refused: {why}" for why in gateway.metering.fetches)):
+            await watch.saw(Item(kind=REFUSED_ITEM, text=one_line(sentence, 500)))
         names = [] if self._hosts else gateway.names  # each has a sentence already
         for what, refused, hint in (("names", names, ALLOW), ("requests", gateway.paths, "")):
             if refused:
