@@ -1,5 +1,7 @@
 """V1 to V5: the judges over made-up reports and changes."""
 
+from msgspec.structs import replace
+
 from allstop.core.gate import Verdict
 from allstop.gate import (
     base_tests,
@@ -134,7 +136,8 @@ LEGACY = "from a import legacy\n\n\ndef test_g():\n    assert legacy.g(2) == 4\n
     ],
 )
 def test_v1_a_deleted_file_of_tests_whose_subject_is_gone_is_a_question(product, expected):
-    inherited = Case(id="tests.test_a.TestAll::test_h", status=P, file="tests/test_all.py")
+    all_tests = "tests/test_all.py"
+    inherited = Case(id=f"{all_tests}::tests.test_a.TestAll::test_h", status=P, file=all_tests)
     target = named("test_g").report.cases
     given = facts(
         change(before=LEGACY, after=None),
@@ -143,6 +146,8 @@ def test_v1_a_deleted_file_of_tests_whose_subject_is_gone_is_a_question(product,
         target=Run(passed=True, code=0, report=Report(cases=(*target, inherited))),
     )
     assert [each.verdict for each in missing_tests.findings(given)] == [expected, expected]
+    declared = replace(given, intent=Intent(may_change=(FILE,)))
+    assert [each.verdict for each in missing_tests.findings(declared)] == [Verdict.NOTE] * 2
 
 
 # --- the target's tests ---
@@ -193,6 +198,20 @@ def test_v2_a_test_whose_name_for_the_product_is_gone_is_a_note(message, new, ex
     (found,) = base_tests.findings(facts(product, edited, base_tests=base))
 
     assert found.verdict is expected
+
+
+def test_v2_of_very_many_tests_the_first_ones_of_each_verdict_are_shown():
+    names = [f"test_{number}" for number in range(base_tests.MOST + 2)]
+    changes = change(before="", after=""), change("conftest.py", "", "import a\n")
+    red = run(False, **dict.fromkeys(names, F))
+    runs = {"own": named(*names), "target": named(*names), "base_tests": red}
+
+    asked = [*base_tests.findings(facts(*changes, **runs))]
+    declared = [*base_tests.findings(facts(*changes, may_change=(FILE,), **runs))]
+
+    assert [each.verdict for each in asked] == [Verdict.ASK] * (base_tests.MOST + 1)
+    assert asked[-1].text == "2 more tests of the target fail with the new code"
+    assert {each.verdict for each in declared} == {Verdict.NOTE}
 
 
 def test_v2_a_declared_test_is_a_note():

@@ -33,22 +33,28 @@ def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
         return
     now = base.report.by_id
     broken: dict[str, Case] = {}
-    count = 0
+    found: list[Finding] = []
     for case in target.report.cases:
         if case.status is not CaseStatus.PASSED:
             continue
         red = now.get(case.id)
         if red is not None and red.is_red:
-            count += 1
-            if count <= MOST and (found := _of_test(facts, check, case, red)):
-                yield found
+            found += filter(None, [_of_test(facts, check, case, red)])
         elif red is None and (whole := _broken_whole(now, case)):
             broken.setdefault(whole.id, whole)
+    yield from _shown(check, found)
     for whole in broken.values():
         yield _of_file(facts, check, whole)
-    if count > MOST:
-        text = f"{count - MOST} more tests of the target fail with the new code"
-        yield Finding(kind="base_test", path=check.name, text=text, verdict=Verdict.ASK)
+
+
+def _shown(check: CheckFacts, found: Sequence[Finding]) -> Iterator[Finding]:
+    """The first ones of each verdict, and how many more of it there are."""
+    for verdict in Verdict:
+        alike = [each for each in found if each.verdict is verdict]
+        yield from alike[:MOST]
+        if len(alike) > MOST:
+            text = f"{len(alike) - MOST} more tests of the target fail with the new code"
+            yield Finding(kind="base_test", path=check.name, text=text, verdict=verdict)
 
 
 def _broken_whole(now: dict[str, Case], case: Case) -> Case | None:

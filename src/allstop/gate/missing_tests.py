@@ -156,8 +156,9 @@ def _by_file(
 ) -> Iterator[Finding]:
     groups: dict[tuple[str, Verdict, bool], list[Case]] = {}
     for case in cases:
-        declared = is_declared(
-            facts.intent.may_change, case.file, case.id, text=_old_text(facts, case)
+        text, home = _old_text(facts, case), _deleted_home(facts, case)
+        declared = is_declared(facts.intent.may_change, case.file, case.id, text=text) or (
+            home is not None and is_declared(facts.intent.may_change, home.path, case.id)
         )
         verdict = Verdict.NOTE if declared else _verdict(facts, check, case)
         groups.setdefault((case.file or check.name, verdict, declared), []).append(case)
@@ -188,14 +189,21 @@ def _verdict(facts: Facts, check: CheckFacts, case: Case) -> Verdict:
 
 def _file_lost_its_subject(facts: Facts, case: Case) -> bool:
     """Whether its file was deleted, and used a name or imported a file that the product lost."""
+    home = _deleted_home(facts, case)
+    if home is None or home.before is None:
+        return False
+    imports = "\n".join(_IMPORT.findall(home.before))
+    lost = [_stem(each.path) for each in facts.changes if _is_lost(each)]
+    return any(mentions(home.before, removed_names(facts.changes))) or any(mentions(imports, lost))
+
+
+def _deleted_home(facts: Facts, case: Case) -> ChangedFile | None:
+    """The deleted file that a test ran in. Another one may define it: pytest names both then."""
     for change in facts.changes:
-        is_here = change.path == case.file or case.id.startswith(f"{_module(change.path)}.")
+        is_here = change.path == case.file or f"{_module(change.path)}." in case.id
         if is_here and change.before is not None and change.after is None:
-            removed = removed_names(facts.changes)
-            imports = "\n".join(_IMPORT.findall(change.before))
-            lost = [_stem(each.path) for each in facts.changes if _is_lost(each)]
-            return any(mentions(change.before, removed)) or any(mentions(imports, lost))
-    return False
+            return change
+    return None
 
 
 def _is_lost(change: ChangedFile) -> bool:
@@ -203,7 +211,7 @@ def _is_lost(change: ChangedFile) -> bool:
 
 
 def _module(path: str) -> str:
-    """How pytest names the file of a test that another file defines."""
+    """How pytest names a file whose tests another file defines."""
     return path.removesuffix(".py").replace("/", ".")
 
 
