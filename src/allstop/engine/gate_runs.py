@@ -30,6 +30,7 @@ REMEMBERED = 100
 """The most runs on targets that are remembered."""
 
 TWISTED_FILES = 4
+TWISTED_TESTS = 8
 READ_FILES = 8
 
 
@@ -226,7 +227,7 @@ class _Round:
         )
 
     async def _test_texts(self, runner: Runner, own: Report) -> dict[str, str]:
-        """Test files that are twisted: those that changed, and a few near the changed product."""
+        """Test files that are twisted: those that changed; if few, some near the changed product."""
         reported = {case.file for case in own.cases if case.file}
         changed = {
             each.path: each.after
@@ -238,9 +239,11 @@ class _Round:
         }
         others = sorted(known - {*changed}, key=self._distance)[:READ_FILES]
         texts = dict(list(changed.items())[:TWISTED_FILES])
-        if len(texts) < TWISTED_FILES and others:
-            read = await self._workspaces.texts(self._work.commit, others)
-            texts |= dict(list(read.items())[: TWISTED_FILES - len(texts)])
+        if not _suffice(texts) and others:
+            for path, text in (await self._workspaces.texts(self._work.commit, others)).items():
+                texts[path] = text
+                if _suffice(texts):
+                    break
         return texts
 
     def _distance(self, path: str) -> tuple[bool, int, str]:
@@ -249,6 +252,13 @@ class _Round:
         folders = {each.path.rpartition("/")[0] for each in self._changes}
         near = path.rpartition("/")[0] in folders
         return not any(stem and stem in path for stem in stems), not near, path
+
+
+def _suffice(texts: Mapping[str, str]) -> bool:
+    """Whether twisting more files would only take more time."""
+    found = (twisted_tests.twisted(path, text) for path, text in texts.items())
+    twisted = sum(len(each.tests) for each in found if each is not None)
+    return len(texts) >= TWISTED_FILES or twisted >= TWISTED_TESTS
 
 
 def _stem(path: str) -> str:
