@@ -3,18 +3,26 @@
 Puts each case of tests/corpus/gate whose programs this machine has before the real gate, with real
 boxes: pytest, unittest, node:test, Go, Rust, and jest and vitest from the folder that
 GATE_NODE_MODULES names. A class is caught if each of its cases ends in a question or a failure.
-Prints figures; asserts nothing.
+
+V12: the time beside that of the checks alone, on real repositories. Each is a clone on this machine
+whose latest commits with product code and tests are put before the gate:
+
+    bench/gate.py --only-times --repository ~/click "PYTHONPATH=src python -m pytest -q"
+
+Without one, this project's own commits are taken. Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -22,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import anyio
 
 from common import figure, sized
-from support import gate_corpus, gate_programs, gate_runs
+from support import gate_corpus, gate_history, gate_programs, gate_runs
 
 WORKERS = 2
 
@@ -32,7 +40,19 @@ def main() -> None:
     parser.add_argument("ecosystems", nargs="*", default=gate_corpus.ECOSYSTEMS)
     parser.add_argument("--every", type=int, default=sized(1, 40), help="take only every n-th case")
     parser.add_argument("--all", action="store_true", help="print each case")
+    parser.add_argument("--repository", nargs=2, action="append", metavar=("CLONE", "RUN"))
+    parser.add_argument("--commits", type=int, default=sized(10, 1), help="of each repository")
+    parser.add_argument("--read", action="append", default=[], help="a path that checks may read")
+    parser.add_argument("--only-times", action="store_true", help="without the corpus")
     arguments = parser.parse_args()
+    if not arguments.only_times:
+        _corpus(arguments)
+    more = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
+    for clone, run in arguments.repository or [("", "")]:
+        _times_beside_plain(clone, run, arguments.commits, more)
+
+
+def _corpus(arguments: argparse.Namespace) -> None:
     cases = [case for name in arguments.ecosystems for case in gate_corpus.read(name)]
     left_out = sorted({name for case in cases for name in gate_programs.lacking(case)})
     cases = [case for case in cases if not gate_programs.lacking(case)][:: arguments.every]
@@ -84,6 +104,27 @@ def _honest(found: list[tuple[Any, bool, Any]]) -> None:
         asked = sum(out.word == "ask" for out in outs)
         print(f"    {len(outs)} honest changes, {name}: {failed} fail, {asked} are asked about")
         figure(f"Q24 honest changes that fail or ask, {name}", f"{failed} + {asked} of {len(outs)}")
+
+
+def _times_beside_plain(clone: str, run: str, most: int, more: str) -> None:
+    """One after the other, so that no run slows another one down."""
+    at = Path(clone).resolve() if clone else gate_history.ROOT
+    sample = gate_history.commits_of(at, run, 5 * most) if clone else gate_history.commits(most)
+    name = at.name if clone else "this project"
+    found = []
+    for commit in sample:
+        with tempfile.TemporaryDirectory(prefix="gate") as folder:
+            times = anyio.run(gate_runs.times_of, commit, Path(folder), more)
+        found += [times] if times else []
+        if len(found) == most:
+            break
+    print(f"V12 {name}: {len(found)} commits whose checks pass")
+    if found:
+        whole = median(each.whole / each.plain for each in found)
+        again = median(each.again / each.plain for each in found)
+        print(f"    the checks alone take {median(each.plain for each in found):.1f} s (median)")
+        print(f"    the whole gate takes {again:.2f} times that, {whole:.2f} on a new target")
+        figure(f"V12 time of the gate beside plain checks, {name}", f"{again:.2f}", goal="1.5")
 
 
 def _time(outs: list[Any]) -> None:

@@ -1,10 +1,12 @@
-"""Honest commits of this project's own history, each as a repository for the gate."""
+"""Honest commits of a history, this project's own or another one, each as a repository for the gate."""
 
 import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from allstop.gate.path_kinds import is_test
+from allstop.gate.test_text import is_product
 from support import gate_corpus
 
 ROOT = Path(__file__).parents[2]
@@ -20,17 +22,20 @@ class Commit:
     parent: str
     subject: str
     tests: tuple  # the changed files with pure tests
+    repository: Path = ROOT
+    command: str = ""  # of another repository
 
     @property
     def run(self):
         tests = " ".join(self.tests)
-        return f"PYTHONPATH=src:tests python -m pytest -q -p no:cacheprovider {tests}"
+        own = f"PYTHONPATH=src:tests python -m pytest -q -p no:cacheprovider {tests}"
+        return self.command or own
 
 
-def _git(*words):
+def _git(*words, repository=ROOT):
     done = subprocess.run(
         ["git", *words],
-        cwd=ROOT,
+        cwd=repository,
         env={**os.environ, **gate_corpus.ENV},
         capture_output=True,
         text=True,
@@ -58,6 +63,20 @@ def commits(most):
     return found
 
 
+def commits_of(repository, command, most):
+    """Commits of another repository that change product code and tests, the latest first."""
+    words = ("log", "--first-parent", "-m", "-n", str(LOOKED_AT), "--name-only")
+    rows = _git(*words, "--format=%x00%H %P%n%s", repository=repository)
+    found = []
+    for row in rows.split("\0")[1:]:
+        names, subject, *paths = row.strip().splitlines()
+        name, *parents = names.split()
+        tests = tuple(path for path in paths if is_test(path))
+        if parents and tests and any(map(is_product, paths)):
+            found.append(Commit(name, parents[0], subject, tests, repository, command))
+    return found[:most]
+
+
 def _is_pure_test(path):
     parts = path.split("/")
     return len(parts) == 3 and parts[0] == "tests" and parts[1] in PURE and parts[2][:5] == "test_"
@@ -75,12 +94,16 @@ def make(commit, root):
     """A repository with the commit's parent on `main`, which borrows this one's objects."""
     root.mkdir(parents=True)
     gate_corpus.git(root, "init", "-q", "-b", "main")
-    store = ROOT / _git("rev-parse", "--git-common-dir").strip()
+    told = _git("rev-parse", "--git-common-dir", repository=commit.repository)
+    store = commit.repository / told.strip()
     (root / ".git" / "objects" / "info" / "alternates").write_text(f"{store / 'objects'}\n")
     if (store / "shallow").exists():
         (root / ".git" / "shallow").write_text((store / "shallow").read_text())
     (root / ".git" / "info").mkdir(exist_ok=True)
-    (root / ".git" / "info" / "exclude").write_text(".allstop/\n")
+    (root / ".git" / "info" / "exclude").write_text(".allstop/\n.venv\nnode_modules\n")
+    for name in (".venv", "node_modules"):
+        if commit.command and (commit.repository / name).is_dir():
+            (root / name).symlink_to(commit.repository / name)
     gate_corpus.git(root, "update-ref", "refs/heads/main", commit.parent)
     gate_corpus.git(root, "reset", "-q", "--hard")
     gate_corpus.git(root, "update-ref", "refs/heads/work", commit.name)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
+from msgspec.structs import replace
 
 from allstop.app.project import Project
 from allstop.app.runtime import start_runtime
@@ -109,7 +110,7 @@ async def gate_of(root, home, path=()):
 
             async def run(**move):
                 watch = Silent()
-                checks = RunChecks.for_gate(gate(project.settings), "w", **move)
+                checks = replace(RunChecks.for_gate(gate(project.settings), "w"), **move)
                 return await hands.perform("t", checks, watch, 600.0), watch.items
 
             yield run
@@ -141,6 +142,36 @@ async def judge_commit(commit, folder):
     base, candidate = gate_history.make(commit, root)
     (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=""))
     return await _judged(root, gate_programs.folders("pytest"), base=base, commit=candidate)
+
+
+@dataclass(frozen=True)
+class Times:
+    """The seconds of one commit's checks alone, and of the whole gate."""
+
+    plain: float
+    whole: float
+    again: float  # the whole gate with the target's own run known
+
+    def __bool__(self):
+        return self.plain > 0
+
+
+async def times_of(commit, folder, more=""):
+    """How long the gate takes for a commit; nothing if its checks fail."""
+    root = folder / "repository"
+    base, candidate = gate_history.make(commit, root)
+    (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=more))
+    home = folder / "home"
+    home.mkdir()
+    seconds = []
+    async with gate_of(root, home, gate_programs.folders("pytest")) as run:
+        for what in ({"integrity": None}, {}, {}):
+            began = time.perf_counter()
+            done, _ = await run(base=base, commit=candidate, **what)
+            seconds.append(time.perf_counter() - began)
+            if isinstance(done, Failed) or not all(each.passed for each in done.results):
+                return Times(0, 0, 0)
+    return Times(*seconds)
 
 
 async def _judged(root, path, **move):
