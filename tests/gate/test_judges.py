@@ -117,6 +117,9 @@ def named(*names, file=FILE):
         (named("test_f"), named("test_f", "test_g"),
          [change("a.py", "def gone(x): return x\n", "\n"),
           change(before=OLD.replace("g(2)", "gone(2)"), after="")]),  # what it tests is gone
+        (named("test_f"), named("test_f", "test_g"),
+         [change("a.js", "class A {\n  static gone(x, y) {\n  }\n}\n", "class A {\n}\n"),
+          change(before=OLD.replace("g(2)", "A.gone(2)"), after="")]),
     ],
 )  # fmt: skip
 def test_v1_a_test_may_be_gone_for_a_reason(own, target, changes):

@@ -12,7 +12,9 @@ _DEFINITION = re.compile(
     r"^\s*(?:export\s+(?:default\s+)?)?(?:pub(?:\([a-z]+\))?\s+)?(?:async\s+|unsafe\s+|const\s+)*"
     r"(?:def|class|fn|struct|enum|trait|function\*?|interface|type|func(?:\s*\([^)]*\))?|let|var|const|static)"
     r"\s+(?P<name>[A-Za-z_$][\w$]*)|^(?P<constant>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)"
-    r"|^\s*(?:module\.)?exports\.(?P<export>\w+)\s*=",
+    r"|^\s*(?:module\.)?exports\.(?P<export>\w+)\s*="
+    r"|^\s+(?:static\s+|async\s+|get\s+|set\s+)*(?!(?:if|for|while|switch|catch|with|function)\b)"
+    r"(?P<method>[A-Za-z_$][\w$]*)\s*\([^()]*\)\s*\{",
     re.MULTILINE,
 )
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
