@@ -110,7 +110,7 @@ class Project:
 
         if self.root is None:
             return load(self.environment, repository=self.settings_folder, flags=self._flags)
-        branches = Branches(self.git_root, self.environment.variables)
+        branches = Branches(self.git_root, self.environment.variables, self.repository)
         try:
             return load_for_work(
                 self.environment, repository=self.root, branches=branches, flags=self._flags

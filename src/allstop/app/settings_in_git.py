@@ -14,13 +14,17 @@ MAX_EARLIER = 50
 
 
 class Branches:
-    def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: Path, variables: Mapping[str, str], checkout: Path | None = None
+    ) -> None:
+        """`checkout` is the clone whose branch is checked out, if `root` is a mirror without one."""
         self._root = root
         self._variables = variables
+        self._checkout = checkout or root
 
     def checked_out(self) -> str | None:
         """The branch's name, taken from the full ref: git's short name is longer beside a tag."""
-        with self._git("symbolic-ref", "--quiet", "HEAD") as git:
+        with self._git("symbolic-ref", "--quiet", "HEAD", root=self._checkout) as git:
             name = git.communicate()[0].decode(errors="replace").strip()
         return name.removeprefix("refs/heads/") or None
 
@@ -40,8 +44,10 @@ class Branches:
         return content
 
     def earlier(self) -> Iterator[tuple[str, bytes]]:
-        """The versions of allstop.toml in the history of HEAD with their commits, newest first."""
-        words = ("log", f"--max-count={MAX_EARLIER}", "--format=%H", "--", FILE_NAME)
+        """The versions of allstop.toml in the branch's history with their commits, newest first."""
+        branch = self.checked_out() if self._checkout != self._root else None
+        tip = f"refs/heads/{branch}" if branch else "HEAD"
+        words = ("log", f"--max-count={MAX_EARLIER}", "--format=%H", tip, "--", FILE_NAME)
         with self._git(*words) as git:
             commits = git.communicate()[0].decode(errors="replace").split()
         for commit in commits:
@@ -71,12 +77,12 @@ class Branches:
                 case _:
                     return None
 
-    def _git(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def _git(self, *arguments: str, root: Path | None = None) -> subprocess.Popen[bytes]:
         host = self._variables.items()
         kept = {name: value for name, value in host if not name.startswith("GIT_")}
         process = subprocess.Popen(
             ["git", *arguments],
-            cwd=self._root,
+            cwd=root or self._root,
             env={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -142,7 +142,7 @@ def _accepted(project: Project) -> str | None:
 def _target(project: Project) -> tuple[str, str | None]:
     from allstop.app.settings_in_git import Branches
 
-    branches = Branches(project.git_root, project.environment.variables)
+    branches = Branches(project.repository, project.environment.variables)
     branch = project.settings.project.target or branches.checked_out()
     revision = f"refs/heads/{branch}" if branch else "HEAD"
     return branch or "HEAD", tree_of(project.repository, revision)
