@@ -63,6 +63,18 @@ def test_z2_a_worker_does_a_task_and_merges_it_on_the_shared_remote(fleet):
     assert "Worker one has 2 slots and offers: agent mine" in worker.communicate()[0]
 
 
+def test_z2_the_settings_of_the_shared_target_branch_apply(fleet):
+    control = fleet.machine("control")
+    one = fleet.machine("one")
+    fleet.agent(WORKS)
+    one.write("allstop.toml", "")  # an edit that was never pushed
+    fleet.worker("one")
+
+    control.allstop("run", "add a line")
+
+    assert fleet.merged() == ["T1"]
+
+
 def test_z2_workers_share_the_tasks_of_a_board(fleet):
     control = fleet.machine("control")
     fleet.machine("one")
@@ -220,6 +232,11 @@ def test_z2_a_task_goes_to_a_worker_that_offers_its_labels(fleet):
     fleet.worker("plain", "--slots", "5")
     running = control.start("run")
     wait_for(lambda: "board/T1.1" in control.runs(), "the attempt")
+    waits = "waits for a free worker that offers: agent mine, label gpu"
+    assert waits in control.allstop("status")
+    assert f"T1       Train it  {waits}" in control.allstop("fleet", "status")
+    told = "T1 waits, because there is no worker that offers: agent mine, label gpu"
+    assert any(told in line for line in running.stdout)  # it isn't just that all are busy
     fleet.worker("gpu", "--label", "gpu")
 
     running.communicate(timeout=110)

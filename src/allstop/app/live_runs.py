@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -208,8 +208,15 @@ class LiveRuns:
             now=self.now,
             driven=self.is_driven(run),
             last_at=followed.last_at,
-            queued=self._queued.get(run, ""),
+            queued=self._queued.get(run) or self._awaited_worker(run, followed.state),
         )
+
+    def _awaited_worker(self, run: RunId, state: RunState[Any]) -> str:
+        if not self._project.shared_remote or state.closed is not None:
+            return ""
+        from allstop.app.fleet.worker_needs import awaited_worker
+
+        return awaited_worker(self._project, run, state.opened, self.holders())
 
     async def warning(self, task: Task) -> str:
         """The warning of the task's running attempt."""

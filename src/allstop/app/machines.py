@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from allstop.app.fleet.worker_needs import is_unclaimed
 from allstop.app.project import SQLITE
 from allstop.core.errors import AllstopError, NotFoundError
 from allstop.core.ids import BOARD, RunId, label_of, with_ancestors
@@ -17,7 +18,7 @@ from allstop.ports import StoreTroubleError
 from allstop.views.machines import MachineProcess, ProcessRow, Work, is_shown, process_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from allstop.adapters.journals.postgres import PostgresJournal
     from allstop.app.live_runs import LiveRuns
@@ -38,15 +39,11 @@ def server_journal(project: Project) -> PostgresJournal:
     return project.journal
 
 
-async def introduce(
-    project: Project, role: str, *, slots: int = 0, labels: Sequence[str] = ()
-) -> None:
-    """Tell a store of several machines what this process is."""
+async def introduce(project: Project, role: str, **facts: object) -> None:
+    """Tell a store of several machines what this process is; the facts are those of `Facts`."""
     if project.store_url != SQLITE:
         with suppress(StoreTroubleError):  # the next heartbeat tells it
-            await server_journal(project).set_about(
-                {"role": role, "slots": slots, "labels": list(labels)}
-            )
+            await server_journal(project).set_about({"role": role, **facts})
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -63,14 +60,30 @@ async def machines(project: Project, live_runs: LiveRuns) -> list[Machine]:
     return [Machine(name=host, processes=found) for host, found in by_host.items()]
 
 
-async def _work(live_runs: LiveRuns) -> dict[RunId, Work]:
+async def waiting_runs(project: Project, live_runs: LiveRuns) -> list[Work]:
+    """The runs that no worker has taken yet, with what they wait for."""
+    holders = live_runs.holders()
+    heads = [head for head in live_runs.heads if not head.closed]
+    runs = [head.run for head in heads if is_unclaimed(project, head.run, holders)]
+    return list((await _described(live_runs, runs)).values())
+
+
+async def _work(project: Project, live_runs: LiveRuns) -> dict[RunId, Work]:
     """The runs that a process drives, without boards."""
+    holders = live_runs.holders()
     driven = [
         head.run
         for head in live_runs.heads
-        if not head.closed and head.run != BOARD and live_runs.is_driven(head.run)
+        if not head.closed
+        and head.run != BOARD
+        and live_runs.is_driven(head.run)
+        and not is_unclaimed(project, head.run, holders)
     ]
-    views = [await live_runs.view(run) for run in driven]
+    return await _described(live_runs, driven)
+
+
+async def _described(live_runs: LiveRuns, runs: Iterable[RunId]) -> dict[RunId, Work]:
+    views = [await live_runs.view(run) for run in runs]
     return {
         view.id: Work(
             run=view.id,
@@ -88,7 +101,7 @@ async def _processes(project: Project, live_runs: LiveRuns) -> list[tuple[str, M
     from allstop.adapters.journals.postgres_reader import PostgresRecords
 
     holders = live_runs.holders()
-    done = _by_holder(holders, await _work(live_runs))
+    done = _by_holder(holders, await _work(project, live_runs))
     records = project.records
     if not isinstance(records, PostgresRecords):
         return list(_of_this_machine(holders, done))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from allstop.app.fleet.worker_needs import named
 from allstop.app.machines import introduce, server_journal
 from allstop.app.project import SQLITE
 from allstop.app.runtime import Runtime, start_runtime
@@ -51,8 +52,11 @@ async def start_worker(
     require_fleet(project)
     project.worker = name or socket.gethostname()
     async with start_runtime(project, slots=plan.slots, note=note, plan=plan) as runtime:
-        await introduce(project, WORKER, slots=plan.slots, labels=plan.labels)
-        yield engine_of(runtime)
+        engine = engine_of(runtime)
+        offers = {offer for lane in engine.lanes for offer in lane.offers}
+        labels, agents = (named(offers, what) for what in ("label", "agent"))
+        await introduce(project, WORKER, slots=plan.slots, labels=labels, agents=agents)
+        yield engine
 
 
 def engine_of(runtime: Runtime) -> WorkerEngine:

@@ -11,7 +11,7 @@ import click
 from allstop.cli.output import Context, echo, json_option, print_json, run
 from allstop.cli.times import duration
 from allstop.core.text import counted
-from allstop.views.machines import MachineProcess, ProcessState
+from allstop.views.machines import MachineProcess, ProcessState, Work
 
 if TYPE_CHECKING:
     from allstop.app.machines import Machine
@@ -43,24 +43,27 @@ def fleet() -> None:
 def status(context: Context, as_json: bool) -> None:
     """Show the machines: their slots, what runs where, and their last sign of life."""
     from allstop.app.live_runs import LiveRuns
-    from allstop.app.machines import machines
+    from allstop.app.machines import machines, waiting_runs
 
-    async def found() -> list[Machine]:
+    async def found() -> tuple[list[Machine], list[Work]]:
         live_runs = LiveRuns(project)
         await live_runs.begin()
-        return await machines(project, live_runs)
+        return await machines(project, live_runs), await waiting_runs(project, live_runs)
 
     with context.project() as project:
-        known = run(found)
+        known, waiting = run(found)
         now = project.clock.now()
     if as_json:
-        print_json({"machines": known})
+        print_json({"machines": known, "waiting": waiting})
         return
     for machine in known:
         for process in machine.processes:
             _show_process(machine.name, process, now)
     if not any(machine.processes for machine in known):
         echo("No process works on the board.")
+    for work in waiting:
+        since = duration((now - work.since).total_seconds())
+        echo(f"◌ {work.label:<8} {work.title}  {work.doing} · {since}", fg="yellow")
 
 
 def _show_process(host: str, process: MachineProcess, now: datetime) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,7 +11,7 @@ import anyio
 from allstop.core import run as runs
 from allstop.core.events import Opened
 from allstop.core.helm import RUNNING
-from allstop.core.ids import BOARD, RunId, root_of
+from allstop.core.ids import BOARD, RunId, label_of, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import FoldedRun, RunState
 from allstop.engine.driven_run import fold
@@ -31,18 +30,34 @@ PAUSE_S = 0.1
 NeedsOf = Callable[[Opened], frozenset[str]]
 """What a worker must offer for a run."""
 
+Offers = Callable[[], Awaitable[Sequence[frozenset[str]] | None]]
+"""What the workers offer, which take runs now; None if that isn't known."""
+
+
+async def unknown_offers() -> None:
+    return None
+
 
 class ControlEngine(LocalEngine):
     """It reads along with the runs that workers drive, but never writes to them."""
 
-    def __init__(self, *, dispatch: Dispatch, needs_of: NeedsOf, **more: Any) -> None:
-        """`more` is what the base class takes."""
+    def __init__(
+        self,
+        *,
+        dispatch: Dispatch,
+        needs_of: NeedsOf,
+        describe: Callable[[frozenset[str]], str] = lambda needs: "",
+        offers: Offers = unknown_offers,
+        **more: Any,
+    ) -> None:
+        """`describe` puts needs into words. `more` is what the base class takes."""
         super().__init__(**more)
         self._dispatch = dispatch
-        self._needs_of = needs_of
+        self._needs_of, self._describe, self._offers = needs_of, describe, offers
         self._elsewhere: dict[RunId, FoldedRun[Any]] = {}  # open runs below the board
         self._unread: set[RunId] = set()  # those that were written to since
         self._free_since: dict[RunId, float] = {}  # since when no worker has them
+        self._told: set[RunId] = set()  # of these, people know that they wait
         self._parked: set[RunId] = set()
         self._news, self._opened = anyio.Event(), anyio.Event()
 
@@ -124,20 +139,27 @@ class ControlEngine(LocalEngine):
         if handouts:
             queued = await self._dispatch.queued()
             await self._dispatch.put([each for each in handouts if each.run not in queued])
-        self._tell_of_waiting(handouts)
+        await self._tell_of_waiting(handouts)
         self._changed.set()
 
-    def _tell_of_waiting(self, handouts: Iterable[Handout]) -> None:
-        """Tell people what a worker must have for a run that none takes."""
+    async def _tell_of_waiting(self, handouts: Iterable[Handout]) -> None:
+        """Tell people what a run waits for that no worker takes."""
         now = anyio.current_time()
         needs = {handout.run: handout.needs for handout in handouts}
         self._free_since = {run: self._free_since.get(run, now) for run in needs}
-        for run, since in self._free_since.items():
-            if now - since >= TELL_S and self.helm.hold is RUNNING:
-                self._free_since[run] = math.inf  # it is said once
-                named = ", ".join(sorted(each for each in needs[run] if each[:5] != "kind "))
-                free = f"waits for a free worker that offers: {named or 'anything'}"
-                self._viewers.show(run, Live("queued", free))
+        self._told &= needs.keys()
+        late = [run for run, since in self._free_since.items() if now - since >= TELL_S]
+        if not late or self.helm.hold is not RUNNING:
+            return
+        offers = await self._offers()
+        for run in late:
+            words = self._describe(needs[run])
+            if offers is not None and not any(needs[run] <= each for each in offers):
+                text = f"{label_of(run)} waits, because there is no worker{words}"
+                self._viewers.show(run, Live("trouble", text))  # it is said once in a while
+            if run not in self._told:
+                self._told.add(run)
+                self._viewers.show(run, Live("queued", f"waits for a free worker{words}"))
 
     async def _read_along(self, below: dict[RunId, int]) -> None:
         for run in self._elsewhere.keys() - below.keys():

@@ -44,6 +44,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     role: str = ""
     slots: int = 0
     labels: tuple[str, ...] = ()
+    agents: tuple[str, ...] | None = None  # that a worker can start; None: it doesn't say it
     load: Load = Load()
 
 

@@ -47,7 +47,7 @@ def view(
     now: datetime,
     driven: bool,
     last_at: datetime | None = None,  # of its last event, if known
-    queued: str = "",  # its place in the queue for a slot, if the driving process has sent it
+    queued: str = "",  # the slot or the worker that it waits for, if that is known
 ) -> RunView:
     status, reason, needs_you = _status(run, kind, state, helm, now, driven=driven, queued=queued)
     return RunView(
@@ -114,7 +114,7 @@ def _status(
         resume = kind.resume_command(run, state.opened)
         return "interrupted", f"no process drives it; to {does}: {resume}", True
     coming = f"next: {describe(move)}"  # it hasn't started: it may have to wait for a slot
-    if kind.pilot.needs_slots and isinstance(move, TakeTurn):
+    if queued or (kind.pilot.needs_slots and isinstance(move, TakeTurn)):
         return "queued", queued or coming, False
     return "running", coming, False
 

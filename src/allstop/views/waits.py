@@ -9,7 +9,7 @@ from allstop.core import run as runs
 from allstop.core.asks import answer_command, describe_with_options
 from allstop.core.helm import Helm, Hold
 from allstop.core.ids import BOARD, RunId, label_of, root_of
-from allstop.core.moves import TakeTurn, Wait
+from allstop.core.moves import Wait
 from allstop.core.run import RunState
 from allstop.core.text import one_line
 from allstop.views.inbox import OpenRun, wait_command
@@ -61,7 +61,7 @@ def run_wait(
     if not driven:
         do = kind.resume_command(run, state.opened)
         return RunWait(on="a process that drives it", since=last_at, do=do)
-    if kind.pilot.needs_slots and isinstance(move, TakeTurn) and queued:
+    if queued:
         return RunWait(on=queued, since=last_at, do=f"allstop pause {called}")
     return None
 

@@ -12,6 +12,13 @@ from allstop.adapters.journals.postgres import PostgresJournal
 from allstop.adapters.journals.postgres_connection import Link
 from allstop.adapters.journals.postgres_run_budgets import PostgresRunBudgets
 from allstop.app.agents.agent_programs import AgentSetupError
+from allstop.app.fleet.worker_needs import (
+    describe,
+    needs_of,
+    offers_of,
+    offers_to_merges,
+    offers_to_tasks,
+)
 from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.engine.handout import ControlEngine
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
     from allstop.adapters.git import GitWorkspaces
     from allstop.app.agents.registry import Agents
     from allstop.app.project import Project
-    from allstop.core.events import Opened
     from allstop.engine.local import LocalEngine
 
 MERGES = 1
@@ -56,21 +62,34 @@ class Membership:
     def make_engine(self, agents: Agents) -> Callable[..., LocalEngine]:
         """A worker's engine, or that of a control room."""
         if self._plan is None:
-            return partial(ControlEngine, dispatch=self._queue, needs_of=needs_of)
+            return partial(
+                ControlEngine,
+                dispatch=self._queue,
+                needs_of=needs_of,
+                describe=describe,
+                offers=self._offers,
+            )
         usable = usable_agents(self._project, agents)
         theirs = (self._project.settings.agents[name].labels for name in usable)
         labels = (*self._plan.labels, *(label for some in theirs for label in some))
         lanes = lanes_of(self._plan._replace(labels=labels), usable)
         return partial(self._make_worker, lanes)
 
+    async def _offers(self) -> list[frozenset[str]] | None:
+        return offers_of(await self._journal.processes())
+
+    @property
+    def _journal(self) -> PostgresJournal:
+        journal = self._project.journal
+        assert isinstance(journal, PostgresJournal), "a fleet has a store on a server"
+        return journal
+
     def _make_worker(self, lanes: tuple[Lane, ...], **more: object) -> WorkerEngine:
         from allstop.adapters.dispatch.procrastinate_queue import CHANNEL
 
-        journal = self._project.journal
-        assert isinstance(journal, PostgresJournal), "a fleet has a store on a server"
-        budgets = PostgresRunBudgets(journal)
+        budgets = PostgresRunBudgets(self._journal)
         engine = WorkerEngine(dispatch=self._queue, lanes=lanes, run_budgets=budgets, **more)
-        journal.hear(CHANNEL, engine.tell)
+        self._journal.hear(CHANNEL, engine.tell)
         return engine
 
     def close(self) -> None:
@@ -119,20 +138,11 @@ def remote_addresses(project: Project) -> tuple[str, str]:
     return addresses[0], addresses[1]
 
 
-def needs_of(opened: Opened) -> frozenset[str]:
-    """What a worker must offer for a run: its kind, its agents and the labels of its task."""
-    spec = opened.spec
-    agents = [str(each) for key in ("agents", "second") for each in _list(spec.get(key))]
-    labels = [str(each) for each in _list(spec.get("labels"))]
-    return frozenset([_kind(opened.kind), *_agents(agents), *_labels(labels)])
-
-
 def lanes_of(plan: WorkerPlan, agents: Iterable[str]) -> tuple[Lane, ...]:
-    """What a worker takes; merges need no agent."""
-    labels = [*_labels(plan.labels)]
+    """What a worker takes."""
     return (
-        Lane("merge", MERGES, frozenset([_kind("merge"), *labels])),
-        Lane("task", plan.slots, frozenset([_kind("task"), *_agents(agents), *labels])),
+        Lane("merge", MERGES, offers_to_merges(plan.labels)),
+        Lane("task", plan.slots, offers_to_tasks(plan.labels, agents)),
     )
 
 
@@ -146,20 +156,3 @@ def usable_agents(project: Project, agents: Agents) -> list[AgentName]:
             continue
         found.append(name)
     return found
-
-
-def _list(value: object) -> list[object]:
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _kind(kind: str) -> str:
-    return f"kind {kind}"
-
-
-def _agents(names: Iterable[str]) -> Iterable[str]:
-    """A model that is named by its provider needs no settings, so every worker may have it."""
-    return (f"agent {name}" for name in names if ":" not in name)
-
-
-def _labels(labels: Iterable[str]) -> Iterable[str]:
-    return (f"label {label}" for label in labels)

@@ -257,7 +257,16 @@ def _view(
         now=project.clock.now(),
         driven=is_driven(seen.run, held),
         last_at=seen.last_at,
+        queued=_awaited_worker(project, seen, held),
     )
+
+
+def _awaited_worker(project: Project, seen: RunSnapshot, held: dict[RunId, Holder | None]) -> str:
+    if not project.shared_remote or seen.state.closed is not None:
+        return ""
+    from allstop.app.fleet.worker_needs import awaited_worker
+
+    return awaited_worker(project, seen.run, seen.state.opened, held)
 
 
 async def record_of(project: Project, run: str) -> RunRecord:
