@@ -56,6 +56,22 @@ def test_z1_a_store_is_copied_to_a_server_and_back(person, postgres, database):
     assert json.loads(person.allstop("store", "check", "--json"))["runs"] == 1
 
 
+def test_z1_nobody_goes_on_with_the_file_after_the_copy(person, postgres, database):
+    person.allstop("add", "One")
+    person.variables["ALLSTOP_STORE_URL"] = postgres.url(database)
+    person.allstop("store", "copy")
+    del person.variables["ALLSTOP_STORE_URL"]
+
+    assert _error(person, "add", "Two") == "store_moved"
+    assert _error(person, "status") == "store_moved"
+    assert (person.repository / ".allstop" / "moved").read_text().startswith("postgresql://")
+    person.run_process("stop")
+    assert (person.repository / ".allstop" / "STOP").exists()
+    (person.repository / ".allstop" / "STOP").unlink()
+    (person.repository / ".allstop" / "moved").unlink()
+    assert "One" in person.allstop("list")
+
+
 def test_z1_a_copy_never_mixes_two_journals(person, postgres, database):
     person.variables["ALLSTOP_STORE_URL"] = postgres.url(database)
     person.allstop("add", "On the server")

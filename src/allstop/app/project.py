@@ -240,10 +240,29 @@ class Project:
         with self._opening():
             return SqliteRecords(self.folder, self.clock)
 
+    @property
+    def moved_file(self) -> Path:
+        return self.folder / "moved"
+
+    @property
+    def moved_to(self) -> str:
+        """The database to which the journal in this folder was copied; "" if it wasn't."""
+        try:
+            return self.moved_file.read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""
+
     @contextmanager
     def _opening(self) -> Iterator[None]:
         from allstop.ports import StoreBrokenError
 
+        if (address := self.moved_to) != "":
+            raise StoreBrokenError(
+                f"the journal of this folder was copied to {address}",
+                "set ALLSTOP_STORE_URL, or [store] url in your own settings, to that address; to go"
+                f" on with the older copy here instead, delete {self.moved_file}",
+                code="store_moved",
+            )
         try:
             yield
         except OSError as error:

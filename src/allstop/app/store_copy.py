@@ -51,10 +51,22 @@ async def copy(project: Project, *, to_sqlite: bool) -> Copied:
         _refuse_busy(source, target)
         start = await _common_start(source, target)
         await _copy_rest(source, target, start)
-        return await _verified(project, source, target)
+        copied = await _verified(project, source, target)
+        _note_move(project, to_sqlite=to_sqlite)
+        return copied
     finally:
         server.close()
         file.close()
+
+
+def _note_move(project: Project, *, to_sqlite: bool) -> None:
+    """From now on, a process that isn't told of the database must not write to the older copy."""
+    from allstop.adapters.journals.postgres_connection import describe
+
+    if to_sqlite:
+        project.moved_file.unlink(missing_ok=True)
+    else:
+        project.moved_file.write_text(f"{describe(project.store_url)}\n", encoding="utf-8")
 
 
 def _open_file(project: Project) -> ProjectJournal:
