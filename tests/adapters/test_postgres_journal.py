@@ -2,7 +2,7 @@
 
 import os
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
@@ -416,3 +416,19 @@ async def test_a_program_without_rights_is_told_so(postgres, database, opened):
         journal.close()
     finally:
         postgres.execute("drop role nobody_else", database)
+
+
+class SkewedClock(SystemClock):
+    def __init__(self, ahead):
+        self._ahead = ahead
+
+    def now(self):
+        return super().now() + self._ahead
+
+
+async def test_z5_a_machine_notices_that_its_clock_is_wrong(opened, postgres, database):
+    journal = opened(postgres.url(database))
+
+    assert await journal.clock_ahead_s(SystemClock()) == 0
+    assert 0 < await journal.clock_ahead_s(SkewedClock(timedelta(hours=9))) <= 9 * 3600
+    assert -9 * 3600 <= await journal.clock_ahead_s(SkewedClock(timedelta(hours=-9))) < 0

@@ -63,6 +63,19 @@ def test_z2_a_worker_does_a_task_and_merges_it_on_the_shared_remote(fleet):
     assert "Worker one has 2 slots and offers: agent mine" in worker.communicate()[0]
 
 
+def test_z2_the_doctor_tries_the_database_and_the_shared_remote(fleet):
+    one = fleet.machine("one")
+    fleet.agent(WORKS)
+    before = fleet.branches()
+
+    said = one.allstop("doctor")
+    assert "database       postgresql://" in said
+    assert "✓ shared remote  origin can be fetched from and pushed to" in said
+    assert fleet.branches() == before
+    fleet.remote.rename(fleet.place / "gone.git")
+    assert "the shared remote doesn't answer" in one.allstop("doctor", code=1)
+
+
 def test_z2_the_settings_of_the_shared_target_branch_apply(fleet):
     control = fleet.machine("control")
     one = fleet.machine("one")

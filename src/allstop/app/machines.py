@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from allstop.ports import Holder
 
 
+CLOCK_S = 5.0
+"""How much the clocks of two machines may differ."""
+
+
 def server_journal(project: Project) -> PostgresJournal:
     """The journal, if it is on a server.
 
@@ -44,6 +48,18 @@ async def introduce(project: Project, role: str, **facts: object) -> None:
     if project.store_url != SQLITE:
         with suppress(StoreTroubleError):  # the next heartbeat tells it
             await server_journal(project).set_about({"role": role, **facts})
+
+
+async def clock_warning(project: Project) -> str:
+    """What is wrong with this machine's clock, by that of the store; "" if nothing is."""
+    ahead_s = await server_journal(project).clock_ahead_s(project.clock)
+    if abs(ahead_s) < CLOCK_S:
+        return ""
+    side = "ahead of" if ahead_s > 0 else "behind"
+    return (
+        f"{abs(ahead_s):,.0f} seconds {side} the database's: limits on time, and times in logs, are"
+        " wrong by that"
+    )
 
 
 class Machine(Struct, frozen=True, kw_only=True):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
 
 from allstop.app.fleet.worker_needs import named
-from allstop.app.machines import introduce, server_journal
+from allstop.app.machines import clock_warning, introduce, server_journal
 from allstop.app.project import SQLITE
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.errors import AllstopError
 from allstop.engine.worker import WorkerEngine
+from allstop.ports import StoreTroubleError
 from allstop.views.machines import WORKER
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ async def work(project: Project, plan: WorkerPlan, name: str, note: Note) -> Non
             lambda run, live: note(f"{run} {live.text}") if live.kind == "trouble" else None
         )
         note(describe(engine, project.worker))
+        with suppress(StoreTroubleError):
+            if warning := await clock_warning(project):
+                note(f"This machine's clock is {warning}.")
         async with anyio.create_task_group() as group:
             group.start_soon(_end_by_signal, engine, note, group.cancel_scope)
             group.start_soon(_follow_drain, project, engine, note)

@@ -16,7 +16,7 @@ from allstop.adapters.journals.postgres_schema import prepare
 from allstop.adapters.journals.stop_file import StopFile
 from allstop.core.events import Event
 from allstop.core.ids import STREAMS, RunId
-from allstop.ports import Head, Holder, PositionedRecord, Record
+from allstop.ports import Clock, Head, Holder, PositionedRecord, Record
 from allstop.views.machines import ProcessRow
 
 if TYPE_CHECKING:
@@ -113,6 +113,16 @@ class PostgresRecords:
     async def processes(self) -> list[ProcessRow]:
         """The processes of all machines that have not ended properly, by name."""
         return [row_of(row) for row in await self.query(KNOWN, ())]
+
+    async def clock_ahead_s(self, clock: Clock) -> float:
+        """How many seconds this machine's clock is ahead of the server's, at least."""
+        before = clock.now()
+        ((server,),) = await self.query("select clock_timestamp()", ())
+        after = clock.now()
+        if before <= server <= after:
+            return 0.0
+        nearest = before if server < before else after
+        return float((nearest - server).total_seconds())
 
     async def is_abandoned(self, run: RunId) -> bool:
         """Whether a process that drove the run ended without giving up its claim."""

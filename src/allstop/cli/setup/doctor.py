@@ -40,10 +40,11 @@ def doctor(context: Context, quick: bool, fix: bool, as_json: bool) -> int:
 
 async def _doctor(project: Project, *, quick: bool, fix: bool, as_json: bool) -> int:
     from allstop.app.setup.doctor import Trial, examine, try_checks
+    from allstop.app.setup.fleet_findings import fleet_findings
     from allstop.app.setup.key_search import key_findings, search_boxes
     from allstop.app.setup.tool_comparison import add_reads
 
-    findings = await examine(project)
+    findings = [*await examine(project), *await fleet_findings(project)]
     is_held = any(finding.name in ("allstop", "store") for finding in findings)
     if not is_held and any(finding.name == "sandbox" and finding.ok for finding in findings):
         findings += key_findings(await search_boxes(project))

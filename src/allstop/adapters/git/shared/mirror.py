@@ -36,6 +36,9 @@ _REFUSED = re.compile(r"^!\t[^\t]*\t\[(remote )?rejected\] \((.*)\)$", re.MULTIL
 
 FIRST_RETRY_S, LONGEST_RETRY_S = 1.0, 30.0
 
+TRIAL_BRANCH = "refs/heads/allstop/doctor"
+"""Nothing is ever pushed to it."""
+
 NOWHERE = ""
 """The old value of a branch that must not exist yet."""
 
@@ -96,6 +99,21 @@ class Mirror:
             known = await self._git("config", name, fails=True)
             if known.out.decode(errors="replace").rstrip("\n") != value:
                 await self._git("config", "--replace-all", name, value)
+
+    async def check(self, branch: str) -> None:
+        """Ask for a branch, and for the right to push; nothing is changed. The folder may be a clone.
+
+        Raises RemoteError if either is refused.
+        """
+        ref = f"refs/heads/{branch}"
+        if not (await self._remote("ls-remote", self._url, ref)).out:
+            raise RemoteError(
+                f"the shared remote has no branch {branch!r}",
+                "`git push` it once: the machines start from it",
+                code="remote_branch_missing",
+            )
+        trial = f"HEAD:{TRIAL_BRANCH}"
+        await self._remote("push", "-q", "--dry-run", "--no-verify", self._push_url, trial)
 
     async def head(self) -> str:
         """The remote's default branch; "" if it has none."""
