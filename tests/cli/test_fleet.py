@@ -60,7 +60,10 @@ def test_z2_a_worker_does_a_task_and_merges_it_on_the_shared_remote(fleet):
     assert fleet.git("show", "main:b.txt") == "more"
     assert not (control.repository / ".allstop" / "workspaces" / "T1").exists()
     worker.send_signal(signal.SIGTERM)
-    assert "Worker one has 2 slots and offers: agent mine" in worker.communicate()[0]
+    told = worker.communicate()[0]
+    assert "Worker one has 2 slots and offers: agent mine" in told
+    assert "T1.1     starts: add a line" in told
+    assert "T1.1     ended: done" in told
 
 
 def test_z2_the_doctor_tries_the_database_and_the_shared_remote(fleet):

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,6 +16,7 @@ from allstop.app.machines import clock_warning, introduce, server_journal
 from allstop.app.project import SQLITE
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.errors import AllstopError
+from allstop.core.ids import BOARD, RunId
 from allstop.engine.worker import WorkerEngine
 from allstop.ports import StoreTroubleError
 from allstop.views.machines import WORKER
@@ -74,6 +76,7 @@ async def work(project: Project, plan: WorkerPlan, name: str, note: Note) -> Non
         engine.view(
             lambda run, live: note(f"{run} {live.text}") if live.kind == "trouble" else None
         )
+        engine.tell_of = lambda run, what: note(line_of(project.clock.now(), run, what))
         note(describe(engine, project.worker))
         with suppress(StoreTroubleError):
             if warning := await clock_warning(project):
@@ -106,6 +109,11 @@ async def _follow_drain(project: Project, engine: WorkerEngine, note: Note) -> N
             note(f"{by} drains the worker." if by else "The worker takes work again.")
             engine.drain(on=bool(by))
         await anyio.sleep(DRAIN_LOOK_S)
+
+
+def line_of(at: datetime, run: RunId, what: str) -> str:
+    """What happens to a run, as a line of the worker's log."""
+    return f"{at.astimezone():%H:%M:%S}  {run.removeprefix(f'{BOARD}/'):<8} {what}"
 
 
 def describe(engine: WorkerEngine, name: str) -> str:

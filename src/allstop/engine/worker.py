@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import anyio
 
 from allstop.core.helm import STOPPED
 from allstop.core.ids import RunId
+from allstop.core.moves import Outcome
 from allstop.engine.local import LocalEngine
 from allstop.ports import Dispatch, HeldError, Live, StoreTroubleError
 
@@ -35,6 +36,8 @@ class WorkerEngine(LocalEngine):
         self.lanes = lanes
         self._told = anyio.Event()
         self.drains = False
+        self.tell_of: Callable[[RunId, str], None] = lambda run, what: None
+        """Called when it begins to drive a run, and when it drives it no more."""
 
     def claim_of(self, run: RunId) -> RunId:
         return run
@@ -99,3 +102,10 @@ class WorkerEngine(LocalEngine):
                 await self.take(run)
             except HeldError:
                 continue  # another worker was told of it, too
+            if run in self._driven_runs:
+                self.tell_of(run, f"starts: {self._driven_runs[run].drive.state.opened.title}")
+
+    async def _remove(self, run: RunId, outcome: Outcome) -> None:
+        closed = self._driven_runs[run].drive.state.closed
+        await super()._remove(run, outcome)
+        self.tell_of(run, f"ended: {outcome}" if closed else "goes on elsewhere")
