@@ -219,12 +219,12 @@ FEW = [
     a_machine_is_cut_off_and_comes_back,
     the_control_room_is_killed,
     a_merger_is_killed,
+    a_merger_is_frozen_and_comes_back,
 ]
 ALL = [
     *FEW,
     a_worker_is_killed,
     a_worker_is_frozen_and_comes_back,
-    a_merger_is_frozen_and_comes_back,
     the_control_room_is_cut_off_and_comes_back,
     the_database_restarts,
     the_database_restarts_within_the_lease,
@@ -236,5 +236,5 @@ ALL = [
 
 @pytest.mark.parametrize("number", range(short(20, 1)))
 @pytest.mark.parametrize("drill", short(ALL, FEW), ids=lambda drill: drill.__name__)
-def test_z5_z6_nothing_is_lost_and_nothing_is_done_or_merged_twice(fleet, drill, number):
+def test_z3_z5_z6_nothing_is_lost_and_nothing_is_done_or_merged_twice(fleet, drill, number):
     drill(fleet)

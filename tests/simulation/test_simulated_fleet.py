@@ -1,4 +1,4 @@
-"""Z5, Z11: simulated fleets with lost messages, cut networks, skewed clocks and kills.
+"""Z3, Z5, Z11: simulated fleets with lost messages, cut networks, skewed clocks and kills.
 
 A few seeds for each commit, 2,000 in `make soak`. `TEST_FLEET_SEEDS=41:42` plays one.
 """
@@ -18,8 +18,11 @@ def seeds():
 
 
 @pytest.mark.parametrize("seed", seeds())
-def test_z5_z11_a_fleet_keeps_the_rules_whatever_fails(seed):
-    """One machine on a run, one move at a time, merged once, nothing after a stop, replay."""
+def test_z3_z5_z11_a_fleet_keeps_the_rules_whatever_fails(seed):
+    """One machine on a run, one move at a time, merged once, nothing after a stop.
+
+    Replay by the pilots of one machine gives the moves that the fleet made.
+    """
     try:
         simulate(seed)
     except BaseException as error:
