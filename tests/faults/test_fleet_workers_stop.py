@@ -57,7 +57,8 @@ def test_z4_a_worker_that_starts_with_a_stop_file_takes_no_work(fleet, tmp_path)
 
     assert running.wait(120) == 130
     assert "me on m2" in control.allstop("log", "helm")
-    third.start("worker")
+    worker = third.start("worker")
     sql = "select count(*) from allstop.processes where worker <> '' and seen_at > since"
     wait_for(lambda: fleet.server.execute(sql, fleet.database) == "2\n", "two workers")
     assert not (tmp_path / "begun").exists()
+    assert any("Allstop is in force: it takes no work" in line for line in worker.stdout)

@@ -16,6 +16,7 @@ from allstop.app.machines import clock_warning, introduce, server_journal
 from allstop.app.project import SQLITE
 from allstop.app.runtime import Runtime, start_runtime
 from allstop.core.errors import AllstopError
+from allstop.core.helm import STOPPED
 from allstop.core.ids import BOARD, RunId
 from allstop.engine.worker import WorkerEngine
 from allstop.ports import StoreTroubleError
@@ -78,6 +79,8 @@ async def work(project: Project, plan: WorkerPlan, name: str, note: Note) -> Non
         )
         engine.tell_of = lambda run, what: note(line_of(project.clock.now(), run, what))
         note(describe(engine, project.worker))
+        if engine.helm.hold is STOPPED:
+            note("Allstop is in force: it takes no work until `allstop resume`.")
         with suppress(StoreTroubleError):
             if warning := await clock_warning(project):
                 note(f"This machine's clock is {warning}.")
