@@ -251,7 +251,7 @@ def test_z2_a_task_goes_to_a_worker_that_offers_its_labels(fleet):
     waits = "waits for a free worker that offers: agent mine, label gpu"
     assert waits in control.allstop("status")
     assert f"T1       Train it  {waits}" in control.allstop("fleet", "status")
-    told = "T1 waits, because there is no worker that offers: agent mine, label gpu"
+    told = "work waits, because there is no worker that offers: agent mine, label gpu"
     assert any(told in line for line in running.stdout)  # it isn't just that all are busy
     fleet.worker("gpu", "--label", "gpu")
 

@@ -11,7 +11,7 @@ import anyio
 from allstop.core import run as runs
 from allstop.core.events import Opened
 from allstop.core.helm import RUNNING
-from allstop.core.ids import BOARD, RunId, label_of, root_of
+from allstop.core.ids import BOARD, RunId, root_of
 from allstop.core.moves import Wait
 from allstop.core.run import FoldedRun, RunState
 from allstop.engine.driven_run import fold
@@ -155,8 +155,8 @@ class ControlEngine(LocalEngine):
         for run in late:
             words = self._describe(needs[run])
             if offers is not None and not any(needs[run] <= each for each in offers):
-                text = f"{label_of(run)} waits, because there is no worker{words}"
-                self._viewers.show(run, Live("trouble", text))  # it is said once in a while
+                text = f"work waits, because there is no worker{words}"
+                self._viewers.show(BOARD, Live("trouble", text))  # it is said once in a while
             if run not in self._told:
                 self._told.add(run)
                 self._viewers.show(run, Live("queued", f"waits for a free worker{words}"))
