@@ -1,7 +1,7 @@
 """G10: tunnels to other hosts, by name; everything else is refused with what to add."""
 
 import socket
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from types import SimpleNamespace
 
@@ -16,6 +16,7 @@ from allstop.policy.allowed_hosts import Place
 from allstop.ports import HOSTS_PORT, BoxSockets
 from support.cases import for_each
 from support.open_gateway import lookup, loopback
+from support.tls_hello import hello_for
 
 RULES = ("files.example", "*.cdn.example", "git.example:8443")
 
@@ -328,6 +329,30 @@ async def test_g10_a_tunnel_carries_one_place_only():
 
     assert b"".join(got) == inner
     assert there.told == []
+
+
+async def test_g10_a_neighbour_at_the_same_address_is_not_reached():
+    """G10: its server would choose by the name in the first bytes, which a program may forge."""
+    got = []
+
+    async def keep(stream):
+        async with stream:
+            got.extend([data async for data in stream])
+
+    async with (
+        far_server(keep) as connect,
+        opened(connect) as there,
+        await anyio.connect_tcp(*there.place) as stream,
+    ):
+        await stream.send(connect_to("files.example:443") + hello_for("evil.example"))
+        await head_of(stream)
+        with anyio.fail_after(30), suppress(anyio.BrokenResourceError):
+            [data async for data in stream]
+
+    assert got == []
+    assert there.told == [
+        "files.example could not be reached: its TLS connection is for evil.example"
+    ]
 
 
 async def test_g10_a_name_that_a_program_looks_up_itself_is_told():

@@ -1,6 +1,6 @@
 """Tunnels from a box to other hosts (HTTP CONNECT): by name, without reading what passes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import anyio
@@ -17,6 +17,7 @@ from allstop.policy.allowed_hosts import (
     named_without_proxy,
     parse_place,
 )
+from allstop.policy.tls_server_name import OtherHostError, ServerNameCheck
 
 CONNECT_TIMEOUT_S = 15.0
 IDLE_S = 600.0
@@ -93,7 +94,9 @@ class Tunnels:
             return
         try:
             ahead = await connection.switch_protocol()
-            await _pass_both_ways(connection.stream, far, ahead)
+            await _pass_both_ways(connection.stream, far, ahead, ServerNameCheck(place.host))
+        except OtherHostError as error:
+            self._remember(f"{place} {error}", f"{place} could not be reached: {error}")
         finally:
             await anyio.aclose_forcefully(far)
 
@@ -121,22 +124,39 @@ class Tunnels:
             self._tell(why)
 
 
-async def _pass_both_ways(box: ByteStream, far: ByteStream, ahead: bytes) -> None:
-    """Until both ends have closed their side, one breaks, or nothing has passed for IDLE_S."""
+async def _pass_both_ways(
+    box: ByteStream, far: ByteStream, ahead: bytes, check: ServerNameCheck
+) -> None:
+    """Until both ends have closed their side, one breaks, or nothing has passed for IDLE_S.
+
+    Raises OtherHostError.
+    """
+    refused: list[OtherHostError] = []
     with anyio.move_on_after(IDLE_S) as idle:
         async with anyio.create_task_group() as group:
 
-            async def copy(source: ByteStream, drain: ByteStream) -> None:
+            async def copy(
+                source: AsyncIterable[bytes], drain: ByteStream, passed: Callable[[bytes], bytes]
+            ) -> None:
                 try:
                     async for data in source:
                         idle.deadline = anyio.current_time() + IDLE_S
-                        await drain.send(data)
+                        await drain.send(passed(data))
                     await drain.send_eof()
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
                     group.cancel_scope.cancel()
+                except OtherHostError as error:  # not through the group, which would wrap it
+                    refused.append(error)
+                    group.cancel_scope.cancel()
 
-            if ahead:
-                with suppress(anyio.BrokenResourceError):
-                    await far.send(ahead)
-            group.start_soon(copy, box, far)
-            group.start_soon(copy, far, box)
+            group.start_soon(copy, _after(ahead, box), far, check.feed)
+            group.start_soon(copy, far, box, bytes)
+    if refused:
+        raise refused[0]
+
+
+async def _after(ahead: bytes, source: ByteStream) -> AsyncIterator[bytes]:
+    if ahead:
+        yield ahead
+    async for data in source:
+        yield data
