@@ -1,12 +1,14 @@
 """G7: the model calls behind the gateway, by API and at the terminal."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from allstop.adapters.clock import SystemClock
 from allstop.adapters.journals.sqlite import SqliteJournal
+from allstop.app.call_list import CallLine, CallReport, call_lines
 from allstop.core.events import MoveStarted, Noted, Opened
 from allstop.core.ids import AgentName, RunId
 from allstop.core.moves import Item, ModelCall, TakeTurn
@@ -76,10 +78,30 @@ def test_g7_calls_at_the_terminal(calls):
     head, newest, *_, oldest = person.allstop("usage", "--calls", "--since", "1h").splitlines()
 
     assert head.split()[:4] == ["time", "run", "agent", "model"]
-    assert newest.split()[2:5] == ["auto1", "codex", "m-1"]
+    assert newest.split()[newest.split().index("auto1") :][:3] == ["auto1", "codex", "m-1"]
     assert newest.endswith("200  req_2 cut")
     assert "$0.0025" in oldest
     assert len(person.json("usage", "--calls", "--agent", "claude")["calls"]) == 1
+
+
+def test_g7_calls_of_today_fit_on_a_line():
+    """G7: without the date, and without numbers that are all zero."""
+    now = datetime(2026, 11, 19, 12, tzinfo=UTC)
+    line = CallLine(
+        at=now, run=RunId("T1"), agent="codex", model="m", input=10, cached=0, output=2, reasoning=0,
+        cost_usd=0.1, first_ms=1, total_ms=2, status=200, request_id="req", cut=False,
+        estimated=False, provider="openai",
+    )  # fmt: skip
+    report = CallReport(since=now, calls=[line], more=False)
+
+    head, row = call_lines(report, now)
+    assert head.split() == ["time", "run", "agent", "model", "input", "output", "cost",
+                            "first", "ms", "all", "ms", "HTTP", "request"]  # fmt: skip
+    assert row.split()[1:5] == ["T1", "codex", "m", "10"]
+    _, later = call_lines(report, now + timedelta(days=2))
+    assert later.split()[2:6] == ["T1", "codex", "m", "10"]
+    head, _ = call_lines(replace(report, calls=[replace(line, cached=3)]), now)
+    assert "cached" in head
 
 
 def test_g7_calls_are_not_grouped_and_none_are_said_to_be_none(room):

@@ -92,14 +92,20 @@ def _line(recorded: RecordedCall) -> CallLine:
     )
 
 
-def call_lines(report: CallReport) -> Iterator[str]:
-    """The report as a table."""
-    rows = [_HEAD, *map(_cells, report.calls)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+def call_lines(report: CallReport, now: datetime) -> Iterator[str]:
+    """The report as a table, without columns that say nothing."""
+    days = {line.at.astimezone().date() for line in report.calls}
+    clock = "%H:%M:%S" if days == {now.astimezone().date()} else "%Y-%m-%d %H:%M:%S"
+    rows = [_HEAD, *(_cells(line, clock) for line in report.calls)]
+    columns = [
+        (name, max(len(row[at]) for row in rows), at)
+        for at, name in enumerate(_HEAD)
+        if name not in _OFTEN_ZERO or any(row[at] != "0" for row in rows[1:])
+    ]
     for row in rows:
         cells = [
-            f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}"
-            for cell, width, name in zip(row, widths, _HEAD, strict=True)
+            f"{row[at]:>{width}}" if name in _NUMBERS else f"{row[at]:<{width}}"
+            for name, width, at in columns
         ]
         yield "  ".join(cells).rstrip()
     if report.more:
@@ -109,12 +115,13 @@ def call_lines(report: CallReport) -> Iterator[str]:
 _HEAD = ("time", "run", "agent", "model", "input", "cached", "output", "reasoning", "cost",
          "first ms", "all ms", "HTTP", "request")  # fmt: skip
 _NUMBERS = frozenset(_HEAD[4:12])
+_OFTEN_ZERO = frozenset({"cached", "reasoning"})
 
 
-def _cells(line: CallLine) -> tuple[str, ...]:
+def _cells(line: CallLine, clock: str) -> tuple[str, ...]:
     notes = [*(["cut"] if line.cut else []), *(["estimated"] if line.estimated else [])]
     return (
-        f"{line.at.astimezone():%Y-%m-%d %H:%M:%S}",
+        f"{line.at.astimezone():{clock}}",
         line.run,
         line.agent or "unknown",
         line.model or "unknown",

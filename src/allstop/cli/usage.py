@@ -105,11 +105,12 @@ def _print_calls(context: Context, since: str, agent: str, *, as_json: bool) -> 
     with context.project() as project:
         begins_at = since_(project.clock.now(), since)
         found = run(lambda: calls_since(project, begins_at, agent))
+        now = project.clock.now()
     if as_json:
         print_json(found)
     elif not found.calls:
         echo("No model call is recorded for this time.")
         echo("Calls of models by API and of agents behind the gateway are: see `allstop doctor`.")
     else:
-        for line in call_lines(found):
+        for line in call_lines(found, now):
             echo(line)

@@ -9,11 +9,13 @@ import ctypes
 import json
 import os
 import socket
+import ssl
 import sys
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ IO_URING_SETUP, ENTRIES = 425, 8
 
 NEAR = ("127.0.0.1", "127.0.0.2", "0.0.0.0")  # noqa: S104 - nothing listens there
 FAR = ("10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "192.0.2.1")
+
+ARRIVED = b"TLS arrived"
+"""What the allowed host answers to TLS."""
 
 Attempt = tuple[str, Callable[[], object]]
 
@@ -81,6 +86,22 @@ def plain(port: int, host: str) -> bytes:
     return say(port, f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n")
 
 
+def neighbour(port: int, place: str) -> None:
+    """Connects to another host than the tunnel is for, by the name in the first bytes of TLS."""
+    context = ssl.create_default_context()
+    first = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), first, server_hostname="neighbour.example")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as end:
+        end.sendall(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode() + first.read())
+        said = b""
+        while data := end.recv(4096):
+            said += data
+        if ARRIVED not in said:
+            raise OSError(0, "the gateway cut it")
+
+
 def reach(at: dict[str, Any]) -> str:
     """What the allowed host says through the gateway; "" if it isn't reached."""
     try:
@@ -96,8 +117,8 @@ def attempts(at: dict[str, Any]) -> Iterator[Attempt]:
         yield f"TCP to {host}:{port}", partial(connect, inet, (host, port))
     for host in FAR:
         yield f"TCP to {host}:80", partial(connect, inet, (host, 80))
-    for host in ("::1", "::ffff:127.0.0.1", "fe80::1", "2001:db8::1"):
-        yield f"TCP to [{host}]:{port}", partial(connect, inet6, (host, port))
+    for host, link in (("::1", 0), ("::ffff:127.0.0.1", 0), ("fe80::1", 1), ("2001:db8::1", 0)):
+        yield f"TCP to [{host}]:{port}", partial(connect, inet6, (host, port, 0, link))
     yield "the control room", partial(connect, inet, ("127.0.0.1", at["control_room"]))
     for host, number in (("127.0.0.1", datagrams), ("192.0.2.1", 53), ("255.255.255.255", 53)):
         yield f"UDP to {host}:{number}", partial(send, (host, number))
@@ -115,13 +136,14 @@ def attempts(at: dict[str, Any]) -> Iterator[Attempt]:
         yield f"a tunnel to {place}", partial(tunnel, at["gateway"], place)
     if "tunnels" in at:
         yield "plain HTTP by the proxy", partial(plain, at["gateway"], at["allowed"])
+        yield "TLS to a neighbour of the host", partial(neighbour, at["gateway"], at["beside"])
 
 
 def why_not(attempt: Callable[[], object]) -> str:
     try:
         attempt()
     except OSError as error:
-        return str(error) or type(error).__name__
+        return error.strerror or str(error) or type(error).__name__
     return ""
 
 
@@ -182,11 +204,14 @@ def main() -> None:
         return
     at = json.loads(sys.argv[1])
     call = json.dumps({"model": "test", "input": "test"}).encode()
+    picture = {"type": "input_image", "image_url": "https://other.example/?everything"}
+    fetch = json.dumps({"model": "test", "input": [{"content": [picture]}]}).encode()
     tried = {name: why_not(attempt) for name, attempt in attempts(at)}
     said = {
         "tried": tried,
         "call": ask(at, "/v1/responses", call),
         "other_path": ask(at, "/v1/files", call),
+        "fetch": ask(at, "/v1/responses", fetch),
         "allowed": reach(at) if "allowed" in at else "",
         "readable": b"".join(readable()).decode(errors="replace"),
     }

@@ -10,7 +10,7 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,11 +43,14 @@ if TYPE_CHECKING:
     from allstop.app.project import Project
 
 TIMEOUT_S = 120.0
-NOT_ALLOWED = 404
+NOT_ALLOWED, NOT_FETCHED = 404, 400
 
 ALLOWED = "allowed.example"
 INWARD = "inward.example"
 """An allowed name that leads to this machine."""
+
+WITH_HOSTS = "with allowed hosts: "
+"""Begins the names of attempts in the second box."""
 
 LOOPBACK = IPv4Address("127.0.0.1")
 GREETING = "hello from outside"
@@ -65,6 +68,7 @@ class _Said(Struct, frozen=True, kw_only=True):
     tried: dict[str, str]
     call: int
     other_path: int
+    fetch: int
     allowed: str
     readable: str
 
@@ -111,6 +115,11 @@ async def _try_model_only(project: Project, launcher: Launcher) -> list[Attempt]
             found=f"HTTP {said.other_path}; remembered: {', '.join(gateway.paths)}",
         ),
         Attempt(
+            name="a picture that the provider would fetch",
+            ok=said.fetch == NOT_FETCHED,
+            found=f"HTTP {said.fetch}",
+        ),
+        Attempt(
             name="names that were looked up", ok=True, found=", ".join(gateway.names) or "none"
         ),
         Attempt(
@@ -148,11 +157,14 @@ async def _try_allowed_hosts(project: Project, launcher: Launcher) -> list[Attem
         async with anyio.create_task_group() as group:
             group.start_soon(_greet, far)
             said = await _run(
-                project, launcher, gateway, listeners, {"tunnels": tunnels, "allowed": ALLOWED}
+                project,
+                launcher,
+                gateway,
+                listeners,
+                {"tunnels": tunnels, "allowed": ALLOWED, "beside": f"{ALLOWED}:443"},
             )
             group.cancel_scope.cancel()
         arrived = listeners.arrived()
-    where = "with allowed hosts: "
     tried = [
         *(_attempt(name, why) for name, why in said.tried.items()),
         _arrived(arrived),
@@ -167,7 +179,7 @@ async def _try_allowed_hosts(project: Project, launcher: Launcher) -> list[Attem
             found="reached" if said.allowed == GREETING else "not reached",
         ),
     ]
-    return [replace(each, name=where + each.name) for each in tried]
+    return [replace(each, name=WITH_HOSTS + each.name) for each in tried]
 
 
 async def _greet(far: socket.socket) -> None:
@@ -176,6 +188,9 @@ async def _greet(far: socket.socket) -> None:
         async def greet(stream: SocketStream) -> None:
             async with stream:
                 await stream.send(GREETING.encode())
+                with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                    if await stream.receive():
+                        await stream.send(escape_program.ARRIVED)
 
         await listener.serve(greet)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -14,11 +13,6 @@ if TYPE_CHECKING:
 
     from allstop.app.project import Project
     from allstop.app.setup.escape_test import Attempt
-
-HOSTS_BOX = "with allowed hosts: "
-"""How the names of attempts in the second box begin."""
-
-ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 @click.group()
@@ -42,26 +36,27 @@ def test(context: Context, as_json: bool) -> int:
 
 
 async def _test(project: Project, *, as_json: bool) -> int:
-    from allstop.app.setup.escape_test import try_escapes
+    from allstop.app.setup.escape_test import WITH_HOSTS, try_escapes
 
     tried = await try_escapes(project)
     failed = [each for each in tried if not each.ok]
     if as_json:
         print_json({"ok": not failed, "attempts": tried})
     else:
-        _print_attempts("A box that may reach only a model", tried, box="")
-        _print_attempts("A box that may reach one host", tried, box=HOSTS_BOX)
+        first = [each for each in tried if not each.name.startswith(WITH_HOSTS)]
+        echo("In a box that reaches only its model:")
+        _print(first, "")
+        echo("In a box that also reaches one allowed host:")
+        _print([each for each in tried if each not in first], WITH_HOSTS)
         echo(_verdict(len(failed)))
     return 1 if failed else 0
 
 
-def _print_attempts(title: str, tried: Sequence[Attempt], box: str) -> None:
-    shown = [each for each in tried if each.name.startswith(HOSTS_BOX) == bool(box)]
-    width = max(len(each.name) for each in shown) - len(box)
-    echo(f"{title}:", bold=True)
-    for each in shown:
-        sign = "✓" if each.ok else "✗"
-        echo(f"  {sign} {each.name.removeprefix(box):<{width}} {ERRNO.sub('', each.found)}")
+def _print(tried: Sequence[Attempt], prefix: str) -> None:
+    names = [each.name.removeprefix(prefix) for each in tried]
+    width = max(map(len, names))
+    for name, each in zip(names, tried, strict=True):
+        echo(f"  {'✓' if each.ok else '✗'} {name:<{width}}  {each.found}")
 
 
 def _verdict(failed: int) -> str:
