@@ -9,8 +9,11 @@ from contextlib import suppress
 import anyio
 import pytest
 from anyio.streams.tls import TLSStream
+from hypothesis import given
+from hypothesis import strategies as st
 
 from allstop.adapters.gateway.model_call import Limit
+from allstop.adapters.gateway.name_refusal import refuse_name
 from allstop.metering.call_reservation import HIDDEN_TOKENS
 from allstop.metering.refusals import JSON_HEADERS, Answer
 from allstop.metering.wire_formats import Provider
@@ -437,6 +440,18 @@ async def test_one_connection_carries_many_calls():
 
     assert (first.status_code, again.status_code) == (200, 200)
     assert {asked.protocol for asked in server.requests} == {Protocol.RESPONSES}
+
+
+@given(st.binary(max_size=600) | st.binary(max_size=40).map(lambda more: lookup("a.b")[:12] + more))
+def test_g2_no_query_for_a_name_breaks_the_responder(query):
+    refused = refuse_name(query)
+
+    if refused is not None:
+        name, reply = refused
+        assert name.isprintable() or not name
+        assert reply[:2] == query[:2]
+        assert reply[3] & 15 == 3, "there is no such name"
+        assert len(reply) <= len(query), "nothing is amplified"
 
 
 async def test_g2_names_are_refused_at_once_and_remembered():
