@@ -47,9 +47,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.only_times:
         _corpus(arguments)
-    more = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
+    settings = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
     for clone, run in arguments.repository or [("", "")]:
-        _times_beside_plain(clone, run, arguments.commits, more)
+        _times_beside_plain(clone, run, arguments.commits, settings)
 
 
 def _corpus(arguments: argparse.Namespace) -> None:
@@ -106,7 +106,7 @@ def _honest(found: list[tuple[Any, bool, Any]]) -> None:
         figure(f"Q24 honest changes that fail or ask, {name}", f"{failed} + {asked} of {len(outs)}")
 
 
-def _times_beside_plain(clone: str, run: str, most: int, more: str) -> None:
+def _times_beside_plain(clone: str, run: str, most: int, settings: str) -> None:
     """One after the other, so that no run slows another one down."""
     at = Path(clone).resolve() if clone else gate_history.ROOT
     sample = gate_history.commits_of(at, run, 5 * most) if clone else gate_history.commits(most)
@@ -114,7 +114,7 @@ def _times_beside_plain(clone: str, run: str, most: int, more: str) -> None:
     found = []
     for commit in sample:
         with tempfile.TemporaryDirectory(prefix="gate") as folder:
-            times = anyio.run(gate_runs.times_of, commit, Path(folder), more)
+            times = anyio.run(gate_runs.times_of, commit, Path(folder), settings)
         found += [times] if times else []
         if len(found) == most:
             break

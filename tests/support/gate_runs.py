@@ -156,13 +156,15 @@ class Times:
         return self.plain > 0
 
 
-async def times_of(commit, folder, more=""):
-    """How long the gate takes for a commit; nothing if its checks fail."""
+async def times_of(commit, folder, settings=""):
+    """How long the gate takes for a commit; nothing if its checks fail. `settings`: the person's."""
     root = folder / "repository"
     base, candidate = gate_history.make(commit, root)
-    (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=more))
+    (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=""))
     home = folder / "home"
-    home.mkdir()
+    own = home / ".config" / "allstop" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(settings)
     seconds = []
     async with gate_of(root, home, gate_programs.folders("pytest")) as run:
         for what in ({"integrity": None}, {}, {}):
