@@ -187,6 +187,14 @@ def test_v2_what_the_work_did_to_a_failing_test_decides(own, changes, verdict):
     [
         ("AttributeError: module 'a' has no attribute 'shorten'", "a.cut(2) == 4", Verdict.NOTE),
         ("assert 3 == 4", "a.cut(2) == 4", Verdict.ASK),
+        ("AttributeError: module 'a' has no attribute 'shorten'", "cut(2) == 4", Verdict.NOTE),
+        ("AttributeError: module 'a' has no attribute 'shorten'", "a.cut(2) == 5", Verdict.ASK),
+        ("AttributeError: module 'a' has no attribute 'shorten'", "a.cut(2) >= 4", Verdict.ASK),
+        (
+            "AttributeError: module 'a' has no attribute 'shorten'",
+            "a.cut(2) == 4 or 1",
+            Verdict.ASK,
+        ),
         ("AttributeError: module 'a' has no attribute 'shorten'", "a.shorten(2) == 5", Verdict.ASK),
         ("AttributeError: module 'a' has no attribute 'other'", "a.cut(2) == 4", Verdict.ASK),
     ],

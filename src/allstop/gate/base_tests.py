@@ -1,5 +1,7 @@
 """The target's tests on the new code: a test that fails there was bent, or its subject changed."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from allstop.core.gate import Verdict
@@ -15,6 +17,10 @@ from allstop.gate.rust_tests import has_tests
 from allstop.gate.test_text import bare_name, mentions, removed_names, text_of_test
 
 MOST = 20
+_NAME = re.compile(
+    r"('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|\b(?:assert|expect|in|not|or|and|is|if|else|any|all"
+    r"|None|True|False|null|undefined|true|false)\b)|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"
+)
 LONGEST_TEXT = 4000
 
 
@@ -96,11 +102,17 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
 
 
 def _gone_name(facts: Facts, red: Case, before: str, after: str) -> str:
-    """The name whose removal from the product is why a test fails, and why it was edited."""
-    if not says_missing_name(red.message):
+    """The name whose removal from the product is why a test fails; "" if it expects less, too."""
+    if not says_missing_name(red.message) or _expectations(before) - _expectations(after):
         return ""
     names = mentions(red.message, removed_names(facts.changes))
     return next((name for name in names if _uses(before, name) and not _uses(after, name)), "")
+
+
+def _expectations(text: str) -> Counter[str]:
+    """The lines that state or check a value, without the names in them."""
+    lines = (_NAME.sub(lambda found: found[1] or "x", line.strip()) for line in text.splitlines())
+    return Counter(line for line in lines if re.search(r"['\"`]|(?<!\w)\d|\bassert|\bexpect", line))
 
 
 def _uses(text: str, name: str) -> bool:
