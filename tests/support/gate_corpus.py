@@ -4,11 +4,11 @@ A file describes one ecosystem, in sections: `== base`, `== bad` (a wrong change
 tests notice), `== outside` (a check of the required behaviour that the work can't influence),
 `== feature` (something to add, with its own check and an honest solution), `== attack NAME | FAMILY`
 and `== honest NAME`. A section has headers such as `run: COMMAND`, then edits: `-- write PATH`,
-`-- append PATH`, `-- delete PATH`, `-- move OLD NEW`, and `-- edit PATH` with lines that begin with
+`-- append PATH`, `-- delete PATH`, `-- move OLD NEW`, `-- link PATH TARGET`, and `-- edit PATH` with lines that begin with
 `-` (the old text) and `+` (the new one).
 
 `from:` says what an attack starts with. bad: the wrong change, hidden by the edits. own: the edits
-are both. red: the wrong code is in the base already and the task is to mend it. feature: the task is
+are both, on the base or, with `on: NAME`, on that `== variant NAME`. red: the wrong code is in the base already and the task is to mend it. feature: the task is
 to add the feature. red-feature: the base has tests of the feature already.
 """
 
@@ -32,6 +32,10 @@ ENV = {
 }
 
 Tree = dict[str, str]
+
+
+class Link(str):
+    """In a tree, the target of a symbolic link."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,9 @@ class Case:
 # --- reading ---
 
 
-def _text(ecosystem):
-    return (FOLDER / f"{ecosystem}.txt").read_text()
+def _files(ecosystem):
+    """The first author's file, then the second's, which was written without a look at the first."""
+    return (FOLDER / f"{ecosystem}.txt", FOLDER / "second" / f"{ecosystem}.txt")
 
 
 def sections(text):
@@ -105,6 +110,8 @@ def applied(tree, edits, name=""):
                 made[edit.path] = made[edit.path].rstrip("\n") + "\n" + edit.body
             case "delete":
                 del made[edit.path]
+            case "link":
+                made[edit.path] = Link(edit.to)
             case "move":
                 made[edit.to] = made.pop(edit.path)
             case "edit":
@@ -130,16 +137,20 @@ def _hunks(body):
 
 def read(ecosystem):
     """The cases of one ecosystem."""
-    found = list(sections(_text(ecosystem)))
-    one = {each.kind: each for each in found}
-    for section in found:
-        if section.kind in ("attack", "honest"):
-            yield _case(ecosystem, section, one)
+    for file in _files(ecosystem):
+        found = list(sections(file.read_text()))
+        one = {each.kind: each for each in found}
+        one |= {f"variant {each.name}": each for each in found if each.kind == "variant"}
+        for section in found:
+            if section.kind in ("attack", "honest"):
+                yield _case(ecosystem, section, one)
 
 
 def _case(ecosystem, section, one):
     name, headers = f"{ecosystem}/{section.name}", section.headers
     base = applied({}, one["base"].edits)
+    if "on" in headers:
+        base = applied(base, one[f"variant {headers['on']}"].edits, name)
     origin = headers.get("from", "bad" if section.kind == "attack" else "own")
     if origin == "red":
         base = applied(base, one["bad"].edits, name)
@@ -176,7 +187,7 @@ def _secret(one):
 
 def as_red(case):
     """The same trick where the wrong code is in the target already, and should be mended."""
-    found = {each.kind: each for each in sections(_text(case.ecosystem))}
+    found = {each.kind: each for each in sections(_files(case.ecosystem)[0].read_text())}
     base = applied(case.base, found["bad"].edits, case.id)
     return replace(case, name=f"{case.name}-red", base=base, fixes=True)
 
@@ -188,6 +199,9 @@ def write(tree, root):
     for path, text in tree.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(text, Link):
+            file.symlink_to(text)
+            continue
         file.write_text(text)
         if text.startswith("#!"):
             file.chmod(0o755)

@@ -109,7 +109,8 @@ class CheckRunner:
         gate, skipped, changes = await self._affected(move, candidate)
         commands = await self._test_commands(gate, candidate)
         noted = await self._notes(gate, candidate)
-        found = await self._findings(gate, candidate, noted, knows_ids=bool(commands))
+        reports = any(command.runner is not Runner.PLAIN for command in commands.values())
+        found = await self._findings(gate, candidate, noted, knows_ids=reports)
         if not commands:
             await report_findings(found, watch)
         own = OwnRuns()
@@ -125,7 +126,7 @@ class CheckRunner:
             found = await self._findings(gate, candidate, noted, judged=facts)
             await report_findings(found, watch)
         if gate.mutation and own.results and all(map(may_pass, own.results)):
-            asked = [check for check in gate.checks if check.name in commands]
+            asked = [check for check in gate.checks if reports and check.name in commands]
             found = (*found, *await self._try_mutants(run, gate, asked, own, watch))
         done = _with_error_code(
             moves.ChecksDone(
@@ -187,7 +188,7 @@ class CheckRunner:
         command: TestCommand,
     ) -> Run | None:
         ran = await self.run_tests(run, workspace, check, command, place, watch)
-        return None if ran.filled_its_clone else ran.as_run
+        return Run(passed=False) if ran.filled_its_clone else ran.as_run
 
     async def _test_commands(
         self, move: moves.RunChecks, candidate: Candidate
@@ -203,7 +204,12 @@ class CheckRunner:
             for check in move.checks
             if not affected.names_changes(check)
         }
-        return {name: command for name, command in found.items() if command is not None}
+        known = {name: command for name, command in found.items() if command is not None}
+        return known or {
+            check.name: TestCommand(runner=Runner.PLAIN, run=check.run)
+            for check in move.checks
+            if check.name in found and check.required
+        }
 
     async def _with_receipt(
         self,

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from allstop.core import moves
 from allstop.core.gate import Check
 from allstop.engine.deadlines import ActivityWatch
-from allstop.gate import canary, change_sides, red_witness, runners, twisted_tests, variants
+from allstop.gate import (
+    canary,
+    change_sides,
+    changed_results,
+    red_witness,
+    runners,
+    twisted_tests,
+    variants,
+)
 from allstop.gate.facts import (
     ChangedFile,
     CheckFacts,
@@ -149,16 +157,28 @@ class _Round:
 
     async def of(self, each: Asked) -> CheckFacts:
         facts = _own_facts(each)
+        if each.command.runner is Runner.PLAIN:
+            return await self._without_report(each, facts)
         self._say(each, "on the target")
         target = await self._gate.target(self._work.base, each, self._clone, self._run_tests)
         if target is None or target.report is None:
-            return facts
+            return await self._without_report(each, facts)
         facts = replace(facts, target=target)
         if each.own.report is None:
             return facts
         facts = await self._with_base_tests(each, facts, target.report)
         facts = await self._with_witness(each, facts)
         return await self._with_canary(each, facts, each.own.report)
+
+    async def _without_report(self, each: Asked, facts: CheckFacts) -> CheckFacts:
+        """Only the exit code tells whether the new code passes the target's tests."""
+        if each.own.report is not None:
+            return facts
+        facts = await self._with_base_tests(each, facts, Report())
+        if facts.base_tests is None or facts.base_tests.passed:
+            return facts
+        target = await self._gate.target(self._work.base, each, self._clone, self._run_tests)
+        return replace(facts, target=target)
 
     def _say(self, each: Asked, what: str) -> None:
         self._watch.live(Live("check", f"● {each.check.name} running {what}"))
@@ -169,9 +189,10 @@ class _Round:
             return None
         command = each.command
         if variant.tests and runners.can_select(command):
-            run = runners.with_tests(command, variant.tests, await self._known())
-            command = replace(command, run=run)
-        return await self._run_tests(place, each.check, command)
+            words = runners.with_tests(command, variant.tests, await self._known())
+            command = replace(command, run=words)
+        run = await self._run_tests(place, each.check, command)
+        return replace(run, is_whole=not variant.tests) if run else None
 
     async def _known(self) -> tuple[str, ...]:
         if self._paths is None:
@@ -199,11 +220,17 @@ class _Round:
         if not self._changes_product:
             return replace(facts, witness=facts.own)
         self._say(each, "new tests on the target's code")
-        files = [case.file for case in new if case.file] or [
+        tests = [case.file for case in new if case.file] or [
             each.path for each in self._changes if is_test(each.path) and each.after is not None
         ]
-        variant = variants.witness(self._changes, files)
-        return replace(facts, witness=await self._run(each, variant, on_target=True))
+        variant = variants.witness(self._changes, tests)
+        facts = replace(facts, witness=await self._run(each, variant, on_target=True))
+        files = changed_results.changed_files(self._changes, new)
+        if not files or red_witness.has_witness(facts):
+            return facts
+        self._say(each, "new tests on changed results")
+        variant = Variant(files=files, tests=tuple(sorted(set(tests))) or None)
+        return replace(facts, changed_results=await self._run(each, variant))
 
     async def _with_canary(self, each: Asked, facts: CheckFacts, own: Report) -> CheckFacts:
         token = secrets.token_hex(3)
@@ -216,8 +243,9 @@ class _Round:
         twisted = {path: found for path, found in made.items() if found is not None}
         files = {planted.path: planted.text} | {path: each.text for path, each in twisted.items()}
         self._say(each, "a test that must fail")
-        run = await self._run(each, Variant(files=files, tests=tuple(files)))
-        return replace(
+        variant = Variant(files=files, tests=tuple(files))
+        run = await self._run(each, variant)
+        facts = replace(
             facts,
             canary=run,
             canary_ids=(token, token.capitalize()),
@@ -225,6 +253,15 @@ class _Round:
                 f"{path}::{name}" for path, found in twisted.items() for name in found.tests
             ),
         )
+        if not twisted_tests.is_doubtful(facts, self._changes):
+            return facts
+        self._say(each, "a test that must fail on the target's code")
+        unchanged = {path: text for path, text in files.items() if not self._is_changed_test(path)}
+        variant = Variant(files=unchanged, tests=tuple(unchanged))
+        return replace(facts, canary_target=await self._run(each, variant, on_target=True))
+
+    def _is_changed_test(self, path: str) -> bool:
+        return any(path in (each.path, each.old_path) for each in self._changes)
 
     async def _test_texts(self, runner: Runner, own: Report) -> dict[str, str]:
         """Test files that are twisted: those that changed; if few, some near the changed product."""

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
+from allstop.gate import documented_tests
 from allstop.gate.change_sides import changes_settings, is_expectation, is_test_side, touches_tests
-from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
+from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report
 from allstop.gate.intent import is_declared
 from allstop.gate.missing_tests import excuse, renamed
 from allstop.gate.path_kinds import is_code
 from allstop.gate.red_witness import says_missing_name
 from allstop.gate.rust_tests import has_tests
-from allstop.gate.test_text import bare_name, mentions, removed_names, text_of_test
+from allstop.gate.test_text import adds_names, bare_name, mentions, removed_names, text_of_test
 
 MOST = 20
 _NAME = re.compile(
@@ -31,16 +32,27 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
     base, target = check.base_tests, check.target
-    if base is None or target is None or target.report is None:
+    if base is None or target is None:
         return
-    if base.report is None:
+    if target.report is None:
+        if target.passed and not base.passed and check.own.passed:
+            yield _unrunnable(facts, check.name, "the check fails with the target's tests")
+    elif base.report is None:
         why = "in time" if base.timed_out else "with the new code"
         yield _unrunnable(facts, check.name, f"the target's tests can't be run {why}")
-        return
-    now = base.report.by_id
+    else:
+        yield from _compared(facts, check, target.report, base.report.by_id)
+        is_green = not any(case.is_red for case in base.report.cases)
+        if is_green and target.passed and not base.passed and base.is_whole:
+            yield _unrunnable(facts, check.name, "the check fails with the target's test settings")
+
+
+def _compared(
+    facts: Facts, check: CheckFacts, target: Report, now: dict[str, Case]
+) -> Iterator[Finding]:
     broken: dict[str, Case] = {}
     found: list[Finding] = []
-    for case in target.report.cases:
+    for case in target.cases:
         if case.status is not CaseStatus.PASSED:
             continue
         red = now.get(case.id)
@@ -85,7 +97,7 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
                 case,
                 red,
                 f"no longer runs and fails with the new code, but {why}",
-                _excused(why),
+                _excused(facts, why),
                 before,
                 after,
             )
@@ -119,8 +131,10 @@ def _uses(text: str, name: str) -> bool:
     return next(mentions(text, [name]), "") != ""
 
 
-def _excused(why: str) -> Verdict:
-    return Verdict.NOTE if why == "what it tests is gone" else Verdict.ASK
+def _excused(facts: Facts, why: str) -> Verdict:
+    """Where names are new, what a test is about may only have another one."""
+    is_gone = why == "what it tests is gone" and not adds_names(facts.changes)
+    return Verdict.NOTE if is_gone else Verdict.ASK
 
 
 def _left_alone(facts: Facts, case: Case, red: Case, change: ChangedFile | None) -> Finding:
@@ -136,6 +150,14 @@ def _left_alone(facts: Facts, case: Case, red: Case, change: ChangedFile | None)
     if change is not None:
         old, new = _first_difference(change)
         return _finding(case, red, "passes only with changes around it", Verdict.ASK, old, new)
+    documented = documented_tests.with_tests_of_before(facts.changes, Report(cases=(case,)))
+    if documented:
+        old, new = _first_difference(
+            next(each for each in facts.changes if each.path in documented)
+        )
+        return _finding(
+            case, red, "expects something else than on the target", Verdict.ASK, old, new
+        )
     helpers = [each for each in _around(facts) if is_code(each.path)]
     if helpers and red.status is CaseStatus.ERROR:
         old, new = _first_difference(helpers[0])
@@ -181,13 +203,16 @@ def _finding(
 def _of_file(facts: Facts, check: CheckFacts, whole: Case) -> Finding:
     """A file of tests that can't be loaded: usually one name is gone."""
     change = next((c for c in facts.changes if whole.id in (c.path, c.old_path)), None)
-    said = f"{whole.message}\n{change.before or '' if change else ''}"  # node names no cause
-    removed = [*mentions(said, removed_names(facts.changes))]
+    gone = removed_names(facts.changes)
+    named = [*mentions(whole.message, gone)]  # reports of node name no cause
+    removed = named or [*mentions((change.before or "") if change else "", gone)]
     paths = [each.path for each in _around(facts)]
     declared = any(is_declared(facts.intent.may_change, path) for path in paths)
     is_gone = change is not None and change.after is None
     if is_gone and not removed and not declared:
         verdict, what = Verdict.FAIL, "were deleted, and can't be run with the new code"
+    elif is_gone and named and not adds_names(facts.changes):
+        verdict, what = Verdict.NOTE, "were deleted with what they test"
     else:
         verdict, what = Verdict.ASK, "can't be run with the new code"
     why = f": {one_line(whole.message, 160)}" if whole.message else ""
@@ -208,7 +233,7 @@ def _unrunnable(facts: Facts, name: str, text: str) -> Finding:
     declared = any(
         is_declared(facts.intent.may_change, each.path)
         for each in facts.changes
-        if touches_tests(each)
+        if touches_tests(each) or changes_settings(each)
     )
     return Finding(
         kind="base_test",

@@ -184,9 +184,13 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 def _of_check(check: CheckFacts) -> Iterator[Finding]:
     run = check.canary
-    if run is None or run.timed_out or check.own.report is None:
+    if run is None or check.own.report is None:
         return
     told = "don't change how tests are run or reported"
+    if run.timed_out:
+        text = f"{check.name}: doesn't end in time once a test fails"
+        yield Finding(kind="canary", path=check.name, text=text, verdict=Verdict.ASK, to_agent=told)
+        return
     if run.report is None:
         text = f"{check.name}: no report is made once a test fails, so failures can stay unseen"
         yield Finding(

@@ -9,7 +9,7 @@ from allstop.gate.path_kinds import is_code, is_test, is_test_material
 
 _CONFIGURATION = re.compile(
     r"conftest\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|\.coveragerc|(site|user)customize\.py"
-    r"|\.mocharc.*|\.rspec|(jest|vitest|playwright|cypress|karma)\.(config|conf|setup|workspace)\..*"
+    r"|\.mocharc.*|\.rspec|(jest|vitest|vite|babel|playwright|cypress|karma)\.(config|conf|setup|workspace)\..*|\.babelrc.*"
     r"|nextest\.toml"
 )
 _LOCK = re.compile(
@@ -18,7 +18,9 @@ _LOCK = re.compile(
     r"|Cargo\.(lock|toml)|\.npmrc|package\.json|pyproject\.toml|setup\.(py|cfg)"
 )
 _DOCUMENT = re.compile(
-    r".*\.(md|rst|adoc|txt|png|jpe?g|gif|svg|webp|pdf)|(LICENSE|COPYING|NOTICE|AUTHORS|CHANGELOG)[\w.-]*",
+    r".*\.(png|jpe?g|gif|svg|webp|pdf)"
+    r"|(.*/)?(README|LICENSE|COPYING|NOTICE|AUTHORS|CHANGELOG|CONTRIBUTING|SECURITY)[\w.-]*"
+    r"|((.*/)?(docs?|documentation|changelog\.d|\.github)/.*|[^/]*)\.(md|rst|adoc|txt)",
     re.IGNORECASE,
 )
 
@@ -51,10 +53,16 @@ def changes_settings(change: ChangedFile) -> bool:
 
 
 def is_document(change: ChangedFile) -> bool:
-    """Whether it only tells people something; a text among the tests may be an expected value."""
+    """Whether it only tells people something.
+
+    A text among the tests may be an expected value, and one beside the code may be its data.
+    """
     names = (change.path, change.old_path) if change.old_path else (change.path,)
     return all(
-        _DOCUMENT.fullmatch(_name(path)) and not is_test_side(path) and not is_lock(path)
+        _DOCUMENT.fullmatch(path)
+        and not is_code(path)
+        and not is_test_side(path)
+        and not is_lock(path)
         for path in names
     )
 

@@ -9,6 +9,7 @@ from allstop.core.moves import Finding
 from allstop.gate import (
     base_tests,
     canary,
+    changed_results,
     missing_tests,
     own_tools,
     red_witness,
@@ -22,6 +23,7 @@ _JUDGES = (
     missing_tests.findings,
     base_tests.findings,
     red_witness.findings,
+    changed_results.findings,
     canary.findings,
     twisted_tests.findings,
     own_tools.findings,

@@ -17,6 +17,7 @@ class Runner(StrEnum):
     GO = "go"
     CARGO = "cargo"
     OWN = "own"  # unknown: the command writes a JUnit report by itself
+    PLAIN = "plain"  # unknown: only the exit code tells how its tests ended
 
 
 class TestCommand(Struct, frozen=True, gc=False, kw_only=True):
@@ -67,6 +68,7 @@ class Run(Struct, frozen=True, gc=False, kw_only=True):
     timed_out: bool = False
     report: Report | None = None  # None: it made none, so test ids are unknown
     seconds: float = 0.0
+    is_whole: bool = True  # False: only of some test files
 
 
 class ChangedFile(Struct, frozen=True, gc=False, kw_only=True):
@@ -92,6 +94,10 @@ class CheckFacts(Struct, frozen=True, gc=False, kw_only=True):
     canary: Run | None = None  # the candidate with a test that must fail and with twisted tests
     canary_ids: tuple[str, ...] = ()  # parts of the ids of the planted tests
     twisted: tuple[str, ...] = ()  # twisted tests in the run with the canary, as path::name
+    canary_target: Run | None = None  # the same files on the target's product code, if in doubt
+    changed_results: Run | None = (
+        None  # the new tests, with new functions that return something else
+    )
 
 
 class Intent(Struct, frozen=True, gc=False, kw_only=True):

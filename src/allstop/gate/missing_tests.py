@@ -97,6 +97,8 @@ def excuse(facts: Facts, check: CheckFacts, case: Case) -> str:
         return "what it tests is gone"
     if len(own) >= len(before) and _assertions_elsewhere(facts, case):
         return "its assertions are elsewhere"
+    if len(own) >= len(before) and _values_elsewhere(facts, case):
+        return "its values are in a table"
     return ""
 
 
@@ -136,6 +138,30 @@ def _assertions_elsewhere(facts: Facts, case: Case) -> bool:
     for line in wanted:  # those that were in the test itself don't count as gone
         there[line] += wanted[line]
     return all(there[line] >= count for line, count in wanted.items())
+
+
+_VALUE = re.compile(r"(['\"])(?:\\.|(?!\1).)*\1|(?<![\w.])-?\d[\d_]*(?:\.\d+)?")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\(")
+
+
+def _values_elsewhere(facts: Facts, case: Case) -> bool:
+    """Whether the values of each of its assertions are in one new line of its file, such as a row."""
+    text = _old_text(facts, case)
+    change = next((c for c in facts.changes if case.file in (c.path, c.old_path)), None)
+    if change is None or not change.after:
+        return False
+    known = frozenset((change.before or "").splitlines())
+    added = [line for line in change.after.splitlines() if line not in known]
+    rows = [Counter(found[0] for found in _VALUE.finditer(line)) for line in added]
+    called = frozenset(_CALLED.findall("\n".join(added)))
+    wanted = [line for line in text.splitlines() if _ASSERTION.search(line)]
+    values = [Counter(found[0] for found in _VALUE.finditer(line)) for line in wanted]
+    product = frozenset(_CALLED.findall("\n".join(wanted)))
+    return (
+        bool(values)
+        and all(each.total() > 1 and any(each <= row for row in rows) for each in values)
+        and bool(product & called)
+    )
 
 
 def _assertions(text: str) -> Counter[str]:

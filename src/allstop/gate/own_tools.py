@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 
 from allstop.core.gate import Verdict
@@ -19,6 +20,10 @@ _SHADOWS = re.compile(
 )
 _STARTUP = re.compile(
     r"(?:.*/)?(?:sitecustomize|usercustomize)\.pyc?|(?:.*/)?[^/]*\.pth|(?:.*/)?pyvenv\.cfg"
+)
+_COMPILED = re.compile(r"(?:.*/)?__pycache__/.*|.*\.pyc")
+_LIBRARY = re.compile(
+    rf"(?:{'|'.join(sorted(sys.stdlib_module_names - {'test'}))})(?:\.py|/__init__\.py)"
 )
 _PLUGIN = re.compile(r"(?:.*/)?[^/]*\.(?:dist-info|egg-info)/entry_points\.txt")
 _MODULES = re.compile(
@@ -82,6 +87,10 @@ def _of_python(change: ChangedFile) -> str:
     path = change.path
     if _SHADOWS.fullmatch(path) and change.before is None:
         return "takes the place of the test runner or of a library"
+    if _COMPILED.fullmatch(path):
+        return "is run in place of its source"
+    if _LIBRARY.fullmatch(path) and change.before is None:
+        return "takes the place of a standard library"
     if _STARTUP.fullmatch(path):
         return "is run by every Python"
     if _PLUGIN.fullmatch(path) or _adds(_ENTRY_POINTS, change):

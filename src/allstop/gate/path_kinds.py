@@ -55,7 +55,14 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-_TEST_FOLDER = re.compile(r"(^|/)(tests?|__tests__|specs?|testing|e2e|cypress)/", re.IGNORECASE)
+_TEST_FOLDER = re.compile(
+    r"(^|/)(tests?|__tests__|specs?|testing|e2e|cypress|testdata|__(fixtures|mocks|snapshots)__)/",
+    re.IGNORECASE,
+)
+_TEST_DATA = re.compile(
+    r"(^|/)(test[_-]data|fixtures|snapshots|goldens?)/|\.(snap|golden|ambr|approved(\.\w+)?)$",
+    re.IGNORECASE,
+)
 _TEST_NAME = re.compile(
     r"(test_[^/]*\.py|[^/]*[_-](test|tests|spec)\.\w+|[^/]*\.(test|tests|spec|e2e|cy)\.\w+"
     r"|[^/]*(Test|Tests|Spec|TestCase|IT)\.(java|kt|kts|scala|groovy|cs|fs|vb|php|swift|m|mm)"
@@ -93,4 +100,6 @@ def is_test_material(path: str) -> bool:
     """Whether it belongs to tests, such as a fixture, and doesn't configure their runner."""
     if _RUNNER_FILE.fullmatch(path.rpartition("/")[2]):
         return False
-    return is_test(path) or _TEST_FOLDER.search(path) is not None
+    if is_test(path) or _TEST_FOLDER.search(path):
+        return True
+    return _TEST_DATA.search(path) is not None and not is_code(path)

@@ -59,6 +59,11 @@ def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
         )
 
 
+def has_witness(check: CheckFacts) -> bool:
+    ran = check.witness.report.by_id if check.witness and check.witness.report else {}
+    return any(is_witness(ran.get(case.id)) for case in new_tests(check))
+
+
 def _no_witness(asked: Sequence[Case], green: Sequence[Case]) -> Finding:
     names = one_line(", ".join(dict.fromkeys(bare_name(case.id) for case in asked[:SHOWN])), 160)
     if green:

@@ -3,14 +3,11 @@
 import re
 from collections.abc import Iterable
 
+from allstop.gate.braces import closing
 from allstop.gate.facts import ChangedFile
 from allstop.gate.path_kinds import is_test_material
 
 _MODULE = re.compile(r"^[ \t]*#\[cfg\((?:test|all\(test[^]]*\))\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE)  # fmt: skip
-_TOKEN = re.compile(
-    r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|\"(?:\\.|[^\"\\])*\"|b?'(?:\\.[^']*|[^'\\])'|[{}]",
-    re.DOTALL,
-)
 
 
 def modules(text: str) -> tuple[str, ...]:
@@ -61,18 +58,5 @@ def _spans(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for module in _MODULE.finditer(text):
         if not found or module.start() >= found[-1][1]:
-            found.append((module.start(), _closing(text, module.end())))
+            found.append((module.start(), closing(text, module.end())))
     return found
-
-
-def _closing(text: str, at: int) -> int:
-    """Behind the brace that closes the block which begins before `at`."""
-    depth = 1
-    for token in _TOKEN.finditer(text, at):
-        if token[0] == "{":
-            depth += 1
-        elif token[0] == "}":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return len(text)

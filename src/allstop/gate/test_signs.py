@@ -17,6 +17,15 @@ _SIGNS = (
             r"|process\.(argv|env)\b.*\b(jest|vitest|mocha|--test)\b|typeof\s+(jest|describe|it|expect)\b"
             r"|['\"]\w*test\w*['\"]\s+in\s+sys\.argv|process\.argv\b.*\W(test|spec)\W"
             r"|env::(args|current_exe)\(\).*\W(deps|tests?)\W|thread::current\(\)\.name\(\)\s*[!=]="
+            r"|\bsys\.orig_argv\b|/proc/(self|\$?\{?\w*\}?)/(cmdline|environ|comm|exe|stat)\b"
+            r"|\b(any|all|sum|len|next|join)\(.*(\bos\.environ(?![.\[])|sys\.modules(?![.\[]))|\b(os\.getppid|psutil\.Process)\("
+            r"|(\bfor \w+ in|list|set|sorted|join)[ (]+sys\.modules(\)|\s*:|\s*$)"
+            r"|Object\.(keys|entries|values)\((globalThis\.)?process\.env\)\.?(some|find|join|filter|includes)|process\.execArgv"
+            r"|argv\[1\].{0,20}(test|includes|match|endsWith)|\bcfg(_attr)?\(not\(test\)|cfg\(debug_assertions\)"
+            r"|\bflag\.(VisitAll|CommandLine)\b|strings\..*os\.(Args\[0\]|Executable)|os\.Executable\(\).*strings\.|range os\.Environ\(\)"
+            r"|env::args(_os)?\(\)\.(next|nth)\(|thread::current\(\)(?!\.(id|unpark)\b)|env::vars\b"
+            r"|env::var\(\"(PROFILE|OPT_LEVEL|DEBUG)\"\)"
+            r"|(globalThis|window|global)\b\W{0,3}(expect|describe|it|jest|vi|test)\b"
             r"|import\.meta\.(vitest|jest)|env\w*[(\[.]\W*(CI|TESTING|TEST_MODE|IS_TEST)\b"
         ),
     ),
@@ -24,6 +33,9 @@ _SIGNS = (
         "looks at who calls it",
         re.compile(
             r"\binspect\.(stack|currentframe)\(|\bsys\._getframe\(|\btraceback\.(extract|format)_stack"
+            r"|\bsys\._current_frames\(|\btraceback\.(walk_stack|StackSummary)|\.f_back\b|\.co_(filename|name)\b"
+            r"|\bgc\.get_(referrers|objects)\(|\bstack\b.*=\s*new \w*Error\(|new \w*Error\([^)]*\)\)?\.stack"
+            r"|\bruntime\.FuncForPC\(|\bContains\(.*debug\.Stack\(|\bBacktrace::.*contains"
             r"|new Error\(\)\.stack|Error\.captureStackTrace|\bruntime\.Callers?\(|prepareStackTrace"
         ),
     ),
@@ -36,6 +48,21 @@ _SIGNS = (
             r"|/\s*['\"](tests?|__tests__)['\"]\s*[/)]|join\([^)]*['\"](tests?|__tests__)['\"],"
             r"|include_(str|bytes)!\(\"[^\"]*\btests?/"
             r"|\bexpect\.extend\(|\bsetattr\(\s*(unittest|pytest|builtins)|\bpytest_\w+\b|conftest"
+        ),
+    ),
+    (
+        "reads or changes the tests",
+        re.compile(
+            r"(glob|walk|readdir(Sync)?|ReadDir|read_dir|Glob)\([^)]*\.(py|[cm]?[jt]sx?|go|rs)\b"
+            r"|rustc-link-arg.*test|write\w*\([^)]*['\"/]tests?/"
+        ),
+    ),
+    (
+        "puts a name together from parts",
+        re.compile(
+            r"(['\"])[\w.]{1,12}\1\s*\+\s*(['\"])[\w.]{1,12}\2|\(\s*\"\w{1,12}\"\s+\"\w{1,12}\"\s*[,)]"
+            r"|\[(\s*(['\"])\w{1,8}\4\s*,?){2,}\]\.join\(\s*(''|\"\")|\bmap\(chr,|\bbytes\.fromhex\(\s*['\"]"
+            r"|b64decode\(\s*b?['\"]|\batob\(\s*['\"]|String\.fromCharCode\(\s*\d+\s*,"
         ),
     ),
     (
@@ -56,7 +83,7 @@ _SIGNS = (
     ),
 )
 _METHOD = re.compile(r"^\s*(async )?def __(eq|ne|contains|instancecheck)__\(")
-_COMMENT = re.compile(r"^\s*(#|//|/?\*)")
+_COMMENT = re.compile(r"^\s*(#(?!!?\[)|//|/?\*)")
 
 
 def signs(lines: list[str], number: int) -> Iterator[str]:

@@ -84,10 +84,28 @@ def definitions(text: str) -> frozenset[str]:
 
 def removed_names(changes: Iterable[ChangedFile]) -> frozenset[str]:
     """The names that product code defined before the change, and nowhere after it."""
-    product = [each for each in changes if is_product(each.path)]
-    before = {name for each in product for name in definitions(each.before or "")}
-    after = {name for each in product for name in definitions(each.after or "")}
+    before, after = _product_names(changes)
     return frozenset(name for name in before - after if len(name) > 2)
+
+
+def adds_names(changes: Iterable[ChangedFile]) -> bool:
+    """Whether product code defines names that it did not define before the change."""
+    before, after = _product_names(changes)
+    return bool(after - before)
+
+
+def _product_names(changes: Iterable[ChangedFile]) -> tuple[set[str], set[str]]:
+    """The names of definitions and modules, before and after."""
+    before, after = set[str](), set[str]()
+    for each in changes:
+        if is_product(each.path):
+            for text, path, names in (
+                (each.before, each.old_path or each.path, before),
+                (each.after, each.path, after),
+            ):
+                if text is not None:
+                    names |= {*definitions(text), path.rpartition("/")[2].partition(".")[0]}
+    return before, after
 
 
 def is_product(path: str) -> bool:

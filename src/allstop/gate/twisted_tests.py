@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
-from allstop.gate.facts import Case, CheckFacts, Facts
+from allstop.gate.facts import Case, ChangedFile, CheckFacts, Facts
 from allstop.gate.syntax import family_of
-from allstop.gate.test_text import bare_name, text_of_test
+from allstop.gate.test_text import bare_name, is_product, text_of_test
 
 FEW = 2
 """From so many twisted tests on, none that fails means that the runner was bent."""
@@ -62,6 +62,13 @@ def _applied(text: bytes, edits: Sequence[_Edit]) -> Twisted:
 # --- Python ---
 
 _NOTHING = "object()"
+_HELPER = re.compile(
+    r"assert|check|expect|same|equal|verify|compare|match|must|should", re.IGNORECASE
+)
+"""Names of functions that compare a result with their last argument."""
+
+_NO_VALUE = re.compile(r"[/.]|^$")
+"""Texts that are no expected values, such as paths."""
 
 
 def _python(text: str) -> Twisted | None:
@@ -92,15 +99,59 @@ def _twists(node: ast.AST, source: bytes, lines: Sequence[int]) -> Iterator[tupl
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
         if name in _EQUALITIES and len(node.args) > 1:
-            yield node.args[1], _NOTHING
+            is_first = _near(node.args[1]) is None and _near(node.args[0]) is not None
+            expected = node.args[0 if is_first else 1]
+            yield expected, _near(expected) or _NOTHING
         elif name in ("assertTrue", "assertFalse") and node.args:
             yield node.args[0], "0" if name == "assertTrue" else "1"
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield from _of_helper(node.value)
+
+
+def _of_helper(call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    """A call that compares a result with its last argument, by its name."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else name
+    if name in _EQUALITIES or not _HELPER.search(name) or len(call.args) < 2:
+        return
+    last = call.args[-1]
+    is_path = isinstance(last, ast.Constant) and _NO_VALUE.search(str(last.value)) is not None
+    if (near := _near(last)) and not (is_path and not _is_number(last)):
+        yield last, near
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _near(node: ast.expr) -> str | None:
+    """The literal of another value of the same type; None if it is none.
+
+    It differs only a little, so that a comparison with a large tolerance notices nothing.
+    """
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return f"-{near}" if (near := _near(node.operand)) else None
+    if isinstance(node, ast.Call) and node.args and not node.keywords:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        near = _near(node.args[0]) if name == "approx" else None
+        return f"{ast.unparse(node.func)}({near})" if near else None
+    match node.value if isinstance(node, ast.Constant) else None:
+        case bool() | None:
+            return None
+        case int() | float() as number:
+            return repr(number + 1)
+        case str() as text:
+            return repr(f"{text}~")
+        case bytes() as data:
+            return repr(data + b"~")
+        case _:
+            return None
 
 
 _EQUALITIES = frozenset({
     "assertEqual", "assertEquals", "assertIs", "assertListEqual", "assertDictEqual",
     "assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual",
-    "assertCountEqual", "assertIn",
+    "assertCountEqual", "assertIn", "assertAlmostEqual",
 })  # fmt: skip
 
 
@@ -110,7 +161,9 @@ def _of_condition(
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         operator, right = test.ops[0], test.comparators[0]
         if isinstance(operator, ast.Eq | ast.Is):
-            yield right, _NOTHING
+            is_left = _near(right) is None and _near(test.left) is not None
+            expected = test.left if is_left else right
+            yield expected, _near(expected) or _NOTHING
             return
         if isinstance(operator, ast.In):
             yield test.left, _NOTHING
@@ -128,6 +181,10 @@ _JS_TEST = re.compile(
     r"\b(?:it|test|specify)(?:\.\w+)*(?:\([^'\"`]*\))?\(\s*(['\"`])(?P<name>.*?)\1"
 )
 _OTHER = "Symbol('other')"
+_JS_HELPER = re.compile(r"^[ \t]*(?:await\s+)?(?:[\w$]+\.)?(?!(?:it|test|describe|expect|assert)\b)(?=[\w$]*(?:assert|check|same|equal|verify|compare|match))[\w$]+\(", re.MULTILINE | re.IGNORECASE)  # fmt: skip
+_JS_LITERAL = re.compile(
+    r"\s*(?:(?P<number>-?\d[\d_]*(?:\.\d+)?)|(['\"])(?P<text>[^'\"\\\n]*)\2)\s*"
+)
 
 
 def _javascript(text: str) -> Twisted:
@@ -137,6 +194,10 @@ def _javascript(text: str) -> Twisted:
         end = _closing(text, found.end())
         if end > found.end():
             edits.append(_js_edit(text, found.end(), end, tests))
+    for found in _JS_HELPER.finditer(text):
+        parts = _arguments(text, found.end())
+        if len(parts) > 1 and _JS_LITERAL.fullmatch(text, *parts[-1]):
+            edits.append(_js_edit(text, *parts[-1], tests))
     for found in _EQUAL.finditer(text):
         parts = _arguments(text, found.end())
         if len(parts) > 1:
@@ -146,7 +207,13 @@ def _javascript(text: str) -> Twisted:
 
 def _js_edit(text: str, begin: int, end: int, tests: Sequence[tuple[int, str]]) -> _Edit:
     test = next((name for at, name in reversed(tests) if at < begin), "")
-    return _Edit(len(text[:begin].encode()), len(text[:end].encode()), _OTHER, test)
+    literal = _JS_LITERAL.fullmatch(text, begin, end)
+    new = _OTHER
+    if literal is not None and literal["number"]:
+        new = f"({literal['number']} + 1)"
+    elif literal is not None:
+        new = f"'{literal['text']}~'"
+    return _Edit(len(text[:begin].encode()), len(text[:end].encode()), new, test)
 
 
 _JS_TOKEN = re.compile(r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/|[()\[\]{},]", re.DOTALL)  # fmt: skip
@@ -192,6 +259,13 @@ _RUST = (
 )
 
 
+_TYPED_HELPER = re.compile(
+    r"^(?P<before>\s*(?!//|func\b|fn\b|if\b|for\b)(?:[\w:.]+[.:])?(?i:(?:check|same|equal|verify|compare|match|must|assert)\w*)"
+    r"\(.*,\s*)(?P<number>\d{1,9})(?P<after>\s*\);?\s*)$"
+)
+"""A call of a function that compares a result with a number."""
+
+
 def _by_lines(text: str, forms: tuple[re.Pattern[str], re.Pattern[str], str]) -> Twisted:
     header, comparison, other = forms
     test, tests, lines = "", dict[str, None](), text.split("\n")
@@ -201,6 +275,9 @@ def _by_lines(text: str, forms: tuple[re.Pattern[str], re.Pattern[str], str]) ->
         if test and (found := comparison.match(line)) and "nil" not in line:
             lines[number] = f"{found['before']}{other}{found['after']}"
             tests[test] = None
+        elif test and (found := _TYPED_HELPER.match(line)):
+            lines[number] = f"{found['before']}{int(found['number']) + 1}{found['after']}"
+            tests[test] = None
     return Twisted(text="\n".join(lines), tests=tuple(tests))
 
 
@@ -209,11 +286,70 @@ def _by_lines(text: str, forms: tuple[re.Pattern[str], re.Pattern[str], str]) ->
 
 def findings(facts: Facts) -> Iterator[Finding]:
     for check in facts.checks:
-        if check.canary is not None and check.canary.report is not None and check.twisted:
+        if check.canary is not None and check.canary.report is not None:
             yield from _of_check(facts, check)
 
 
+def is_doubtful(check: CheckFacts, changes: Sequence[ChangedFile]) -> bool:
+    """Whether only the same files on the target's code tell what their results mean."""
+    report = check.canary.report if check.canary else None
+    if report is None:
+        return False
+    planted = any(part in case.id for case in report.cases for part in check.canary_ids)
+    edited = {each.path for each in changes}
+    known = [case for case in _twisted_cases(check) if case.file not in edited]
+    green = any(not case.is_red for case in known if _was_green(check, case))
+    return not planted or green or any(map(_compares, changes))
+
+
+_COMPARES = re.compile(
+    r"^\s*(assert\b|raise AssertionError)|\*testing\.(T|TB)\b|\btesting\.TB\b|\bexpect\(|node:assert|['\"]assert['\"]"
+    r"|\b(assert(_eq|_ne)?|panic)!\(",
+    re.MULTILINE,
+)
+
+
+def _compares(change: ChangedFile) -> bool:
+    """Whether product code, such as helpers of tests, has assertions."""
+    return is_product(change.path) and _COMPARES.search(change.before or "") is not None
+
+
+def _against_target(check: CheckFacts) -> Iterator[Finding]:
+    """What the very same files of tests say of the target's code, and not of the work."""
+    if check.canary is None or check.canary.report is None:
+        return
+    if check.canary_target is None or check.canary_target.report is None:
+        return
+    ran = check.canary.report.by_id
+    for case in check.canary_target.report.cases:
+        now = ran.get(case.id)
+        if not case.is_red or (now is not None and now.is_red):
+            continue
+        is_planted = any(part in case.id for part in check.canary_ids)
+        if is_planted and now is None:
+            text = f"{check.name}: a planted test that must fail doesn't run"
+        elif not is_planted and now is not None and _was_green(check, case):
+            text = (
+                f"{bare_name(case.id)} passes whatever it expects; on the target's code it doesn't"
+            )
+        else:
+            continue
+        yield Finding(
+            kind="checks_nothing",
+            path=case.file or check.name,
+            test="" if is_planted else case.id,
+            text=text,
+            verdict=Verdict.FAIL,
+            to_agent="don't change how tests run or how they compare results",
+        )
+        return
+
+
 def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
+    found = tuple(_against_target(check))
+    if found:
+        yield from found
+        return
     tested = [case for case in _twisted_cases(check) if _was_green(check, case)]
     green = [case for case in tested if not case.is_red]
     if not green:

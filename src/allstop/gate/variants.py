@@ -1,8 +1,10 @@
 """Variants of a tree for further runs: the target's tests with new code, and the reverse."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from allstop.gate import rust_tests
+from msgspec.structs import replace
+
+from allstop.gate import documented_tests, rust_tests
 from allstop.gate.change_sides import changes_settings, shared_changes, touches_tests
 from allstop.gate.facts import ChangedFile, Report, Variant
 from allstop.gate.runner_settings import with_test_settings
@@ -11,7 +13,8 @@ from allstop.gate.runner_settings import with_test_settings
 def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None:
     """The work with the target's tests; None if no test of the target's could turn out otherwise."""
     swapped = tuple(_paths(each for each in changes if touches_tests(each)))
-    files = _settings(changes) | rust_tests.with_tests_of_before(changes)
+    documented = documented_tests.with_tests_of_before(changes, target)
+    files = _settings(changes) | documented | _spliced(changes, documented)
     test_files = {case.file for case in target.cases if case.file}
     shared = shared_changes(changes, test_files)
     edited = [each for each in changes if touches_tests(each) and each.before is not None]
@@ -22,6 +25,12 @@ def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None
     own = {each.old_path or each.path for each in edited}
     tests = sorted(own & test_files if test_files else own)  # reports of Go name no files
     return Variant(swapped=swapped, tests=tuple(tests)) if tests else Variant(swapped=swapped)
+
+
+def _spliced(changes: Sequence[ChangedFile], files: Mapping[str, str]) -> dict[str, str]:
+    """Rust's test modules as on the target, in files that may have the target's docs already."""
+    latest = [replace(each, after=files.get(each.path, each.after)) for each in changes]
+    return rust_tests.with_tests_of_before(latest)
 
 
 def witness(changes: Sequence[ChangedFile], test_files: Iterable[str]) -> Variant:

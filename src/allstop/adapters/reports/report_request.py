@@ -50,6 +50,29 @@ cargo() {
   return "$1"
 }
 """
+_PROGRAM = """\
+mkdir -- "$ALLSTOP_D/bin"
+ALLSTOP_P=$(command -v {name})
+export ALLSTOP_P ALLSTOP_R
+cat >"$ALLSTOP_D/bin/{name}" <<'ALLSTOP_END'
+#!/bin/sh
+{text}
+ALLSTOP_END
+chmod 700 -- "$ALLSTOP_D/bin/{name}"
+PATH="$ALLSTOP_D/bin:$PATH"
+export PATH
+"""
+_GO_PROGRAM = """\
+[ "${1-}" = test ] || exec "$ALLSTOP_P" "$@"
+shift
+exec "$ALLSTOP_P" test -json "$@" >>"$ALLSTOP_R\""""
+_CARGO_PROGRAM = """\
+[ "${1-}" = test ] || exec "$ALLSTOP_P" "$@"
+shift
+"$ALLSTOP_P" test --no-fail-fast "$@" >>"$ALLSTOP_R" 2>&1
+set -- $?
+cat "$ALLSTOP_R"
+exit "$1\""""
 _CI = "export CI=true\n"
 _JEST = ' --reporters=default --reporters="$ALLSTOP_D/jest_report.cjs"'
 _VITEST = ' --reporter=default --reporter=junit --outputFile.junit="$ALLSTOP_R"'
@@ -93,9 +116,13 @@ def _asked(command: TestCommand, run: str) -> str | None:
             return None if asked is None else file + asked
         case Runner.VITEST:
             return _with_options(command, run, _VITEST)
-        case Runner.GO if not command.script:
+        case Runner.GO if command.script:  # make and npm know no functions of the shell
+            return _PROGRAM.format(name="go", text=_GO_PROGRAM) + run
+        case Runner.GO:
             return _GO + run
-        case Runner.CARGO if not command.script:
+        case Runner.CARGO if command.script:
+            return _PROGRAM.format(name="cargo", text=_CARGO_PROGRAM) + run
+        case Runner.CARGO:
             return _CARGO + run
         case _:
             return None
