@@ -22,6 +22,7 @@ class RunResult(NamedTuple):
     result: moves.CheckResult
     filled_its_clone: bool = False  # the clone was removed
     report: Report | None = None
+    rewritten: Sequence[str] = ()  # files of tests that the run has changed
 
     @property
     def as_run(self) -> Run:
@@ -32,6 +33,7 @@ class RunResult(NamedTuple):
             timed_out=result.timed_out,
             report=self.report,
             seconds=result.seconds,
+            rewritten=tuple(self.rewritten),
         )
 
 

@@ -52,6 +52,9 @@ from allstop.ports import (
 REMEMBERED = 1000
 """Maximum number of remembered results on base commits."""
 
+MOST_TEST_FILES = 500
+"""The most files of tests that are compared after a run."""
+
 SETTINGS_FILE = "allstop.toml"
 LONGEST_PROBLEM = 300
 
@@ -368,6 +371,7 @@ class CheckRunner:
             commands = affected.commands(check, changes)
             if (command := asked.get(check.name)) is not None:
                 ran = await self.run_tests(run, move.workspace, check, command, candidate, watch)
+                ran = ran._replace(rewritten=await self._rewritten(candidate, ran))
             else:
                 ran = await self._run_each(run, move.workspace, check, commands, candidate, watch)
             results.append(ran.result)
@@ -386,6 +390,14 @@ class CheckRunner:
                     break
                 candidate = again
         return OwnRuns(tuple(results), runs)
+
+    async def _rewritten(self, candidate: Candidate, ran: RunResult) -> Sequence[str]:
+        """The files of tests that a run has changed: then it tells nothing about those."""
+        if ran.report is None or ran.filled_its_clone or self._reports is None:
+            return ()
+        files = sorted({case.file for case in ran.report.cases if case.file})[:MOST_TEST_FILES]
+        texts = await self._workspaces.texts(candidate.commit, files)
+        return await self._reports.differing(candidate.box, texts)
 
     async def _run_held_out(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch

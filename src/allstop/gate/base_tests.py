@@ -15,7 +15,14 @@ from allstop.gate.missing_tests import excuse, renamed
 from allstop.gate.path_kinds import is_code
 from allstop.gate.red_witness import says_missing_name
 from allstop.gate.rust_tests import has_tests
-from allstop.gate.test_text import adds_names, bare_name, mentions, removed_names, text_of_test
+from allstop.gate.test_text import (
+    adds_names,
+    bare_name,
+    is_only_renamed,
+    mentions,
+    removed_names,
+    text_of_test,
+)
 
 MOST = 20
 _NAME = re.compile(
@@ -105,6 +112,13 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
     if own.status is CaseStatus.SKIPPED:
         text = "skipped, and it fails with the new code"
         return _finding(case, red, text, Verdict.FAIL, before, after)
+    if (
+        change is not None
+        and red.status is CaseStatus.ERROR
+        and is_only_renamed(change, facts.changes)
+    ):
+        text = "only uses another name for what it tests"
+        return _finding(case, red, text, Verdict.NOTE, before, after)
     if change is not None and before != after:
         if name := _gone_name(facts, red, before, after):
             return _finding(case, red, f"used {name}, which is gone", Verdict.NOTE, before, after)
@@ -211,6 +225,8 @@ def _of_file(facts: Facts, check: CheckFacts, whole: Case) -> Finding:
     is_gone = change is not None and change.after is None
     if is_gone and not removed and not declared:
         verdict, what = Verdict.FAIL, "were deleted, and can't be run with the new code"
+    elif is_only_renamed(change, facts.changes):
+        verdict, what = Verdict.NOTE, "only use another name for what they test"
     elif is_gone and named and not adds_names(facts.changes):
         verdict, what = Verdict.NOTE, "were deleted with what they test"
     else:

@@ -3,6 +3,7 @@
 What reports them as passed would report a broken product as passed, too.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +13,9 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.gate.facts import Case, CheckFacts, Facts, Report, Runner
 from allstop.gate.test_text import bare_name
+
+CHANGED = "allstop-changed: "
+"""Begins the failure of a planted test that has found a changed test tool."""
 
 MOST_NAMES = 4
 MOST_MODULES = 5
@@ -103,13 +107,53 @@ def _python(names: Sequence[str], modules: Sequence[str], *, only_classes: bool)
         f"    def {word}(self):\n        self.assertEqual(sum([1, 2]), 4)" for word in words
     )
     classes = f"class TestMore(unittest.TestCase):\n{methods}"
+    watched = [name for path in modules[:MOST_MODULES] for name in _module_names(path)]
     parts = [
-        "import importlib\nimport unittest",
+        "import importlib\nimport os\nimport subprocess\nimport sys\nimport unittest",
         loaded,
         "" if only_classes else functions,
-        classes,
+        classes + (_PYTHON_TOOLS.format(code=_PYTHON_CODE, names=watched) if watched else ""),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+_PYTHON_TOOLS = """
+
+    def test_tools(self):
+        told = subprocess.run(
+            [sys.executable, "-c", {code!r}, *{names}], capture_output=True, text=True, timeout=60,
+            env={{**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.getcwd(), *sys.path]))}},
+        )
+        self.fail(told.stdout or "unchanged")
+"""
+_PYTHON_CODE = f"""
+import filecmp, importlib, math, operator, sys, unittest
+try:
+    import pytest
+except ImportError:
+    pass
+TOOLS = ("_pytest", "pluggy", "unittest", "builtins", "filecmp", "math", "operator")
+def known():
+    found = {{}}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] in TOOLS:
+            for key, value in list(vars(module).items()):
+                found[name, key] = value
+                if isinstance(value, type) and value.__module__ == name:
+                    found.update({{(name, key, k): v for k, v in list(vars(value).items())}})
+    return found
+before = known()
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except Exception:
+        pass
+after = known()
+for key, value in before.items():
+    if callable(value) and after.get(key) is not value:
+        print("{CHANGED}" + ".".join(key), flush=True)
+        break
+"""
 
 
 def _module_names(path: str) -> Iterator[str]:
@@ -126,8 +170,11 @@ def _javascript(
 ) -> str:
     is_module = re.search(r"^\s*(import\b|export\b)", sibling, re.MULTILINE) is not None
     up = "../" * beside.count("/") or "./"
+    call = "  await import({}).catch(() => {{}});\n"
+    if runner is Runner.JEST and not is_module:  # jest imports only files that it has compiled
+        call = "  try {{ require({}); }} catch {{}}\n"
     loaded = "".join(
-        f"  await import({up + path!r}).catch(() => {{}});\n"
+        call.format(repr(up + path))
         for path in modules[:MOST_MODULES]
         if re.search(r"\.[cm]?[jt]sx?$", path)
     )
@@ -137,7 +184,43 @@ def _javascript(
     tests = "\n".join(
         f"test({name!r}, async () => {{\n{loaded}{checks}\n}});" for name in map(_quotable, names)
     )
-    return f"{_imports(runner, is_module=is_module)}{tests}\n"
+    tools = ""
+    if loaded and runner is not Runner.NODE:
+        tools = _MATCHERS.replace("LOADED", loaded).replace("CHANGED", CHANGED)
+    elif loaded:
+        paths = [path for path in modules[:MOST_MODULES] if re.search(r"\.[cm]?js$", path)]
+        code = _NODE_CODE.replace("PATHS", repr([f"./{path}" for path in paths]))
+        tools = _NODE_TOOLS.replace("CODE", json.dumps(code)).replace("CHANGED", CHANGED)
+    return f"{_imports(runner, is_module=is_module)}{tests}\n{tools}"
+
+
+_MATCHERS = """\
+test('tools', async () => {
+  const own = globalThis[Symbol.for('$$jest-matchers-object')]?.matchers ?? {};
+  const before = { ...own };
+LOADED  const changed = Object.keys(before).find((name) => own[name] !== before[name]);
+  throw new Error(changed ? `CHANGED${changed}` : 'unchanged');
+});
+"""
+_NODE_TOOLS = """\
+test('tools', async () => {
+  const { execFileSync } = await import('node:child_process');
+  const told = execFileSync(process.execPath, ['--input-type=module', '-e', CODE], { encoding: 'utf8' });
+  throw new Error(told.trim() ? `CHANGED${told.trim()}` : 'unchanged');
+});
+"""
+_NODE_CODE = """\
+import assert from 'node:assert';
+import test from 'node:test';
+const known = () => [assert, assert.strict, test].flatMap((tool) =>
+  Object.getOwnPropertyNames(tool).map((name) => [name, tool[name]]));
+const before = known();
+const { pathToFileURL } = await import('node:url');
+for (const path of PATHS) await import(pathToFileURL(path)).catch(() => {});
+const after = known();
+const changed = before.find(([, value], at) => typeof value === 'function' && after[at]?.[1] !== value);
+if (changed) process.stdout.write(String(changed[0]));
+"""
 
 
 def _quotable(name: str) -> str:
@@ -200,6 +283,15 @@ def _of_check(check: CheckFacts) -> Iterator[Finding]:
     planted = [
         case for case in run.report.cases if any(part in case.id for part in check.canary_ids)
     ]
+    changed = next((case.message for case in planted if CHANGED in case.message), "")
+    if changed and not _on_target(check):
+        text = (
+            f"{check.name}: product code changes {changed.partition(CHANGED)[2]} when it is loaded"
+        )
+        yield Finding(
+            kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
+        )
+        return
     green = [case for case in planted if not case.is_red]
     if green:
         how = "is skipped" if all(case.status == "skipped" for case in green) else "passes"
@@ -212,3 +304,14 @@ def _of_check(check: CheckFacts) -> Iterator[Finding]:
         yield Finding(
             kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
         )
+
+
+def changes_tools(check: CheckFacts) -> bool:
+    """Whether a planted test has found a test tool that the product changes."""
+    report = check.canary.report if check.canary else None
+    return report is not None and any(CHANGED in case.message for case in report.cases)
+
+
+def _on_target(check: CheckFacts) -> bool:
+    report = check.canary_target.report if check.canary_target else None
+    return report is not None and any(CHANGED in case.message for case in report.cases)

@@ -68,6 +68,7 @@ class Run(Struct, frozen=True, gc=False, kw_only=True):
     timed_out: bool = False
     report: Report | None = None  # None: it made none, so test ids are unknown
     seconds: float = 0.0
+    rewritten: tuple[str, ...] = ()  # files of tests that the run itself has changed
     is_whole: bool = True  # False: only of some test files
 
 

@@ -31,6 +31,8 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
     own, target = check.own, check.target
+    if own.rewritten:
+        yield _rewritten(check)
     if target is None or target.report is None:
         return
     if own.report is None:
@@ -42,6 +44,17 @@ def _of_check(facts: Facts, check: CheckFacts) -> Iterator[Finding]:
     gone = [case for case in _gone(facts, check) if not excuse(facts, check, case)]
     yield from _by_file(facts, check, gone, "deleted_test")
     yield from _by_file(facts, check, _newly_skipped(check), "skipped_test")
+
+
+def _rewritten(check: CheckFacts) -> Finding:
+    names = one_line(", ".join(check.own.rewritten[:SHOWN]), 200)
+    return Finding(
+        kind="rewritten_test",
+        path=check.own.rewritten[0],
+        text=f"{check.name}: the run itself changes files of tests: {names}",
+        verdict=Verdict.ASK,
+        to_agent="don't let product code or commands change tests while they run",
+    )
 
 
 def _no_report(check: CheckFacts) -> Finding:

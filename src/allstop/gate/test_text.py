@@ -17,6 +17,7 @@ _DEFINITION = re.compile(
     r"(?P<method>[A-Za-z_$][\w$]*)\s*\([^()]*\)\s*\{",
     re.MULTILINE,
 )
+_TOKEN = re.compile(r"[A-Za-z_$][\w$]*|\S")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
@@ -92,6 +93,21 @@ def adds_names(changes: Iterable[ChangedFile]) -> bool:
     """Whether product code defines names that it did not define before the change."""
     before, after = _product_names(changes)
     return bool(after - before)
+
+
+def is_only_renamed(change: ChangedFile | None, changes: Iterable[ChangedFile]) -> bool:
+    """Whether a file differs only by new names for names that the product no longer has."""
+    if change is None or not change.before or not change.after:
+        return False
+    before, after = _product_names(changes)
+    old, new = (_TOKEN.findall(text) for text in (change.before, change.after))
+    pairs = {(a, b) for a, b in zip(old, new, strict=False) if a != b}
+    names = dict(pairs)
+    return (
+        len(old) == len(new)
+        and len(names) == len(pairs) == len(set(names.values()))
+        and all(a in before - after and b in after - before for a, b in pairs)
+    )
 
 
 def _product_names(changes: Iterable[ChangedFile]) -> tuple[set[str], set[str]]:

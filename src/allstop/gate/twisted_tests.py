@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
+from allstop.gate import canary
 from allstop.gate.facts import Case, ChangedFile, CheckFacts, Facts
 from allstop.gate.syntax import family_of
 from allstop.gate.test_text import bare_name, is_product, text_of_test
@@ -299,7 +300,8 @@ def is_doubtful(check: CheckFacts, changes: Sequence[ChangedFile]) -> bool:
     edited = {each.path for each in changes}
     known = [case for case in _twisted_cases(check) if case.file not in edited]
     green = any(not case.is_red for case in known if _was_green(check, case))
-    return not planted or green or any(map(_compares, changes))
+    is_changed = canary.changes_tools(check)
+    return not planted or green or is_changed or any(map(_compares, changes))
 
 
 _COMPARES = re.compile(

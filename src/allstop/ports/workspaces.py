@@ -259,6 +259,10 @@ class Reports(Protocol):
         """Read the report after the run has ended."""
         ...
 
+    async def differing(self, box: Box, texts: Mapping[str, str]) -> Sequence[str]:
+        """Return those of these files that a run has changed, or removed."""
+        ...
+
 
 class HeldOutCheck(NamedTuple):
     """A check that agents never see: its own command, and a folder that only it may read."""

@@ -9,7 +9,7 @@ import re
 import secrets
 import shlex
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -101,6 +101,11 @@ class RunnerReports:
     async def collect(self, request: ReportRequest, box: Box) -> Collected:
         return await to_thread.run_sync(_collect, request, box)
 
+    async def differing(self, box: Box, texts: Mapping[str, str]) -> Sequence[str]:
+        if not box.workspace:
+            return ()
+        return await to_thread.run_sync(_differing, box.workspace, texts)
+
 
 def _asked(command: TestCommand, run: str) -> str | None:
     match command.runner:
@@ -186,6 +191,17 @@ def _collect(request: ReportRequest, box: Box) -> Collected:
     except ReportError as error:
         return Collected(output=shown.decode(errors="replace"), problem=str(error))
     return Collected(report=report, output=shown.decode(errors="replace"))
+
+
+def _differing(folder: str, texts: Mapping[str, str]) -> list[str]:
+    def differs(path: str, text: str) -> bool:
+        try:
+            data = read_within(folder, PurePosixPath(path).parts, LARGEST_BYTES)
+        except OSError:
+            return not Path(folder, path).is_symlink()
+        return data.replace(b"\r\n", b"\n") != text.encode().replace(b"\r\n", b"\n")
+
+    return [path for path, text in texts.items() if differs(path, text)]
 
 
 def read_within(folder: str, parts: tuple[str, ...], most_bytes: int) -> bytes:
