@@ -140,10 +140,17 @@ _NO_PACKAGE = re.compile(r"(^|/)([_.]|(testdata|vendor)(/|$))")
 
 
 def can_select(command: TestCommand) -> bool:
-    """Whether it can be made to run only some test files: a plain command of a known form."""
-    if command.script or command.runner not in (*_TAKES_VALUE, Runner.UNITTEST, Runner.GO):
+    """Whether it can be made to run only some test files."""
+    if command.runner not in (*_TAKES_VALUE, Runner.UNITTEST, Runner.GO):
         return False
     if command.runner is Runner.GO and command.run.split().count(_ALL_PACKAGES) != 1:
+        return False
+    return is_plain(command)
+
+
+def is_plain(command: TestCommand) -> bool:
+    """Whether it is one call of its runner and nothing else, so that arguments can be added."""
+    if command.script or command.runner is Runner.OWN:
         return False
     if _OPERATORS.search(command.run) or "$" in command.run:
         return False

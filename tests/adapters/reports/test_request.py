@@ -4,13 +4,17 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from allstop.adapters.reports.report_request import RunnerReports, read_within
 from allstop.gate.facts import CaseStatus
 from allstop.gate.runners import find
+from allstop.gate.test_selection import only, without
 from allstop.ports import Box
+from support import gate_programs
 
 PY = sys.executable
 PASSED, FAILED, ERROR, SKIPPED = CaseStatus
@@ -30,12 +34,14 @@ class Place:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    async def ran(self, command, files=None, report=""):
+    async def ran(self, command, files=None, report="", other=None, path=None):
+        """`other`: the command that is run in its place."""
         reports = RunnerReports()
         found = find(command, files or {}, writes_report=bool(report))
-        request = reports.request(found, command, report)
+        found = replace(found, run=other or command)
+        request = reports.request(found, found.run, report)
         assert request is not None, command
-        env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        env = {"HOME": str(self.home), "PATH": path or os.environ["PATH"]}
         done = subprocess.run(
             ["sh", "-c", request.run], cwd=self.tree, env=env, capture_output=True, text=True
         )
@@ -219,3 +225,154 @@ def test_v1_no_link_in_the_home_leads_to_other_files(tmp_path):
     (home / "long" / "report").write_text("x" * 101)
     with pytest.raises(OSError, match="too large"):
         read_within(str(home), ("long", "report"), 100)
+
+
+# --- some tests, and all but some ---
+
+
+class Selection:
+    """Runs all tests of a command, then those that failed, then all but these."""
+
+    def __init__(self, place, command, files=None, path=None):
+        self.place, self.command, self.files, self.path = place, command, files or {}, path
+
+    async def results(self):
+        place, found = self.place, find(self.command, self.files)
+        known = [str(file.relative_to(place.tree)) for file in place.tree.rglob("*.*")]
+        _, first = await place.ran(self.command, self.files, path=self.path)
+        red = [case for case in first.report.cases if case.is_red]
+        alone, rest = only(found, red, known), without(found, red)
+        _, some = await place.ran(self.command, self.files, other=alone, path=self.path)
+        done, others = await place.ran(self.command, self.files, other=rest, path=self.path)
+        ran = {test: each for test, each in statuses(some).items() if each is not SKIPPED}
+        return [case.id for case in red], ran, done.returncode, statuses(others)
+
+
+MANY = """\
+import pytest
+
+class TestA:
+    @pytest.mark.parametrize("n", ["a b", "c[d]"])
+    def test_n(self, n): assert n == "a b"
+
+    def test_no(self): pass
+
+def test_ok(): pass
+"""
+
+
+async def test_v11_failing_tests_of_pytest_are_selected_by_their_ids(place):
+    place.write(tests__test_a_dot_py=MANY, tests__test_b_dot_py="def test_b(): pass\n")
+
+    red, alone, code, others = await Selection(place, f"{PY} -m pytest -q tests").results()
+
+    assert red == ["tests/test_a.py::TestA::test_n[c[d]]"]
+    assert alone == {red[0]: FAILED}
+    assert code == 0
+    assert others == {
+        "tests/test_a.py::TestA::test_n[a b]": PASSED,
+        "tests/test_a.py::TestA::test_no": PASSED,
+        "tests/test_a.py::test_ok": PASSED,
+        "tests/test_b.py::test_b": PASSED,
+    }
+
+
+UNIT = """\
+import os, unittest
+os.environ["ALLSTOP_LEFT_OUT"] = "tests/test_a.py::A.test_ok"  # too late to be heard
+class A(unittest.TestCase):
+    def test_ok(self): pass
+    def test_bad(self): self.assertEqual(1, 2)
+class B(unittest.TestCase):
+    def test_bad(self): pass
+"""
+
+
+@pytest.mark.parametrize("more", ["", " discover -s tests", " tests.test_a"])
+async def test_v11_failing_tests_of_unittest_are_selected_by_their_ids(place, more):
+    place.write(tests__test_a_dot_py=UNIT)
+    (place.tree / "tests" / "__init__.py").write_text("")
+
+    red, alone, code, others = await Selection(place, f"{PY} -m unittest{more}").results()
+
+    [bad] = red
+    assert bad.endswith("A::test_bad")
+    assert alone == {bad: FAILED}
+    assert (code, sorted(others.values())) == (0, [PASSED, PASSED])
+
+
+JS = """\
+{head}
+test('ok', () => {{}});
+describe('group', () => {{ it('adds (two)', () => {{ {fails} }}); it('other', () => {{}}); }});
+"""
+NODE_HEAD = "import test, { describe, it } from 'node:test'; import assert from 'node:assert';"
+
+
+@pytest.mark.parametrize("files", [{}, {"package.json": '{"scripts": {"test": "node --test"}}'}])
+async def test_v11_failing_tests_of_node_are_selected_by_their_names(place, files):
+    text = JS.format(head=NODE_HEAD, fails="assert.equal(1, 2)")
+    script = files.get("package.json", "{}")
+    place.write(a_dot_test_dot_mjs=text, package_dot_json=script)
+    place.write(b_dot_test_dot_mjs=f"{NODE_HEAD} test('b', () => {{}});")
+    path = f"{Path(PY).parent}:{os.environ['PATH']}"  # a version that can leave tests out
+    if not files:
+        red, alone, code, others = await Selection(place, "node --test", path=path).results()
+        assert (code, others) == (
+            0,
+            {
+                "a.test.mjs::ok": PASSED,
+                "a.test.mjs::group > other": PASSED,
+                "b.test.mjs::b": PASSED,
+            },
+        )
+    else:
+        command = "npm test --silent"
+        _, first = await place.ran(command, files, path=path)
+        red = [case.id for case in first.report.cases if case.is_red]
+        some = only(find(command, files), [first.report.by_id[red[0]]], ["a.test.mjs"])
+        _, collected = await place.ran(command, files, other=some, path=path)
+        alone = statuses(collected)
+    assert red == ["a.test.mjs::group > adds (two)"]
+    assert alone[red[0]] is FAILED
+    assert not {"a.test.mjs::ok", "b.test.mjs::b"} & set(alone)
+
+
+async def test_v11_failing_tests_of_jest_and_vitest_are_selected_where_they_are(tmp_path):
+    modules = gate_programs.node_modules("jest")
+    runners = ("jest", "vitest run --globals") if modules else ()
+    for number, runner in enumerate(runners):
+        for command in (f"npx {runner}", "npm test --silent"):
+            folder = tmp_path / f"{number}{command[:3]}"
+            folder.mkdir()
+            place = Place(folder)
+            files = {"package.json": f'{{"scripts": {{"test": "{runner}"}}}}'}
+            place.write(package_dot_json=files["package.json"])
+            place.write(a_dot_test_dot_js=JS.format(head="", fails="expect(1).toBe(2)"))
+            place.write(b_dot_test_dot_js="test('b', () => {});")
+            (place.tree / "node_modules").symlink_to(modules)
+
+            red, alone, code, others = await Selection(place, command, files).results()
+
+            assert red == ["a.test.js::group > adds (two)"]
+            assert alone == {red[0]: FAILED}
+            assert code == 0
+            passed = {test for test, each in others.items() if each is PASSED}
+            assert passed == {"a.test.js::ok", "a.test.js::group > other", "b.test.js::b"}
+
+
+LIB = "#[cfg(test)] mod tests { #[test] fn adds() {} #[test] fn adds_more() { assert_eq!(1, 2) } }"
+
+
+async def test_v11_failing_tests_of_cargo_are_selected_where_it_is(place):
+    if shutil.which("cargo") is None:
+        return
+    manifest = '[package]\nname = "c"\nversion = "0.1.0"\nedition = "2021"\n'
+    place.write(Cargo_dot_toml=manifest, src__lib_dot_rs=LIB)
+    path = os.pathsep.join([*gate_programs.folders("rust"), os.environ["PATH"]])
+
+    red, alone, code, others = await Selection(place, "cargo test", path=path).results()
+
+    assert red == ["src/lib.rs::tests::adds_more"]
+    assert alone == {red[0]: FAILED}
+    assert (code, others) == (0, {"src/lib.rs::tests::adds": PASSED})

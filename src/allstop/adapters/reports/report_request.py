@@ -18,6 +18,7 @@ from anyio import to_thread
 from allstop.adapters.reports import cargo_text, go_json, jest_json, junit
 from allstop.gate.facts import Report, Runner, TestCommand
 from allstop.gate.runners import invocation
+from allstop.gate.test_selection import LEFT_OUT
 from allstop.ports import Box, Collected, ReportError, ReportRequest
 
 LARGEST_BYTES = 64 * 1024**2
@@ -73,10 +74,11 @@ shift
 set -- $?
 cat "$ALLSTOP_R"
 exit "$1\""""
+_PLUGIN = "allstop_left_out"
 _CI = "export CI=true\n"
 _JEST = ' --reporters=default --reporters="$ALLSTOP_D/jest_report.cjs"'
 _VITEST = ' --reporter=default --reporter=junit --outputFile.junit="$ALLSTOP_R"'
-_SCRIPT_CALL = re.compile(r"\s*(npm|pnpm|yarn|bun)\s[^;&|<>()`$]*")
+_SCRIPT_CALL = re.compile(r"\s*(npm|pnpm|yarn|bun)\s(?:[^;&|<>()`$']|'[^']*')*")
 
 _READERS: Mapping[Runner, Callable[[bytes, str], Report]] = {
     Runner.JEST: jest_json.read,
@@ -110,7 +112,12 @@ class RunnerReports:
 def _asked(command: TestCommand, run: str) -> str | None:
     match command.runner:
         case Runner.PYTEST:
-            return _PYTEST + re.sub(r"--junit-?xml(=|\s+)(\S+)", r'--junitxml="$ALLSTOP_R"', run)
+            plugin = _left_out() if LEFT_OUT in run else ""
+            return (
+                _PYTEST
+                + plugin
+                + re.sub(r"--junit-?xml(=|\s+)(\S+)", r'--junitxml="$ALLSTOP_R"', run)
+            )
         case Runner.UNITTEST:
             return _unittest(command, run)
         case Runner.NODE:
@@ -131,6 +138,15 @@ def _asked(command: TestCommand, run: str) -> str | None:
             return _CARGO + run
         case _:
             return None
+
+
+def _left_out() -> str:
+    """Lines that give pytest a plugin which leaves out the tests of the variable LEFT_OUT."""
+    file = _FILE.format(name=f"{_PLUGIN}.py", text=_own_file("pytest_left_out.py"))
+    return (
+        f'{file}export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}$ALLSTOP_D"\n'
+        f'export PYTEST_ADDOPTS="$PYTEST_ADDOPTS -p {_PLUGIN}"\n'
+    )
 
 
 def _unittest(command: TestCommand, run: str) -> str | None:

@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 from xml.sax import saxutils
@@ -58,13 +59,39 @@ class _Result(unittest.TextTestResult):
 
 class _Runner(unittest.TextTestRunner):
     resultclass = _Result
+    left_out: tuple[str, ...] = ()
+
+    def run(self, test: Any) -> Any:
+        if not self.left_out:
+            return super().run(test)
+        kept = (each for each in _all_tests(test) if not _is_one_of(each, self.left_out))
+        return super().run(unittest.TestSuite(kept))
+
+
+def _all_tests(suite: Any) -> Iterator[Any]:
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from _all_tests(each)
+        else:
+            yield each
+
+
+def _is_one_of(test: Any, names: tuple[str, ...]) -> bool:
+    """`names`: each a file, `::`, and the class with the test."""
+    place = f"{_file(test)}::"
+    tails = [name[len(place) :] for name in names if name.startswith(place)]
+    return any(test.id() == tail or test.id().endswith(f".{tail}") for tail in tails)
+
+
+def _file(test: Any) -> str:
+    module = sys.modules.get(type(test).__module__)
+    return os.path.relpath(getattr(module, "__file__", None) or ".")
 
 
 def _write(rows: dict[str, tuple[Any, str, str, str]], file: TextIO) -> None:
     file.write("<testsuites><testsuite name='unittest'>")
     for test, kind, name, text in rows.values():
-        module = sys.modules.get(type(test).__module__)
-        path = os.path.relpath(getattr(module, "__file__", None) or ".")
+        path, module = _file(test), sys.modules.get(type(test).__module__)
         group, _, own = test.id().rpartition(".")
         words = {"classname": group, "name": own}
         if not group.startswith("unittest.loader"):
@@ -87,6 +114,7 @@ def _attributes(words: dict[str, str]) -> str:
 
 def main() -> None:
     place = os.environ.pop("ALLSTOP_REPORT")
+    _Runner.left_out = tuple(filter(None, os.environ.pop("ALLSTOP_LEFT_OUT", "").split("\n")))
     sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m` does it
     sys.argv[0] = "python -m unittest"
     program = unittest.main(module=None, exit=False, testRunner=_Runner)
