@@ -23,7 +23,7 @@ SLOW = (
 SLOW_FILES = (
     *("project/test_bench.py", "adapters/notify/test_channels.py"),
     *("adapters/agents/api/test_cancel.py", "adapters/reports/test_request.py"),
-    "board/test_forecast.py",
+    *("board/test_forecast.py", "engine/test_reruns.py"),
 )
 """Files of other folders that do."""
 

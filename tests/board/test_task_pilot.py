@@ -907,6 +907,36 @@ def test_b24_a_failure_that_the_target_shares_blocks_after_two_equal_results():
     )
 
 
+def red_on_target(output, **more):
+    tests = ("a.py::test_x", "a.py::test_y")
+    [result] = gate_failed(output, before=True).results
+    return ChecksDone(results=(replace(result, **{"fails_on_target": tests, **more}),))
+
+
+def test_v11_tests_that_are_red_on_the_target_block_whatever_else_the_output_says():
+    flight = fly_in_a_workspace(checks=[TESTS], no_progress=3)
+    move = complete(flight, 1, red_on_target("seed 12: boom"))
+    assert "These tests fail in the same way without your work:\n  a.py::test_x" in move.prompt.text
+    move = complete(flight, 2, red_on_target("seed 99: boom"))
+
+    assert move == Finish(
+        outcome=Outcome.BLOCKED,
+        note="Tests fails on main without this work, too: a.py::test_x, a.py::test_y;"
+        " mend them there, or quarantine them",
+        facts={"target_fails": "Tests"},
+    )
+
+
+def test_v11_a_check_with_red_tests_of_its_own_as_well_goes_back_to_its_agent():
+    flight = fly_in_a_workspace(checks=[TESTS], no_progress=9)
+
+    for number in range(1, 5):
+        output = f"{9 - number} failed"
+        move = complete(flight, number, red_on_target(output, failed_before=False))
+        assert isinstance(move, TakeTurn)
+        assert "fail in the same way without your work" in move.prompt.text
+
+
 def test_b24_attempts_of_old_records_go_on_without_progress():
     flight = fly_in_a_workspace(checks=[TESTS])
     for _ in range(6):

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from allstop.gate.flaky_tests import FlakyTest, flaky_tests
+from allstop.gate.facts import Rerun
+from allstop.gate.flaky_tests import FlakyTest, flaky_tests, unknown_tests
 from allstop.gate.receipt import CommandReceipt, GateReceipt, sealed
 
 NOW = datetime(2026, 11, 19, tzinfo=UTC)
@@ -62,3 +63,34 @@ def test_v11_checks_are_told_apart_and_a_receipt_counts_once():
 
 def test_v11_checks_without_reports_say_nothing():
     assert names(receipt("a", 0), receipt("a", 1)) == []
+
+
+def again(*others, **tests):
+    command = CommandReceipt(name="Tests", run="t", passed=True, tests=tests, others=others)
+    return sealed(GateReceipt(commit="c", tree="a", passed=True, commands=(command,), at=NOW))
+
+
+def alone(**tests):
+    return Rerun(alone=True, tests=tests)
+
+
+def test_v11_all_runs_of_one_gate_count():
+    [found] = flaky_tests([again(Rerun(tests={"x": "failed"}), alone(x="passed"), x="passed")])
+
+    assert (found.failed, found.passed, found.passes_alone) == (1, 2, False)
+
+
+def test_v11_a_test_that_only_passes_alone_depends_on_the_others():
+    [found] = flaky_tests([again(alone(x="passed"), Rerun(tests={"x": "failed"}), x="failed")])
+
+    assert (found.failed, found.passed, found.passes_alone) == (2, 1, True)
+    assert flaky_tests([again(alone(x="failed"), x="failed")]) == ()
+
+
+def test_v11_quarantined_tests_are_marked_and_those_that_nobody_saw_are_named():
+    receipts = [receipt("a", 0, x="failed"), receipt("a", 1, x="passed")]
+
+    [found] = flaky_tests(receipts, ("x", "y"))
+
+    assert found.quarantined
+    assert unknown_tests(receipts, ("x", "y")) == ("y",)

@@ -1,6 +1,7 @@
 """M1 to M3: the merge pilot with a batch, move by move."""
 
 import msgspec
+from msgspec.structs import replace
 
 from allstop.core.board_specs import MERGE_EDITION, BatchMember, RedTree
 from allstop.core.gate import Check, Gate
@@ -97,6 +98,15 @@ def test_m2_only_what_failed_is_run_again_and_then_the_tree_counts_as_green():
     assert steps.back(RED) == run_checks("m2", CHECKS[1])
     assert steps.back(ChecksDone()) == Land(target="main", tip="t", commit="m2")
     assert steps.back(Landed(commit="m2")).note == "passed when run again: Tests"
+
+
+def test_m2_a_check_whose_failing_tests_failed_again_alone_is_not_run_once_more():
+    steps, _ = merged("b")
+    certain = replace(BAD, confirmed=True)
+
+    end = steps.back(ChecksDone(results=(certain,)))
+
+    assert (end.outcome, end.facts["again"]) == (Outcome.CONFLICT, '["Lint","Tests"]')
 
 
 def test_m2_checks_that_did_not_run_after_a_failure_run_with_it():

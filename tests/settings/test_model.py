@@ -81,6 +81,7 @@ DEFAULTS = {
         "network": None,
         "hosts": [],
         "mutation": False,
+        "quarantine": [],
         "held_out": [],
     },
     "workspace": {

@@ -93,7 +93,7 @@ def word_of(done):
 
 
 @asynccontextmanager
-async def gate_of(root, home, path=()):
+async def gate_of(root, home, path=(), new_watch=Silent):
     """The gate of a repository: a function from a move's fields to the gate's result.
 
     `path` are folders with programs, before those of this process.
@@ -109,7 +109,7 @@ async def gate_of(root, home, path=()):
             hands = runtime.engine._context.hands  # the very hands that a board would use
 
             async def run(**move):
-                watch = Silent()
+                watch = new_watch()
                 checks = replace(RunChecks.for_gate(gate(project.settings), "w"), **move)
                 return await hands.perform("t", checks, watch, 600.0), watch.items
 

@@ -2065,6 +2065,8 @@ export interface components {
             held_out: string;
             /** @default false */
             mutation: boolean;
+            /** @default [] */
+            quarantine: string[];
         };
         /**
          * Check
@@ -2387,6 +2389,10 @@ export interface components {
             unreached: string[];
             /** @default false */
             held_out: boolean;
+            /** @default false */
+            confirmed: boolean;
+            /** @default [] */
+            fails_on_target: string[];
         };
         /**
          * Finding
@@ -2453,6 +2459,8 @@ export interface components {
             held_out: string;
             /** @default false */
             mutation: boolean;
+            /** @default [] */
+            quarantine: string[];
         };
         /** Committed */
         Committed: {
@@ -2671,6 +2679,8 @@ export interface components {
             platform: string;
             /** @default null */
             at: string | null;
+            /** @default [] */
+            quarantine: string[];
         };
         /**
          * CommandReceipt
@@ -2700,6 +2710,25 @@ export interface components {
             } | null;
             /** @default  */
             report: string;
+            /** @default [] */
+            others: components["schemas"]["Rerun"][];
+        };
+        /**
+         * Rerun
+         * @description Another run of a check on the same tree, made because tests had failed.
+         */
+        Rerun: {
+            tests: {
+                [key: string]: string;
+            };
+            /** @default false */
+            alone: boolean;
+            /** @default false */
+            passed: boolean;
+            /** @default null */
+            code: number | null;
+            /** @default 0 */
+            seconds: number;
         };
         /**
          * Evidence
@@ -2955,6 +2984,7 @@ export interface components {
         /** FlakyTests */
         FlakyTests: {
             tests: components["schemas"]["FlakyTest"][];
+            unknown: string[];
         };
         /**
          * FlakyTest
@@ -2967,6 +2997,10 @@ export interface components {
             failed: number;
             passed: number;
             last_at: string | null;
+            /** @default false */
+            passes_alone: boolean;
+            /** @default false */
+            quarantined: boolean;
         };
         /**
          * StatisticsReport

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
+from anyio import to_thread
 from msgspec.structs import replace
 
 from allstop.adapters.checks import find_programs
 from allstop.adapters.processes.tools.named_programs import named_programs
 from allstop.adapters.receipt_files import ReceiptFiles
+from allstop.gate.flaky_tests import flaky_tests
 from allstop.gate.receipt import GateReceipt, sealed
 from allstop.ports import Box, Launcher, LaunchError, UnsafeError
 from allstop.version import describe_version
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 KNOWN_FOR_S = 600.0
 """How long the version of a program is taken for granted."""
+
+
+MOST_RECEIPTS = 100
+"""How many receipts the history of tests is made of: the latest."""
 
 
 class _Known(NamedTuple):
@@ -57,6 +63,13 @@ class GateReceipts:
             platform=f"{platform.system()} {platform.machine()}",
         )
         return sealed(self._project.secrets.redact_all_in(made))
+
+    async def flaky_elsewhere(self, tree: str) -> Mapping[str, int]:
+        def found() -> Mapping[str, int]:
+            others = (each for each in self._files.latest(MOST_RECEIPTS) if each.tree != tree)
+            return {each.id: each.trees for each in flaky_tests(others)}
+
+        return await to_thread.run_sync(found)
 
     async def _versions(self, receipt: GateReceipt, place: Box) -> Mapping[str, str]:
         lines = [each.run for each in receipt.commands]

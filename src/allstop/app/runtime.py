@@ -40,7 +40,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.ids import AgentName
 from allstop.core.moves import TakeTurn
 from allstop.core.run import OpenMove
-from allstop.engine.checks import no_problem
+from allstop.engine.change_notes import no_problem
 from allstop.engine.daily_budget import DailyBudget
 from allstop.engine.hands import Hands
 from allstop.engine.local import LocalEngine

@@ -45,6 +45,7 @@ def gate(settings: Settings, held_out: str = "") -> Gate:
         integrity=verification.strictness,
         held_out=held_out,
         mutation=verification.mutation,
+        quarantine=verification.quarantine,
     )
 
 

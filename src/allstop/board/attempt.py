@@ -17,6 +17,7 @@ from allstop.core.gate import Gate
 from allstop.core.ids import AgentName
 from allstop.core.moves import (
     Change,
+    CheckResult,
     ChecksDone,
     Failed,
     FailureKind,
@@ -201,7 +202,7 @@ def person_spoke(state: TaskState) -> TaskState:
 
 def failure_mark(gate: ChecksDone) -> str:
     """How a gate failed; equal for equal failures, whatever time the checks took."""
-    checks = [f"{check.run} {check.code} {_timeless(check.output)}" for check in gate.failed]
+    checks = [f"{check.run} {check.code} {_what_failed(check)}" for check in gate.failed]
     fatal = [f"{finding.kind} {finding.path}" for finding in gate.findings if finding.fatal]
     return "\n".join([*checks, *fatal])
 
@@ -209,6 +210,12 @@ def failure_mark(gate: ChecksDone) -> str:
 _TIMES = re.compile(
     r"\d\d:\d\d(:\d\d)?(\.\d+)?|\d+(\.\d+)?\s?(ms|m?s(ec(ond)?s?)?|minutes?)\b|0x[0-9a-f]+"
 )
+
+
+def _what_failed(check: CheckResult) -> str:
+    """The tests if all of them fail on the target as well; else what the check printed."""
+    tests = check.fails_on_target if check.failed_before else ()
+    return " ".join(tests) or _timeless(check.output)
 
 
 def _timeless(output: str) -> str:

@@ -1,7 +1,7 @@
 """A one-line summary of a gate's result."""
 
 from allstop.core.moves import CheckResult, ChecksDone
-from allstop.core.text import last_line, one_line
+from allstop.core.text import counted, last_line, one_line
 
 
 def summary(gate: ChecksDone) -> str:
@@ -24,5 +24,10 @@ def describe_failure(check: CheckResult) -> str:
     said = last_line(check.output) or (
         "timed out" if check.timed_out else f"exit code {check.code}"
     )
-    before = " (the target fails too)" if check.failed_before else ""
+    before = " (the target fails too)" if check.failed_before else _on_target(check)
     return f"{check.name}: {said}{before}{'' if check.required else ' (not required)'}"
+
+
+def _on_target(check: CheckResult) -> str:
+    count = len(check.fails_on_target)
+    return f" ({counted(count, 'failing test')} fail on the target too)" if count else ""

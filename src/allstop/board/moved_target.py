@@ -43,7 +43,9 @@ def checks_of_turns(state: TaskState) -> tuple[Check, ...]:
 
 
 def turn_checks(state: TaskState) -> moves.RunChecks:
-    gate = Gate(checks=checks_of_turns(state), keep_going=True)  # judges wait for the end
+    quarantine = state.effective_gate.quarantine
+    checks = checks_of_turns(state)
+    gate = Gate(checks=checks, keep_going=True, quarantine=quarantine)  # judges wait for the end
     left_s = attempt.seconds_left(state)
     timeout_s = None if left_s == math.inf else left_s
     return moves.RunChecks.for_gate(gate, state.spec.task, affected=True, timeout_s=timeout_s)

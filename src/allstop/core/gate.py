@@ -64,6 +64,7 @@ class Gate(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     integrity: Integrity | None = None
     held_out: str = ""  # a digest of checks that no agent sees; they are in no record
     mutation: bool = False  # try mutants of the changed lines
+    quarantine: tuple[str, ...] = ()  # ids of tests whose failures don't count
 
     @property
     def strictness(self) -> Integrity:

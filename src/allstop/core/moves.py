@@ -128,6 +128,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
     fixes: bool = False  # the task asks for a fix
     held_out: str = ""  # a digest of the held-out checks that run at the end; "" if none
     mutation: bool = False  # try mutants of the changed lines once everything has passed
+    quarantine: tuple[str, ...] = ()  # tests whose failures don't count, by a person's settings
 
     @property
     def strictness(self) -> Integrity:
@@ -145,6 +146,7 @@ class RunChecks(_Move, frozen=True, tag="run_checks"):
             integrity=gate.integrity,
             held_out=gate.held_out,
             mutation=gate.mutation,
+            quarantine=gate.quarantine,
             **more,
         )
 
@@ -388,6 +390,8 @@ class CheckResult(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tru
     log_digest: str = ""  # SHA-256 of all its output
     unreached: tuple[str, ...] = ()  # hosts that were refused, each with what to add
     held_out: bool = False  # agents are only told that it failed
+    confirmed: bool = False  # its failing tests were run again, and the result was the same
+    fails_on_target: tuple[str, ...] = ()  # those of its tests that do, in the same way
 
 
 class _Result(

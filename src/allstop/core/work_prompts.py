@@ -7,7 +7,7 @@ from allstop.core.board_specs import EDITION
 from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.prompt import Prompt, prompt
 from allstop.core.review_comments import ReviewFinding, SecondReview
-from allstop.core.text import last_chars
+from allstop.core.text import last_chars, one_line
 
 SIGNALS = """\
 You work alone in a clone of the repository; commit your work or leave it in the files, both count.
@@ -129,7 +129,15 @@ def _failed(result: CheckResult) -> str:
         return "Held-out checks failed. You can't see them; they follow from what was asked."
     how = "timed out" if result.timed_out else f"exit code {result.code}"
     before = "; it fails without your work too" if result.failed_before else ""
-    return f"$ {result.run}\n({how}{before})\n{last_chars(result.output.strip(), OUTPUT_CHARS)}"
+    output = last_chars(result.output.strip(), OUTPUT_CHARS)
+    return f"$ {result.run}\n({how}{before})\n{output}{_on_target(result)}"
+
+
+def _on_target(result: CheckResult) -> str:
+    if not result.fails_on_target:
+        return ""
+    names = "\n".join(f"  {one_line(test, 300)}" for test in result.fails_on_target)
+    return f"\n\nThese tests fail in the same way without your work:\n{names}"
 
 
 NO_CHANGE = (

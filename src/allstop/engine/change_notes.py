@@ -1,13 +1,21 @@
-"""Notes for reviewers about changed files: what makes checks say less than before."""
+"""What changed files tell a reviewer: weaker checks, and changes of allstop.toml."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from anyio import to_thread
 
+from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
-from allstop.gate import dilution
+from allstop.core.text import one_line
+from allstop.gate import dilution, quarantine
 from allstop.gate.facts import ChangedFile, Facts, Intent
 from allstop.ports import Candidate, Subject, Workspaces
+
+SETTINGS_FILE = "allstop.toml"
+LONGEST_PROBLEM = 300
+
+SettingsProblem = Callable[[str], Awaitable[str]]
+"""Why a commit's settings file can't be used; "" if it can."""
 
 FEW_CHARS = 100_000
 """So much text is compared at once; for more, a thread keeps the event loop free."""
@@ -31,3 +39,23 @@ async def change_notes(
 
 def _chars(change: ChangedFile) -> int:
     return len(change.before or "") + len(change.after or "")
+
+
+async def no_problem(commit: str) -> str:
+    return ""
+
+
+async def unusable(commit: str, problem_of: SettingsProblem) -> tuple[Finding, ...]:
+    """Settings that can't be used would stop all later work, so they always fail the gate."""
+    problem = one_line(await problem_of(commit), LONGEST_PROBLEM)
+    if not problem:
+        return ()
+    kind, path = "invalid_settings", SETTINGS_FILE
+    return (Finding(kind=kind, path=path, text=problem, fatal=True, verdict=Verdict.FAIL),)
+
+
+async def quarantined(workspaces: Workspaces, work: Subject | Candidate) -> tuple[Finding, ...]:
+    before = await workspaces.texts(work.base, (SETTINGS_FILE,))
+    after = await workspaces.texts(work.commit, (SETTINGS_FILE,))
+    texts = [each.get(SETTINGS_FILE, "") for each in (before, after)]
+    return tuple(quarantine.findings(SETTINGS_FILE, *texts))

@@ -4,6 +4,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from allstop.core import moves
 from allstop.core.gate import Check
 from allstop.core.text import last_line
@@ -23,9 +25,12 @@ class RunResult(NamedTuple):
     filled_its_clone: bool = False  # the clone was removed
     report: Report | None = None
     rewritten: Sequence[str] = ()  # files of tests that the run has changed
+    several: Run | None = None  # what it and further runs show together
 
     @property
     def as_run(self) -> Run:
+        if self.several is not None:
+            return self.several
         result = self.result
         return Run(
             passed=result.passed,
@@ -113,3 +118,14 @@ async def report_findings(found: Sequence[moves.Finding], watch: ActivityWatch) 
     more = [f"{sign} {text}" for sign, text in (("!", others), ("·", notes)) if text]
     for text in (*fatal, *more):
         await watch.saw(moves.Item(kind="finding", text=text))
+
+
+async def unready_checks(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone:
+    """The result of checks whose clone couldn't be made."""
+    result, notes = candidate
+    await watch.saw(moves.Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
+    return with_error_code(moves.ChecksDone(results=(result,), notes=notes))
+
+
+def with_error_code(done: moves.ChecksDone) -> moves.ChecksDone:
+    return replace(done, error=moves.gate_error(done))

@@ -8,10 +8,15 @@ import anyio
 from msgspec.structs import replace
 
 from allstop.core import moves
-from allstop.core.gate import Check, Verdict
+from allstop.core.gate import Check
 from allstop.core.ids import RunId
-from allstop.core.text import last_line, one_line
-from allstop.engine.change_notes import change_notes
+from allstop.engine.change_notes import (
+    SETTINGS_FILE,
+    SettingsProblem,
+    change_notes,
+    quarantined,
+    unusable,
+)
 from allstop.engine.check_results import (
     CLONING,
     ENDED,
@@ -23,14 +28,18 @@ from allstop.engine.check_results import (
     may_pass,
     needs_plain_run,
     report_findings,
+    unready_checks,
     verdict,
+    with_error_code,
 )
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
-from allstop.engine.gate_runs import GateRuns
+from allstop.engine.failed_checks.baseline import Baseline, TargetRuns
+from allstop.engine.failed_checks.rerunner import Rerunner
+from allstop.engine.gate_runs import Asked, GateRuns
 from allstop.engine.held_out_runs import HeldOutRunner, unwatched
 from allstop.engine.mutation import Timed, try_mutants
-from allstop.gate import affected, composition, runners
+from allstop.gate import affected, composition, reruns, runners
 from allstop.gate.change_findings import findings
 from allstop.gate.facts import Facts, Report, Run, Runner, TestCommand, Variant
 from allstop.gate.receipt import receipt_of
@@ -49,22 +58,8 @@ from allstop.ports import (
     Workspaces,
 )
 
-REMEMBERED = 1000
-"""Maximum number of remembered results on base commits."""
-
 MOST_TEST_FILES = 500
 """The most files of tests that are compared after a run."""
-
-SETTINGS_FILE = "allstop.toml"
-LONGEST_PROBLEM = 300
-
-
-SettingsProblem = Callable[[str], Awaitable[str]]
-"""Why a commit's settings file can't be used; "" if it can."""
-
-
-async def no_problem(commit: str) -> str:
-    return ""
 
 
 class CheckRunner:
@@ -97,7 +92,7 @@ class CheckRunner:
         self._checks = checks
         self._workspaces = workspaces
         self._disk_watch = disk_watch
-        self._failed_on: dict[tuple[str, str], bool] = {}  # by base commit and command
+        self._on_target = Baseline()
 
     async def run(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
@@ -108,7 +103,7 @@ class CheckRunner:
         if isinstance(candidate, moves.Failed):
             return candidate
         if isinstance(candidate, Unready):
-            return await _unready(candidate, watch)
+            return await unready_checks(candidate, watch)
         gate, skipped, changes = await self._affected(move, candidate)
         commands = await self._test_commands(gate, candidate)
         noted = await self._notes(gate, candidate)
@@ -119,11 +114,10 @@ class CheckRunner:
         own = OwnRuns()
         if gate.keep_going or not any(finding.fatal for finding in found):
             own = await self._run_all(run, gate, candidate, watch, changes, commands)
-            results = await self._with_baseline(run, gate, candidate, own.results, watch)
-            own = own._replace(results=results)
-            if gate.held_out and all(map(may_pass, results)):
+            own = await self._baseline(run, gate, candidate, own, commands, watch)
+            if gate.held_out and all(map(may_pass, own.results)):
                 held_out = await self._run_held_out(run, gate, watch)
-                own = own._replace(results=(*results, held_out))
+                own = own._replace(results=(*own.results, held_out))
         if commands:
             facts = await self._facts(run, gate, candidate, own, commands, watch)
             found = await self._findings(gate, candidate, noted, judged=facts)
@@ -131,7 +125,7 @@ class CheckRunner:
         if gate.mutation and own.results and all(map(may_pass, own.results)):
             asked = [check for check in gate.checks if reports and check.name in commands]
             found = (*found, *await self._try_mutants(run, gate, asked, own, watch))
-        done = _with_error_code(
+        done = with_error_code(
             moves.ChecksDone(
                 results=own.results,
                 findings=found,
@@ -158,13 +152,17 @@ class CheckRunner:
         tests = partial(self._variant_run, run, move.workspace, watch)
         facts = await self._gate_runs.facts(move, work, own.runs, commands, place, tests, watch)
         for check in facts.checks:
-            self._gate_runs.remember(work.commit, check.run, check.own)
-        return facts
+            if not check.own.left_out:
+                self._gate_runs.remember(work.commit, check.run, check.own)
+        if self._receipts is not None and any(check.own.flaky for check in facts.checks):
+            elsewhere = await self._receipts.flaky_elsewhere(work.tree)
+            facts = replace(facts, flaky_elsewhere=elsewhere)
+        return reruns.without_quarantined(facts, move.quarantine)
 
     def _is_whole(self, move: moves.RunChecks) -> bool:
         """Whether the findings count: not for a step of a plan, or after a turn."""
-        after_turn = move.affected and bool(move.checks)
-        after_turn = after_turn and all(check.each_turn for check in move.checks)
+        others = [check for check in move.checks if not check.each_turn]
+        after_turn = move.affected and bool(move.checks) and not others
         return self._compares and move.integrity is not None and not after_turn
 
     async def _variant(
@@ -202,17 +200,7 @@ class CheckRunner:
         files: Mapping[str, str] = {}
         if any(runners.needs_files(check.run) for check in move.checks):
             files = await self._workspaces.texts(candidate.base, runners.SCRIPT_FILES)
-        found = {
-            check.name: runners.find(check.run, files, writes_report=bool(check.report))
-            for check in move.checks
-            if not affected.names_changes(check)
-        }
-        known = {name: command for name, command in found.items() if command is not None}
-        return known or {
-            check.name: TestCommand(runner=Runner.PLAIN, run=check.run)
-            for check in move.checks
-            if check.name in found and check.required
-        }
+        return runners.test_commands(move.checks, files)
 
     async def _with_receipt(
         self,
@@ -225,18 +213,8 @@ class CheckRunner:
         """Keep the receipt of this tree before the result that names it is recorded."""
         if self._receipts is None:
             return done
-        made = receipt_of(
-            run,
-            move,
-            done,
-            commit=candidate.commit,
-            base=candidate.base,
-            tests={
-                name: {case.id: case.status.value for case in each.report.cases}
-                for name, each in runs.items()
-                if each.report is not None
-            },
-        )
+        commit, base = candidate.commit, candidate.base
+        made = receipt_of(run, move, done, commit=commit, base=base, runs=runs)
         return replace(done, receipt=await self._receipts.keep(made, candidate.box))
 
     async def _check_changes(
@@ -252,7 +230,7 @@ class CheckRunner:
         await report_findings(found, watch)
         if warning := self._unverified():
             await watch.saw(moves.Item(kind="warning", text=warning))
-        return _with_error_code(moves.ChecksDone(findings=found, tree=work.tree))
+        return with_error_code(moves.ChecksDone(findings=found, tree=work.tree))
 
     async def _notes(
         self, move: moves.RunChecks, work: Subject | Candidate
@@ -273,30 +251,18 @@ class CheckRunner:
         """`knows_ids`: reports will tell which tests are gone; `judged`: what they told."""
         changes = await self._workspaces.changes(work)
         known = judged.knows_ids if judged else knows_ids
+        sets = any(change.path == SETTINGS_FILE for change in changes)
         found = composition.settle(
             (
                 *findings(changes, move.protected, move.strictness, knows_ids=known),
                 *(composition.judged(judged) if judged else ()),
                 *noted,
+                *(await quarantined(self._workspaces, work) if sets else ()),
             ),
             move.strictness,
             unreviewed=move.unreviewed,
         )
-        if any(change.path == SETTINGS_FILE for change in changes):
-            found = (*await self._settings_finding(work.commit), *found)
-        return found
-
-    async def _settings_finding(self, commit: str) -> tuple[moves.Finding, ...]:
-        """Settings that can't be used would stop all later work, so they always fail the gate."""
-        problem = one_line(await self._settings_problem(commit), LONGEST_PROBLEM)
-        if not problem:
-            return ()
-        kind = "invalid_settings"
-        return (
-            moves.Finding(
-                kind=kind, path=SETTINGS_FILE, text=problem, fatal=True, verdict=Verdict.FAIL
-            ),
-        )
+        return (*await unusable(work.commit, self._settings_problem), *found) if sets else found
 
     async def _cloned(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
@@ -370,8 +336,7 @@ class CheckRunner:
                 watch.live(Live("check", f"○ {later.name} waiting"))
             commands = affected.commands(check, changes)
             if (command := asked.get(check.name)) is not None:
-                ran = await self.run_tests(run, move.workspace, check, command, candidate, watch)
-                ran = ran._replace(rewritten=await self._rewritten(candidate, ran))
+                ran = await self._settled(run, move, number, command, candidate, changes, watch)
             else:
                 ran = await self._run_each(run, move.workspace, check, commands, candidate, watch)
             results.append(ran.result)
@@ -391,13 +356,54 @@ class CheckRunner:
                 candidate = again
         return OwnRuns(tuple(results), runs)
 
-    async def _rewritten(self, candidate: Candidate, ran: RunResult) -> Sequence[str]:
-        """The files of tests that a run has changed: then it tells nothing about those."""
+    async def _run_own(
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        check: Check,
+        command: TestCommand,
+        place: Candidate,
+        watch: ActivityWatch,
+    ) -> RunResult:
+        """Also note files of tests that the run has changed: it tells nothing about those."""
+        ran = await self.run_tests(run, move.workspace, check, command, place, watch)
         if ran.report is None or ran.filled_its_clone or self._reports is None:
-            return ()
+            return ran
         files = sorted({case.file for case in ran.report.cases if case.file})[:MOST_TEST_FILES]
-        texts = await self._workspaces.texts(candidate.commit, files)
-        return await self._reports.differing(candidate.box, texts)
+        texts = await self._workspaces.texts(place.commit, files)
+        return ran._replace(rewritten=await self._reports.differing(place.box, texts))
+
+    async def _settled(
+        self,
+        run: RunId,
+        move: moves.RunChecks,
+        number: int,
+        command: TestCommand,
+        work: Candidate,
+        changes: Sequence[FileChange],
+        watch: ActivityWatch,
+    ) -> RunResult:
+        """The result after failing tests were run again, if they can decide about the gate."""
+        check = move.checks[number]
+        ran = await self._run_own(run, move, check, command, work, watch)
+        if not check.required or ran.filled_its_clone:
+            return ran
+
+        async def again(command: TestCommand, what: str, *, whole: bool) -> RunResult | None:
+            watch.live(Live("check", f"● {check.name} running {what}"))
+            place = await self._cloned(run, replace(move, follows=""), watch)
+            if not isinstance(place, Candidate):
+                return None
+            silent = unwatched(watch)
+            for before in move.checks[:number] if whole else ():
+                lines = affected.commands(before, changes)
+                ran = await self._run_each(run, move.workspace, before, lines, place, silent)
+                if ran.filled_its_clone:
+                    return None
+            return await self._run_own(run, move, check, command, place, watch)
+
+        paths = partial(self._workspaces.paths, work.commit)
+        return await Rerunner(check, command, move.quarantine, paths, again).settle(ran)
 
     async def _run_held_out(
         self, run: RunId, move: moves.RunChecks, watch: ActivityWatch
@@ -443,7 +449,11 @@ class CheckRunner:
             return (await self._run_one(run, move.workspace, check, broken, silent)).result
 
         took_s = {result.name: result.seconds for result in own.results}
-        timed = [Timed(check, took_s.get(check.name, 0.0)) for check in checks if check.required]
+        timed = [
+            Timed(check, took_s.get(check.name, 0.0))
+            for check in checks
+            if check.required and not own.runs[check.name].left_out
+        ]
         changes = await self._workspaces.contents(candidate)
         try:
             tried = await try_mutants(changes, timed, candidate, run_one)
@@ -555,61 +565,35 @@ class CheckRunner:
         await self._workspaces.drop_candidate(workspace)
         return True
 
-    # --- baseline ---
-
-    async def _with_baseline(
+    async def _baseline(
         self,
         run: RunId,
         move: moves.RunChecks,
         candidate: Candidate,
-        results: tuple[moves.CheckResult, ...],
+        own: OwnRuns,
+        commands: Mapping[str, TestCommand],
         watch: ActivityWatch,
-    ) -> tuple[moves.CheckResult, ...]:
-        """Mark failures that also occur on the base. Timed-out checks aren't repeated."""
-        doubtful = [
-            check
-            for check, result in zip(move.checks, results, strict=False)
-            if check.required
-            and not result.passed
-            and not result.timed_out
-            and not affected.names_changes(check)  # the base may lack its files
-        ]
-        if candidate.base != candidate.commit:
-            await self._run_on_base(run, move.workspace, candidate.base, doubtful, watch)
-        return tuple(
-            replace(result, failed_before=self._failed_on.get((candidate.base, result.run), False))
-            if not result.passed
-            else result
-            for result in results
-        )
+    ) -> OwnRuns:
+        """The results, with what fails without the work, too."""
+        if candidate.base == candidate.commit:
+            return own
+        base = candidate.base
+        place = partial(self._variant, run, move.workspace, candidate, watch)
+        run_tests = partial(self._variant_run, run, move.workspace, watch)
 
-    async def _run_on_base(
-        self, run: RunId, workspace: str, base: str, checks: Sequence[Check], watch: ActivityWatch
-    ) -> None:
-        """Run the checks once on the base commit and remember the results, if it can be cloned."""
-        unknown = [check for check in checks if (base, check.run) not in self._failed_on]
-        before: Candidate | Unready | moves.Failed | None = None
-        for check in unknown:
-            if before is None:
-                before = await self._candidate(run, workspace, watch, commit=base)
-            if not isinstance(before, Candidate):
-                return
+        def say(check: Check) -> None:
             watch.live(Live("check", f"● {check.name} running on {base[:10]}, without the work"))
-            ran = await self._run_one(run, workspace, check, before, watch)
-            if ran.filled_its_clone:
-                before = None
-                if self._workspaces.shortage():
-                    return
-            while len(self._failed_on) >= REMEMBERED:
-                del self._failed_on[next(iter(self._failed_on))]
-            self._failed_on[base, check.run] = not ran.result.passed
 
+        async def tests(check: Check, command: TestCommand) -> Run | None:
+            say(check)
+            asked = Asked(check, command, own.runs[check.name])
+            return await self._gate_runs.target(base, asked, place, run_tests)
 
-async def _unready(candidate: Unready, watch: ActivityWatch) -> moves.ChecksDone:
-    result, notes = candidate
-    await watch.saw(moves.Item(kind="check", text=f"✗ {result.name}: {last_line(result.output)}"))
-    return _with_error_code(moves.ChecksDone(results=(result,), notes=notes))
+        async def run_one(check: Check, clone: Candidate) -> RunResult:
+            say(check)
+            return await self._run_one(run, move.workspace, check, clone, watch)
 
-
-def _with_error_code(done: moves.ChecksDone) -> moves.ChecksDone:
-    return replace(done, error=moves.gate_error(done))
+        clone = partial(self._candidate, run, move.workspace, watch, commit=base)
+        target = TargetRuns(tests, clone, run_one, self._workspaces.shortage)
+        marked = await self._on_target.marked(move, base, own, commands, target)
+        return own._replace(results=marked)

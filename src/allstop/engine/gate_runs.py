@@ -15,11 +15,14 @@ from allstop.gate import (
     change_sides,
     changed_results,
     red_witness,
+    reruns,
     runners,
+    test_selection,
     twisted_tests,
     variants,
 )
 from allstop.gate.facts import (
+    Case,
     ChangedFile,
     CheckFacts,
     Facts,
@@ -183,14 +186,26 @@ class _Round:
     def _say(self, each: Asked, what: str) -> None:
         self._watch.live(Live("check", f"● {each.check.name} running {what}"))
 
-    async def _run(self, each: Asked, variant: Variant, *, on_target: bool = False) -> Run | None:
+    async def _run(
+        self,
+        each: Asked,
+        variant: Variant,
+        only: tuple[Case, ...] = (),
+        *,
+        on_target: bool = False,
+    ) -> Run | None:
+        command = each.command
+        if only:
+            words = test_selection.only(command, only, await self._known())
+            if words is None:
+                return None
+            command = replace(command, run=words)
+        elif variant.tests and runners.can_select(command):
+            words = runners.with_tests(command, variant.tests, await self._known())
+            command = replace(command, run=words)
         place = await self._clone(variant, on_target=on_target)
         if place is None:
             return None
-        command = each.command
-        if variant.tests and runners.can_select(command):
-            words = runners.with_tests(command, variant.tests, await self._known())
-            command = replace(command, run=words)
         run = await self._run_tests(place, each.check, command)
         return replace(run, is_whole=not variant.tests) if run else None
 
@@ -210,8 +225,29 @@ class _Round:
         variant = variants.base_tests(self._changes, target)
         if variant is None or not self._changes_product:
             return facts
-        self._say(each, "with the target's tests")
-        return replace(facts, base_tests=await self._run(each, variant))
+        what = "with the target's tests"
+        self._say(each, what)
+        first = await self._run(each, variant)
+        failed = reruns.left_alone(self._changes, target, first) if first is not None else ()
+        if first is None or not failed:
+            return replace(facts, base_tests=first)
+        self._say(each, f"{what}, failing ones again, alone")
+        return replace(facts, base_tests=await self._settled(each, variant, first, failed))
+
+    async def _settled(
+        self, each: Asked, variant: Variant, first: Run, failed: tuple[Case, ...]
+    ) -> Run:
+        """Another run if the tests that failed pass alone and then in it: they are flaky."""
+        doubts = reruns.Failures(doubtful=failed, quarantined=())
+        alone = await self._run(each, variant, failed)
+        if alone is None or reruns.judge_alone(doubts, alone) is not reruns.Alone.PASS:
+            return first
+        second = await self._run(each, variant)
+        if second is None or second.report is None:
+            return first
+        now = second.report.by_id
+        is_flaky = all(case.id in now and not now[case.id].is_red for case in failed)
+        return second if is_flaky else first
 
     async def _with_witness(self, each: Asked, facts: CheckFacts) -> CheckFacts:
         new = red_witness.new_tests(facts)

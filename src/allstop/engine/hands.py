@@ -40,7 +40,8 @@ from allstop.core.moves import (
 from allstop.core.text import last_line
 from allstop.engine.call_account import TurnAccount
 from allstop.engine.cancel_scope import CancelHandle
-from allstop.engine.checks import CheckRunner, SettingsProblem, no_problem
+from allstop.engine.change_notes import SettingsProblem, no_problem
+from allstop.engine.checks import CheckRunner
 from allstop.engine.deadlines import ActivityWatch, Deadlines, DeadlineTimer
 from allstop.engine.disk_watch import DiskWatch
 from allstop.engine.move_watch import TextStream

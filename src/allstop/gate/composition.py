@@ -13,6 +13,7 @@ from allstop.gate import (
     missing_tests,
     own_tools,
     red_witness,
+    reruns,
     twisted_tests,
 )
 from allstop.gate.facts import Facts
@@ -27,6 +28,7 @@ _JUDGES = (
     canary.findings,
     twisted_tests.findings,
     own_tools.findings,
+    reruns.findings,
 )
 
 _ALWAYS_FAIL = frozenset({"conflict_markers", "invalid_settings"})

@@ -60,6 +60,16 @@ class Report(Struct, frozen=True, gc=False, kw_only=True):
         return {case.id: case for case in self.cases}
 
 
+class Rerun(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Another run of a check on the same tree, made because tests had failed."""
+
+    tests: dict[str, str]  # the results of the tests that failed in any of the runs
+    alone: bool = False  # only of tests that had failed; else of all, as the command says
+    passed: bool = False
+    code: int | None = None
+    seconds: float = 0.0
+
+
 class Run(Struct, frozen=True, gc=False, kw_only=True):
     """One run of a check command on one tree."""
 
@@ -70,6 +80,9 @@ class Run(Struct, frozen=True, gc=False, kw_only=True):
     seconds: float = 0.0
     rewritten: tuple[str, ...] = ()  # files of tests that the run itself has changed
     is_whole: bool = True  # False: only of some test files
+    others: tuple[Rerun, ...] = ()  # the runs that this result is not from
+    flaky: tuple[Case, ...] = ()  # failures that were none when run again
+    left_out: tuple[Case, ...] = ()  # failures of quarantined tests, which don't count
 
 
 class ChangedFile(Struct, frozen=True, gc=False, kw_only=True):
@@ -115,6 +128,7 @@ class Facts(Struct, frozen=True, gc=False, kw_only=True):
     checks: tuple[CheckFacts, ...] = ()
     files: frozenset[str] = frozenset()  # paths of the candidate
     intent: Intent = Intent()
+    flaky_elsewhere: Mapping[str, int] = {}  # flaky tests, by the number of other trees
 
     @property
     def knows_ids(self) -> bool:

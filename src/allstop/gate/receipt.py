@@ -15,6 +15,7 @@ from allstop.core.errors import AllstopError
 from allstop.core.gate import Gate
 from allstop.core.moves import ChecksDone, Finding, RunChecks
 from allstop.core.text import counted
+from allstop.gate.facts import Rerun, Run
 
 VERSION = 1
 LARGEST_BYTES = 64 * 1024 * 1024
@@ -36,6 +37,7 @@ class CommandReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     log_digest: str = ""  # SHA-256 of everything that it printed
     tests: dict[str, str] | None = None  # the result of each test by its id; None: ids unknown
     report: str = ""  # the path of a report that the command writes by itself
+    others: tuple[Rerun, ...] = ()  # more runs of it on this tree, because tests had failed
 
 
 class GateReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,6 +57,7 @@ class GateReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     allstop: str = ""
     platform: str = ""
     at: datetime | None = None
+    quarantine: tuple[str, ...] = ()  # tests whose failures don't count
 
 
 def receipt_of(
@@ -64,9 +67,9 @@ def receipt_of(
     *,
     commit: str,
     base: str,
-    tests: Mapping[str, Mapping[str, str]] = {},
+    runs: Mapping[str, Run] = {},
 ) -> GateReceipt:
-    """The receipt of a gate's run, without the facts of the machine. `tests`: by check."""
+    """The receipt of a gate's run, without the facts of the machine. `runs`: by check."""
     asked = {check.name: check for check in move.checks}
     gate = Gate(
         checks=move.checks,
@@ -76,6 +79,7 @@ def receipt_of(
         integrity=move.integrity,
         held_out=move.held_out,
         mutation=move.mutation,
+        quarantine=move.quarantine,
     )
     return GateReceipt(
         run=run,
@@ -99,12 +103,20 @@ def receipt_of(
                 report=asked[each.name].report if each.name in asked else "",
                 seconds=each.seconds,
                 log_digest=each.log_digest,
-                tests=dict(tests[each.name]) if each.name in tests else None,
+                tests=_results(runs.get(each.name)),
+                others=runs[each.name].others if each.name in runs else (),
             )
             for each in done.results
         ),
         findings=done.findings,
+        quarantine=move.quarantine,
     )
+
+
+def _results(run: Run | None) -> dict[str, str] | None:
+    if run is None or run.report is None:
+        return None
+    return {case.id: case.status.value for case in run.report.cases}
 
 
 def sealed(receipt: GateReceipt) -> GateReceipt:

@@ -4,6 +4,8 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from allstop.core.gate import Check
+from allstop.gate import affected
 from allstop.gate.facts import Runner, TestCommand
 
 _EDGE = r"(?:^|(?<=[\s;&|(]))"
@@ -48,6 +50,20 @@ def find(
     if len(found) != 1:
         return None
     return TestCommand(runner=found[0], run=command, script=script)
+
+
+def test_commands(checks: Sequence[Check], files: Mapping[str, str]) -> dict[str, TestCommand]:
+    """The checks that start a known runner, by name; if none does, those that must pass."""
+    asked = [check for check in checks if not affected.names_changes(check)]
+    found = {
+        check.name: find(check.run, files, writes_report=bool(check.report)) for check in asked
+    }
+    known = {name: command for name, command in found.items() if command is not None}
+    return known or {
+        check.name: TestCommand(runner=Runner.PLAIN, run=check.run)
+        for check in asked
+        if check.required
+    }
 
 
 def needs_files(command: str) -> bool:

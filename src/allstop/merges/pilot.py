@@ -210,7 +210,8 @@ def _failed_checks(
 ) -> MergeState:
     fatal = [finding.path for finding in result.findings if finding.fatal]
     left = _not_passed(state, result)
-    if state.spec.edition >= 2 and not fatal and not state.again:
+    is_certain = bool(fatal) or any(check.confirmed for check in result.failed)
+    if state.spec.edition >= 2 and not is_certain and not state.again:
         return replace(state, again=left)
     names = ", ".join([*(check.name for check in result.failed), *fatal])
     news = work_prompts.failed_merge(result, state.spec.target)

@@ -294,6 +294,10 @@ class Receipts(Protocol):
         """
         ...
 
+    async def flaky_elsewhere(self, tree: str) -> Mapping[str, int]:
+        """The flaky tests by the receipts of other trees, each with the number of these trees."""
+        ...
+
 
 class Clock(Protocol):
     def now(self) -> datetime: ...

@@ -215,6 +215,7 @@ class FailureList(_Message, frozen=True):
 
 class FlakyTests(_Message, frozen=True):
     tests: list[FlakyTest]  # the least reliable first
+    unknown: list[str]  # quarantined ids that no check has reported lately
 
 
 class ReviewQueue(_Message, frozen=True):

@@ -5,18 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
+from msgspec import Struct
 
-from allstop.app.gate_receipts import receipt_files
-from allstop.gate.flaky_tests import FlakyTest
+from allstop.app.gate_receipts import MOST_RECEIPTS, receipt_files
+from allstop.gate.flaky_tests import FlakyTest, unknown_tests
 from allstop.gate.flaky_tests import flaky_tests as flaky
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
 
-MOST_RECEIPTS = 100
-"""How many receipts the history is made of: the latest."""
+
+class FlakyTests(Struct, frozen=True, kw_only=True):
+    """The flaky tests, and quarantined ones that no check has reported lately."""
+
+    tests: tuple[FlakyTest, ...]
+    unknown: tuple[str, ...] = ()
 
 
-async def flaky_tests(project: Project) -> tuple[FlakyTest, ...]:
-    files = receipt_files(project)
-    return await to_thread.run_sync(lambda: flaky(files.latest(MOST_RECEIPTS)))
+async def flaky_tests(project: Project) -> FlakyTests:
+    files, quarantine = receipt_files(project), project.settings.verification.quarantine
+
+    def found() -> FlakyTests:
+        receipts = list(files.latest(MOST_RECEIPTS))
+        return FlakyTests(
+            tests=flaky(receipts, quarantine), unknown=unknown_tests(receipts, quarantine)
+        )
+
+    return await to_thread.run_sync(found)

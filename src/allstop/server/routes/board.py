@@ -133,7 +133,8 @@ async def merge_queue(app: AppState, _: path_parameters.NoParameters) -> MergeQu
 
 
 async def flaky(app: AppState, _: path_parameters.NoParameters) -> wire_types.FlakyTests:
-    return wire_types.FlakyTests(tests=list(await flaky_tests(app.project)))
+    found = await flaky_tests(app.project)
+    return wire_types.FlakyTests(tests=list(found.tests), unknown=list(found.unknown))
 
 
 def shown(name: str, changed: Diff) -> wire_types.Diff:

@@ -187,6 +187,10 @@ class Verification(Table, frozen=True, kw_only=True):
     mutation: Annotated[
         bool, doc("Break changed lines, at most 25, and note where no test fails. Not for merges.")
     ] = False
+    quarantine: Annotated[
+        tuple[Text, ...],
+        doc("Ids of flaky tests whose failures don't count; `allstop flaky` prints them."),
+    ] = ()
     held_out: Annotated[
         tuple[HeldOut, ...],
         doc("Checks that agents never see. Only your own settings file can have them."),

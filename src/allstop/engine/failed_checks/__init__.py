@@ -1,0 +1,1 @@
+"""What a failed check means: its tests run again, and on the target."""
