@@ -136,3 +136,25 @@ def test_v11_a_test_that_is_red_on_the_target_blocks_and_holds_the_board(shop):
     person.allstop("run", code=3)
 
     assert person.tasks() == {"T1": "review"}
+
+
+def test_m3_a_merge_onto_a_red_target_waits_and_lands_once_the_target_is_mended(shop):
+    person = shop.person
+    person.allstop("run", "Add a file.", code=3)
+    prompts = shop.prompts.read_text()
+    good = (person.repository / "test_shop.py").read_text()
+    person.write("test_shop.py", good.replace("pass\n", "self.assertTrue(False)\n"))
+    person.commit("break a test")
+
+    said = person.try_allstop("approve", "T1")
+
+    assert person.tasks() == {"T1": "merging"}, said
+    assert person.merged() == []
+    assert f"fails on main without this work, too: {OK}" in person.task("T1")["note"]
+    assert shop.prompts.read_text() == prompts, "its agent is not asked to mend it"
+
+    person.write("test_shop.py", good)
+    person.commit("mend the test")
+    person.allstop("run")
+
+    assert person.merged() == ["T1"]

@@ -109,6 +109,19 @@ def test_m2_a_check_whose_failing_tests_failed_again_alone_is_not_run_once_more(
     assert (end.outcome, end.facts["again"]) == (Outcome.CONFLICT, '["Lint","Tests"]')
 
 
+def test_v11_a_check_that_is_red_on_the_target_as_well_is_no_change_s_fault():
+    """B24: no merge can pass, so the change isn't sent back to its agent."""
+    steps, _ = merged("b")
+    shared = replace(BAD, confirmed=True, failed_before=True, fails_on_target=("a.py::test_x",))
+
+    assert steps.back(ChecksDone(results=(FINE, shared))) == Finish(
+        outcome=Outcome.BLOCKED,
+        note="Tests fails on main without this work, too: a.py::test_x;"
+        " mend them there, or quarantine them",
+        facts={"news": "", "target_fails": "Tests"},
+    )
+
+
 def test_m2_checks_that_did_not_run_after_a_failure_run_with_it():
     steps, _ = merged("b")
     lint = CheckResult(name="Lint", run="lint", passed=False, code=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from allstop.core.commands import RollBack
+from allstop.core.commands import Resume, RollBack
 from allstop.core.moves import Outcome
 from allstop.core.tasks import NewTask
 from allstop.merges.queue import MergeQueue, batch, failure_rate
@@ -134,3 +134,16 @@ def test_m2_a_board_of_an_older_version_merges_one_by_one():
     board.ends("a.merge1", commit="m")
 
     assert others(board, "b.merge2") == []
+
+
+def test_v11_a_red_target_holds_the_board_and_its_changes_wait_in_the_queue():
+    board = waiting(2, no_progress=3)
+    board.ends("t0.merge1", commit="m0")
+
+    started = board.ends("t1.merge2", outcome=Outcome.BLOCKED, note="why", target_fails="T")
+
+    assert started == [], "no merge can pass"
+    assert board.status("t1", "t2") == ["merging"] * 2
+    assert board.state.pilot.brake_reason == "no work can pass: T fails on main, too"
+    [again] = board.tell(Resume())
+    assert (again, others(board, again)) == ("t2.merge3", ["t1"])

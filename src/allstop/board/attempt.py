@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from allstop.board import remedy_hints
 from allstop.core import brakes
 from allstop.core.accounts import Roster
-from allstop.core.board_specs import EarlierAttempts, TaskSpec
+from allstop.core.board_specs import TARGET_FAILS, EarlierAttempts, TaskSpec
 from allstop.core.conversation import EMPTY, Conversation
 from allstop.core.events import ChildClosed, MoveEnded
 from allstop.core.gate import Gate
@@ -37,9 +37,6 @@ NO_PROGRESS = "no progress"
 
 NO_PROGRESS_WAIT = f"{NO_PROGRESS}; the next turn starts later"
 """The reason of the wait before another turn of a task that makes no progress."""
-
-TARGET_FAILS = "target_fails"
-"""The fact that a check fails on the target branch without any work, too."""
 
 QUICK_ITERATIONS = 3
 """Work that took at most this many iterations can pass review automatically."""

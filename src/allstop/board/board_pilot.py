@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from allstop.board import attempt as attempts
 from allstop.board import forecast_record, graph, scheduling, sprint_events, task_commands
-from allstop.board.attempt import NO_PROGRESS_WAIT, TARGET_FAILS
+from allstop.board.attempt import NO_PROGRESS_WAIT
 from allstop.board.attempt_limits import limits_of_attempt
 from allstop.board.criteria import criteria_in
+from allstop.board.ended_merges import merge_closed, target_of
 from allstop.board.sprint_states import Trigger
 from allstop.board.state import FAILURES, BoardState
 from allstop.core import board_specs
@@ -222,7 +223,7 @@ def _start(state: BoardState, task: Task) -> Move:
         task=task.id,
         goal="\n\n".join(filter(None, [task.title, task.body, _allowed(task)])).strip(),
         agents=agents,
-        target=_target(spec, task),
+        target=target_of(spec, task),
         branch="" if spec.merge else branch_of(task.id),
         checks=spec.gate.checks,
         keep_going=spec.gate.keep_going,
@@ -275,14 +276,6 @@ def _allowed(task: Task) -> str:
     return f"You may change these tests and what they expect:{named}" if named else ""
 
 
-def _target(spec: board_specs.BoardSpec, task: Task) -> str:
-    """The branch that the work began from, even if the board's target has changed since.
-
-    On another branch, the merge would also bring in that branch's missing commits.
-    """
-    return task.target or spec.target
-
-
 def _plain(made: board_specs.TaskSpec | board_specs.MergeSpec, title: str) -> dict[str, object]:
     """The spec as it will be read from the journal."""
     plain = msgspec.json.decode(msgspec.json.encode(made), type=dict[str, object])
@@ -299,7 +292,7 @@ def _merge(state: BoardState, number: int, task_id: str) -> Move:
     others = _batch(state, task)[1:]
     made = board_specs.MergeSpec(
         task=task_id,
-        target=_target(state.spec, task),
+        target=target_of(state.spec, task),
         message=_merge_message(task),
         gate=state.spec.gate,
         verified=task.verified,
@@ -337,12 +330,12 @@ def _batch(state: BoardState, first: Task) -> tuple[str, ...]:
 
     def judged_as(task: Task) -> tuple[object, ...]:
         """The gate judges a batch as a whole, so its changes may not differ in this."""
-        target = _target(state.spec, task)
+        target = target_of(state.spec, task)
         return target, bool(task.merged), _merges_unreviewed(state, task), task.may_change
 
     waiting = (state.board[name] for _, name in state.board.merges if state.acts_on(name))
     same = (task.id for task in waiting if judged_as(task) == judged_as(first))
-    target = _target(state.spec, first)
+    target = target_of(state.spec, first)
     return merge_queue.batch(state.queue, same, target, state.spec.batch)
 
 
@@ -355,7 +348,7 @@ def _spawned(state: BoardState, spawn: Spawn, at: datetime) -> BoardState:
     refs = {**state.refs, spawn.ref: task.id}
     if spawn.kind == "merge":
         queued = next(queued for queued in state.board.merges if queued[1] == task.id)
-        board = graph.update(state.board, task, open=spawn.ref)
+        board = graph.update(state.board, task, open=spawn.ref, note="")
         board = replace(board, merges=board.merges.minus(queued))
         others = [other.task for other in merge_queue.batch_members(spawn.spec)]
         queue = merge_queue.began(state.queue, [task.id, *others])
@@ -424,7 +417,7 @@ def _closed(state: BoardState, closed: ChildClosed) -> BoardState:
     refs = {ref: task_id for ref, task_id in state.refs.items() if ref != closed.ref}
     state = replace(state, refs=refs, resting=_without(state.resting, closed.ref))
     if closed.ref == state.merging:
-        return _merge_closed(replace(state, merging=""), replace(task, open=""), closed)
+        return merge_closed(replace(state, merging=""), replace(task, open=""), closed)
     task = attempts.end_attempt(task, closed)
     return sprint_events.task_closed(_task_closed(state, task, closed), task, closed)
 
@@ -446,7 +439,7 @@ def _task_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardSta
     if outcome is Outcome.CRASHED:
         task = replace(task, retries=task.retries + 1)
     task = replace(task, status=_STATUS[outcome], held=outcome is Outcome.ABORTED)
-    failure = closed.facts.get(TARGET_FAILS, "") or state.target_failure
+    failure = closed.facts.get(board_specs.TARGET_FAILS, "") or state.target_failure
     board = graph.put(state.board, task)
     return replace(state, board=board, errors=errors, target_failure=failure)
 
@@ -486,73 +479,6 @@ def _verified(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
     ):
         board = task_commands.approved(board, board[task.id], closed.at, merge=state.spec.merge)
     return replace(state, board=board)
-
-
-def _merge_closed(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
-    if task.merged:
-        queue = merge_queue.ended(state.queue, task.id)
-        return _reverted(replace(state, queue=queue), task, closed)
-    if merge_queue.has_failed_together(closed.facts):
-        return _queued_again(state, task, closed)
-    state = replace(state, queue=_queue_after(state, task, closed))
-    task = replace(task, changed_at=closed.at, note=closed.note)
-    if closed.outcome is Outcome.DONE:
-        done = replace(
-            task,
-            status=Status.DONE,
-            merged=closed.facts.get("commit", ""),
-            merged_at=closed.at,
-            merge_s=closed.tally.busy_s,
-            conflicts_resolved=task.conflicts,
-            conflicts=0,
-            note="",
-        )
-        resolved = state.resolved + bool(task.conflicts)
-        board = graph.put(state.board, done)
-        return replace(state, board=board, merged=state.merged + 1, resolved=resolved)
-    task = replace(task, status=Status.WAITING)
-    if closed.outcome is Outcome.CONFLICT:
-        task = _after_conflict(task, state.spec, closed)
-    return replace(state, board=graph.put(state.board, task))
-
-
-def _queue_after(state: BoardState, task: Task, closed: ChildClosed) -> merge_queue.MergeQueue:
-    queue, target, facts = state.queue, _target(state.spec, task), closed.facts
-    if closed.outcome is Outcome.DONE:
-        return merge_queue.merged(queue, task.id, target, facts)
-    if closed.outcome is Outcome.CONFLICT:
-        note = one_line(closed.note, 300)
-        return merge_queue.thrown_out(queue, task.id, target, facts, note, closed.at)
-    return merge_queue.ended(queue, task.id)
-
-
-def _queued_again(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
-    """A batch failed: its first change takes its old place in the queue, in a smaller batch."""
-    number = int(closed.ref.rpartition(".merge")[2].partition("-")[0])
-    board = graph.put(state.board, task)
-    board = replace(board, merges=board.merges.plus((number, task.id)))
-    queue = merge_queue.failed_together(state.queue, closed.facts, one_line(closed.note, 300))
-    return replace(state, board=board, queue=queue)
-
-
-def _after_conflict(task: Task, spec: board_specs.BoardSpec, closed: ChildClosed) -> Task:
-    """Send a conflict back to the agent; after too many of them the task waits for a person."""
-    task = replace(
-        task,
-        onto=f"refs/heads/{_target(spec, task)}",
-        news=closed.facts.get("news", ""),
-        verified="",
-    )
-    if task.conflicts >= spec.conflicts:
-        return task
-    return replace(task, status=Status.PENDING, assigned=True, conflicts=task.conflicts + 1)
-
-
-def _reverted(state: BoardState, task: Task, closed: ChildClosed) -> BoardState:
-    if closed.outcome is Outcome.DONE:
-        return replace(state, board=task_commands.rolled_back(state.board, task, closed.at))
-    task = replace(task, status=Status.DONE, note=f"not rolled back: {closed.note}")
-    return replace(state, board=graph.put(state.board, task))
 
 
 # --- commands ---------------------------------------------------------------------------------

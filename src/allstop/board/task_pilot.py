@@ -36,9 +36,6 @@ UNSIGNALLED = frozenset({Signal.NONE, Signal.PROGRESS})
 SHARED_FAILURES = 2
 """Equal failures of a check that fails on the target, too, after which a task is blocked."""
 
-SHOWN_TESTS = 3
-"""Tests of such a check that the reason names."""
-
 CANNOT_RUN = frozenset({126, 127})
 """Exit codes of a shell that can't find a program or may not start it."""
 
@@ -327,12 +324,8 @@ def _gate_failed(state: TaskState, gate: moves.ChecksDone) -> TaskState:
     is_shared = bool(gate.failed) and all(check.failed_before for check in gate.failed)
     if is_shared and state.spec.no_progress and state.gate_failures >= SHARED_FAILURES:
         check = gate.failed[0]
-        note = f"{check.name} fails on {state.spec.target} without this work, too"
-        said = last_line(check.output)
-        if check.fails_on_target:
-            tests = ", ".join(check.fails_on_target[:SHOWN_TESTS])
-            said = f"{tests}; mend them there, or quarantine them"
-        return _blocked_by_target(state, check, f"{note}: {said}" if said else note)
+        note = work_prompts.target_failure(check, state.spec.target or "")
+        return _blocked_by_target(state, check, note)
     fatal = [finding.path for finding in gate.findings if finding.fatal]
     names = ", ".join([*(check.name for check in gate.failed), *fatal])
     state = moved_target.reject_completion(state, gate, names)

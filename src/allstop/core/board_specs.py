@@ -241,6 +241,10 @@ def target_in_words(target: Target) -> str:
 PersonsSetting: TypeAlias = Literal["mode", "slots", "agents"]
 
 
+TARGET_FAILS = "target_fails"
+"""The fact that a check fails on the target branch without any work, too."""
+
+
 class BoardSpec(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The settings of a board; the command `Equip` replaces them."""
 

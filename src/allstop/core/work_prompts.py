@@ -7,7 +7,7 @@ from allstop.core.board_specs import EDITION
 from allstop.core.moves import CheckResult, ChecksDone, Finding
 from allstop.core.prompt import Prompt, prompt
 from allstop.core.review_comments import ReviewFinding, SecondReview
-from allstop.core.text import last_chars, one_line
+from allstop.core.text import last_chars, last_line, one_line
 
 SIGNALS = """\
 You work alone in a clone of the repository; commit your work or leave it in the files, both count.
@@ -25,6 +25,7 @@ criterion, in this form, before its last line:
 Criterion 1: tests/test_example.py::test_name"""
 
 OUTPUT_CHARS = 4000
+SHOWN_TESTS = 3
 
 
 @lru_cache(maxsize=512)
@@ -138,6 +139,16 @@ def _on_target(result: CheckResult) -> str:
         return ""
     names = "\n".join(f"  {one_line(test, 300)}" for test in result.fails_on_target)
     return f"\n\nThese tests fail in the same way without your work:\n{names}"
+
+
+def target_failure(check: CheckResult, target: str) -> str:
+    """Why no work can pass a check, for people."""
+    said = last_line(check.output)
+    if check.fails_on_target:
+        tests = ", ".join(check.fails_on_target[:SHOWN_TESTS])
+        said = f"{tests}; mend them there, or quarantine them"
+    note = f"{check.name} fails on {target} without this work, too"
+    return f"{note}: {said}" if said else note
 
 
 NO_CHANGE = (

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from allstop.core import moves, work_prompts
-from allstop.core.board_specs import MergeSpec
+from allstop.core.board_specs import TARGET_FAILS, MergeSpec
 from allstop.core.commands import Resume, Retry
 from allstop.core.events import Commanded, Event, MoveEnded
 from allstop.core.gate import HELD_OUT, Gate, Integrity
@@ -209,6 +209,8 @@ def _failed_checks(
     state: MergeState, made: moves.Integrated, result: moves.ChecksDone
 ) -> MergeState:
     fatal = [finding.path for finding in result.findings if finding.fatal]
+    if not fatal and all(check.confirmed and check.failed_before for check in result.failed):
+        return _target_fails(state, result.failed[0])
     left = _not_passed(state, result)
     is_certain = bool(fatal) or any(check.confirmed for check in result.failed)
     if state.spec.edition >= 2 and not is_certain and not state.again:
@@ -216,6 +218,12 @@ def _failed_checks(
     names = ", ".join([*(check.name for check in result.failed), *fatal])
     news = work_prompts.failed_merge(result, state.spec.target)
     return _ended_red(state, made, names, left, news)
+
+
+def _target_fails(state: MergeState, check: moves.CheckResult) -> MergeState:
+    """Its failing tests fail on the target in the same way, so the change is not to blame."""
+    note = work_prompts.target_failure(check, state.spec.target)
+    return replace(state, end=moves.Outcome.BLOCKED, note=note, facts={TARGET_FAILS: check.name})
 
 
 def _not_passed(state: MergeState, result: moves.ChecksDone) -> tuple[str, ...]:
