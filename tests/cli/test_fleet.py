@@ -66,6 +66,20 @@ def test_z2_a_worker_does_a_task_and_merges_it_on_the_shared_remote(fleet):
     assert "T1.1     ended: done" in told
 
 
+def test_z4_a_stop_of_one_machine_is_lifted_on_another(fleet):
+    control, one = fleet.machine("control"), fleet.machine("one")
+    fleet.agent(WORKS)
+    worker = fleet.worker("one")
+    one.allstop("stop")
+    assert "ALLSTOP" in control.allstop("status")
+
+    control.allstop("resume")
+    control.allstop("run", "add a line")
+
+    assert fleet.merged() == ["T1"]
+    assert worker.poll() is None
+
+
 def test_z2_the_doctor_tries_the_database_and_the_shared_remote(fleet):
     one = fleet.machine("one")
     fleet.agent(WORKS)

@@ -337,6 +337,7 @@ class Supervisor:
         if other_drivers(self.project):
             return await everything.stop(self.project, by)
         await everything.stop_sessions(self.project)
+        everything.remove_own_file(self.project)
         return Stopped(receipt=receipt)
 
     # --- the board ---

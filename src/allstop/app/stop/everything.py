@@ -87,6 +87,8 @@ async def stop(
     mine = _own_receipt(project, asked_at, killed, cut, unreached)
     is_recorded = is_reachable and await _record(project, command, mine, silent)
     await _are_gone(project, silent)
+    if is_recorded:
+        remove_own_file(project)
     return receipts.Stopped(
         receipt=_whole(mine, command.by, answers),
         machines=_machines(project, driving, answers, mine),
@@ -95,6 +97,12 @@ async def stop(
         recorded=is_recorded,
         filed=StopFile(project.folder / "STOP").exists(),
     )
+
+
+def remove_own_file(project: Project) -> None:
+    """On a server the helm holds all machines; the file would undo a resume on another one."""
+    if project.store_url != SQLITE:
+        StopFile(project.folder / "STOP").remove()
 
 
 def would_stop(project: Project) -> tuple[list[str], list[str]]:
