@@ -76,22 +76,22 @@ MISTAKES = {
     ),
     "text for a whole number": (
         "[loop]\nmax_parallel = 'four'",
-        'allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 256, got "four"',
+        'allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 1,000, got "four"',
     ),
     "a whole number out of range": (
         "[loop]\nmax_parallel = 0",
-        "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 256, got 0",
+        "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 1,000, got 0",
     ),
     "an enormous number": (
         f"[loop]\nmax_parallel = {'9' * 400}",
         (
-            "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 256,"
+            "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 1,000,"
             " got a very large number"
         ),
     ),
     "a truth value for a whole number": (
         "[loop]\nmax_parallel = true",
-        "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 256, got true",
+        "allstop.toml:2: loop.max_parallel: expected a whole number from 1 to 1,000, got true",
     ),
     "a number out of range": (
         "[auto]\nmin_confidence = 1.5",
@@ -370,7 +370,7 @@ def test_all_mistakes_are_told_at_once_file_by_file_from_top_to_bottom(world):
         "allstop.toml:3: loop.mod: unknown key (did you mean mode?)",
         f"allstop.toml:4: agents.b: has no driver (set one of {DRIVERS})",
         'allstop.toml:6: merge.enabled: expected true or false, got "yes"',
-        'environment: ALLSTOP_LOOP_MAX_PARALLEL: expected a whole number from 1 to 256, got "many"',
+        'environment: ALLSTOP_LOOP_MAX_PARALLEL: expected a whole number from 1 to 1,000, got "many"',
         "command line: server.port: expected a whole number from 0 to 65,535, got 70000",
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from allstop.cli.output import Context, echo, run
+from allstop.core import number_bounds
 
 BY = "user"
 """Who drains a worker from a terminal."""
@@ -24,7 +25,7 @@ def check_labels(
 @click.group(invoke_without_command=True)
 @click.option(
     "--slots",
-    type=click.IntRange(1, 1000),
+    type=click.IntRange(1, number_bounds.SLOTS),
     help="How many tasks to work on at once; by default [loop] max_parallel.",
 )
 @click.option(
