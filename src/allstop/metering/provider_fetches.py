@@ -12,11 +12,7 @@ from allstop.metering.wire_formats import WireFormat
 
 MAX_SHOWN_CHARS = 80
 
-_NAMES = (
-    *(b"_url", b"Url", b"_uri", b"Uri", b'"url"', b"rl_context", b"rlContext"),
-    *(b"mcp", b"web_fetch", b"network_policy"),
-    b"\\u00",
-)
+_NAMES = (b'rl"', b'ri"', b'ontext"', b"mcp", b"web_fetch", b"network_policy", b"\\u00")
 """One of them is in each body that has such an address; an escape could hide them."""
 
 _ADDRESS_NAMES = frozenset({"imageurl", "fileurl", "fileuri", "videourl", "audiourl"})
