@@ -18,8 +18,6 @@ from real_agents.test_mixed_agents import (
     until,
     work,
 )
-from real_agents.test_mixed_agents import anyio_backend as anyio_backend
-from real_agents.test_mixed_agents import person as person
 
 GATEWAY = '\n[sandbox]\nnetwork = "model-only"\n'
 AGENT_NAMES = ["codex", "claude"]

@@ -9,7 +9,6 @@ import pytest
 
 from allstop.testing.model_server import Say, model_server
 from real_agents.test_mixed_agents import allstop, start, until
-from real_agents.test_mixed_agents import anyio_backend as anyio_backend
 from support.agent_programs import program
 from support.any_agent import DONE, edit, has_result, shell
 from support.person import MERGE_AT_ONCE, at_home

@@ -7,9 +7,7 @@ import anyio
 from adapters.agents.claude_code import launch_claude
 from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import model_server
-from real_agents.test_mixed_agents import DONE, KEYS, anyio_backend, person, sets_up
-
-__all__ = ["anyio_backend", "person"]
+from real_agents.test_mixed_agents import DONE, KEYS, sets_up
 
 BARE = '[sandbox]\nmode = "off"\n[auto]\ncooldown_s = 0\nreview = "never"\n'
 
