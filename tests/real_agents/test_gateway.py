@@ -64,6 +64,16 @@ async def test_g8_a_trial_proves_that_the_agent_works_through_the_gateway(person
     assert agent in row["found"]
 
 
+async def test_g8_a_trial_says_that_the_provider_did_not_answer(person):
+    """G8: not that the agent didn't use the gateway."""
+    async with model_server([]) as server:
+        sets_up(person, server, GATEWAY)
+    said = await allstop(person, "agents", "test", "codex", code=1)
+
+    assert "the connection to the provider failed: Connection refused" in said
+    assert "of its model, and the provider answered none" in said
+
+
 BUDGET = """
 [budget.task]
 tokens = 40_000

@@ -1,5 +1,6 @@
 """Sends requests to the model's real address, with the real key or login."""
 
+import os
 import select
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -318,6 +319,17 @@ async def _chunks(http: h11.Connection, stream: ByteStream) -> AsyncIterator[byt
             yield bytes(event.data)
 
 
+def _cause_of(error: BaseException) -> str:
+    """In the system's words, without numbers and addresses."""
+    cause: object = error.__cause__ or error
+    while isinstance(cause, BaseExceptionGroup):  # of several addresses
+        cause = cause.exceptions[0]
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+        number = cause.errno or 0  # below zero: of a lookup of a name
+        return os.strerror(number) if number > 0 else cause.strerror or str(cause)
+    return str(cause)
+
+
 @contextmanager
 def _as_upstream_errors() -> Iterator[None]:
     try:
@@ -325,8 +337,6 @@ def _as_upstream_errors() -> Iterator[None]:
     except TimeoutError as error:
         raise UpstreamError("the connection to the provider timed out") from error
     except (OSError, ssl.SSLError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-        raise UpstreamError(
-            f"the connection to the provider failed: {error.__cause__ or error}"
-        ) from error
+        raise UpstreamError(f"the connection to the provider failed: {_cause_of(error)}") from error
     except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
         raise UpstreamError(f"the provider's answer is not valid HTTP: {error}") from error

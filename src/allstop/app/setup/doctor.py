@@ -101,9 +101,10 @@ class AgentFinding(Struct, frozen=True, kw_only=True):
 class GatewayTrial(Struct, frozen=True, kw_only=True):
     """What a turn did in a box whose only way out is the gateway."""
 
-    calls: int  # that went through the gateway
+    calls: int  # that went through the gateway and were answered
     tokens: int
     refused: tuple[str, ...]  # names and requests; nothing of them left the box
+    unanswered: int = 0  # calls that failed at the provider, or didn't reach it
 
 
 class AgentTrial(Struct, frozen=True, kw_only=True):
@@ -213,11 +214,13 @@ async def try_agent(project: Project, name: str, text: str) -> AgentTrial:
 def _gateway_trial(items: list[Item]) -> GatewayTrial:
     from allstop.app.gateway.agent import REFUSED_ITEM
 
-    calls = [item.call for item in items if item.call is not None and 0 < item.call.status < 400]
+    made = [item.call for item in items if item.call is not None]
+    calls = [call for call in made if 0 < call.status < 400]
     return GatewayTrial(
         calls=len(calls),
         tokens=sum(call.input + call.output for call in calls),
         refused=tuple(item.text for item in items if item.kind == REFUSED_ITEM),
+        unanswered=len(made) - len(calls),
     )
 
 

@@ -142,6 +142,9 @@ def _gateway_lines(trial: GatewayTrial) -> Iterator[str]:
     if trial.calls:
         calls = counted(trial.calls, "call")
         yield f"✓ its model was reached through the gateway: {calls}, {trial.tokens:,} tokens"
+    elif trial.unanswered:
+        calls = counted(trial.unanswered, "call")
+        yield f"✗ the gateway passed on {calls} of its model, and the provider answered none"
     else:
         yield "✗ no call of its model went through the gateway"
     yield "✓ nothing else left the box: it has no network of its own"
