@@ -217,6 +217,21 @@ async def test_g5_a_limit_on_money_refuses_a_model_without_a_price_before_its_fi
     assert '[prices."m"]' in result.message
 
 
+@pytest.mark.parametrize("is_limited", [True, False])
+async def test_g5_a_limit_on_money_refuses_a_faster_tier_whose_price_is_not_known(is_limited):
+    """G5: it costs a multiple of the listed price."""
+    ends = FAILED if is_limited else DONE
+    caller = Caller("/v1/responses", ends=ends, body={**BODY, "service_tier": "priority"})
+    asked = with_money(5_000_000) if is_limited else turn(None)
+    async with model_server(["Hi"]) as server:
+        result = await through(caller, server).take_turn(asked, RecordingWatch())
+
+    assert caller.statuses == [402 if is_limited else 200]
+    if is_limited:
+        assert result.kind is FailureKind.OUT_OF_BUDGET
+        assert 'service_tier = "priority"' in result.message
+
+
 async def test_g5_without_a_limit_on_money_a_model_without_a_price_is_counted_in_tokens():
     async with model_server([Say(text="Hi", input=400, output=300)]) as server:
         agent = through(Caller("/v1/responses"), server, price=None)

@@ -172,6 +172,23 @@ def test_g5_tools_that_the_provider_runs_are_noticed(wire, body, expected):
 
 
 @for_each(
+    ("body", "dearer"),
+    [
+        ({}, ""),
+        ({"service_tier": "auto", "speed": "standard", "inference_geo": None}, ""),
+        ({"service_tier": "Flex"}, ""),
+        ({"service_tier": "priority"}, 'service_tier = "priority"'),
+        ({"serviceTier": "PRIORITY"}, 'serviceTier = "PRIORITY"'),
+        ({"service_tier": {}}, "service_tier = {}"),
+        ({"speed": "fast"}, 'speed = "fast"'),
+        ({"inference_geo": "us"}, 'inference_geo = "us"'),
+    ],
+)
+def test_g5_options_that_cost_more_than_the_listed_price_are_noticed(body, dearer):
+    assert read(RESPONSES, {"model": "m", **body}).dearer == dearer
+
+
+@for_each(
     "settings",
     [{"candidateCount": 2}, [], "x", {"maxOutputTokens": "1"}, {"max_output_tokens": 9}],
     ids=lambda each: each,

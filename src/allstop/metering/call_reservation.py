@@ -80,6 +80,14 @@ def lacks_price(model: str) -> str:
     )
 
 
+def lacks_price_of(option: str) -> str:
+    """Why a limit on money allows no call with an option that costs more."""
+    return (
+        f"the cost is limited, and the price of {option} is not known: leave it out of the "
+        "agent's settings, or limit tokens instead"
+    )
+
+
 class CallEstimates:
     """Plans the calls of one turn by what its earlier calls have shown."""
 

@@ -1,6 +1,7 @@
 """Reads the body of a model call, and writes it again with an output cap."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from msgspec import Struct
@@ -30,6 +31,13 @@ _REFERENCES = (b'"previous_response_id"', b'"file_id"', b'"fileUri"', b'"image_u
 
 _REMEMBERED = frozenset({"conversation", "prompt", "cachedContent", "container"})
 """The same, at the top of a body."""
+
+_USUAL = {
+    "servicetier": ("auto", "default", "standard", "standard_only", "flex"),
+    "speed": ("standard",),
+    "inferencegeo": ("global",),
+}
+"""Options that cost more than the listed price, and their values that don't."""
 
 _OWN_TOOLS = (None, "function", "custom")
 """Types of tools that the agent runs itself."""
@@ -71,6 +79,7 @@ class ModelCall(Struct, frozen=True, kw_only=True):
     size: int  # of the body in bytes
     has_references: bool = False  # to content that isn't in the body
     has_hosted_tools: bool = False  # whose results the provider adds to the input
+    dearer: str = ""  # the option by which it costs more than the listed price
     body: dict[str, Any]
 
 
@@ -97,6 +106,7 @@ def read_call(route: Route, data: bytes) -> ModelCall:
         has_references=any(name in data for name in _REFERENCES)
         or not _REMEMBERED.isdisjoint(body),
         has_hosted_tools=_has_hosted_tools(route.wire, body),
+        dearer=next(_dearer(body), ""),
         body=body,
     )
 
@@ -153,6 +163,17 @@ def _values_in(data: bytes) -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _dearer(body: dict[str, Any]) -> Iterator[str]:
+    for name, value in body.items():
+        usual = _USUAL.get(_plain(name))
+        if (
+            usual
+            and value is not None
+            and (not isinstance(value, str) or value.lower() not in usual)
+        ):
+            yield f"{name} = {json.dumps(value)[:40]}"
 
 
 def _has_hosted_tools(wire: WireFormat, body: dict[str, Any]) -> bool:

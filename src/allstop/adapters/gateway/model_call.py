@@ -82,8 +82,8 @@ Held = Callable[[], Awaitable[Limit | None]]
 Seen = Callable[[Mapping[str, str]], None]
 """Gets the headers of each answer of the provider, which may tell limits."""
 
-Unpaid = Callable[[str], str]
-"""Tells why the limits on money allow no call of a model; "" if they do."""
+Unpaid = Callable[[ModelCall], str]
+"""Tells why the limits on money don't allow a call; "" if they do."""
 
 CostOf = Callable[[str, int, int], int]
 """The most that a model's call of so many tokens of input and output can cost."""
@@ -114,7 +114,7 @@ class Metering:
         seen: Seen,
         report: Report,
         keep: Keep | None = None,
-        unpaid: Unpaid = lambda model: "",
+        unpaid: Unpaid = lambda call: "",
         cost_of: CostOf = lambda model, total, output: 0,
         usage_of: UsageOf = lambda record: Usage(
             input=record.usage.input, output=record.usage.output
@@ -282,7 +282,7 @@ async def _prepared(
     if (limit := metering.limit or await metering.held()) is not None:
         await _refuse_limited(metering, connection, limit)
         return None
-    if unpaid := metering.unpaid(call.model):
+    if unpaid := metering.unpaid(call):
         metering.end(unpaid)
         await refuse(connection, metering.target, Refusal.OVER_BUDGET, unpaid)
         return None

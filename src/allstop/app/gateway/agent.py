@@ -135,7 +135,9 @@ class GatewayAgent:
 
         account = turn.account or account_within(turn.max_tokens)
         money = MoneyLimit(
-            account, is_priced=lambda model: self._price_of(model).is_known(self._clock.now())
+            account,
+            is_priced=lambda model: self._price_of(model).is_known(self._clock.now()),
+            is_free=lambda model: self._price_of(model).highest_price(self._clock.now()) == 0,
         )
         metering = Metering(
             self._target,
