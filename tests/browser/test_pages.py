@@ -129,6 +129,12 @@ def test_u5_keys_go_from_page_to_page_and_are_listed(visit):
     page.keyboard.press("g")
     page.keyboard.press("b")
     expect(page.get_by_role("heading", level=1)).to_have_text("Board")
+    page.keyboard.press("g")
+    page.keyboard.press("u")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Usage")
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Board")
     page.keyboard.press("?")
 
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")

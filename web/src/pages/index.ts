@@ -82,7 +82,7 @@ export const PAGES: readonly PageEntry[] = [
     letter: 't',
     load: () => import('./stats/Stats.svelte'),
   },
-  { name: 'usage', title: 'Usage', load: () => import('./usage/Usage.svelte') },
+  { name: 'usage', title: 'Usage', letter: 'u', load: () => import('./usage/Usage.svelte') },
 ]
 
 export function pageOf(name: string): PageEntry | undefined {
