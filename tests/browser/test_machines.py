@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browser.clipped_text import clipped
 from browser.conftest import PHONE
-from support.fleet_workers import Fleet
+from support.fleet_workers import fleet_at_work
 from support.person import wait_for
 from support.postgres_fixtures import postgres
 
@@ -17,14 +17,7 @@ __all__ = ["postgres"]
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory, postgres):
-    """A control room with a task at work, two workers that are heard, and one that is not."""
-    fleet = Fleet(tmp_path_factory.mktemp("fleet"), postgres, postgres.new_database())
-    fleet.busy = fleet.worker("build-1")
-    fleet.worker("build-2", labels=[], slots=2, load={"cpu": 0.93})
-    fleet.silence(fleet.worker("office-mini", labels=["macos"]), 12)
-    fleet.person.allstop("add", "Search invoices by customer", "--id", "T74")
-    fleet.room.ask("POST", "/api/v1/runs", body={"kind": "board"})
-    wait_for(lambda: fleet.processes()["control room"]["work"], "the task to be at work")
+    fleet = fleet_at_work(tmp_path_factory.mktemp("fleet"), postgres)
     yield fleet
     fleet.close()
 

@@ -8,7 +8,7 @@ from allstop.adapters.journals.postgres import PostgresJournal
 from allstop.glance import look
 from allstop.ports import Holder
 from support.control_room import ControlRoom
-from support.person import at_home
+from support.person import at_home, wait_for
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 FACTS = {
@@ -78,3 +78,15 @@ class Fleet:
         self.person.close()
         for worker in self._workers:
             worker.close()
+
+
+def fleet_at_work(place, postgres):
+    """A control room with a task at work, two workers that are heard, and one that is not."""
+    fleet = Fleet(place, postgres, postgres.new_database())
+    fleet.busy = fleet.worker("build-1")
+    fleet.worker("build-2", labels=[], slots=2, load={"cpu": 0.93})
+    fleet.silence(fleet.worker("office-mini", labels=["macos"]), 12)
+    fleet.person.allstop("add", "Search invoices by customer", "--id", "T74")
+    fleet.room.ask("POST", "/api/v1/runs", body={"kind": "board"})
+    wait_for(lambda: fleet.processes()["control room"]["work"], "the task to be at work")
+    return fleet
