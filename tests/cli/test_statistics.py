@@ -108,6 +108,18 @@ def test_s5_csv_has_a_line_for_each_group_and_nothing_for_what_is_unknown(person
     assert (both.returncode, "exclude each other" in both.stdout) == (2, True)
 
 
+def test_s5_a_narrow_terminal_leaves_columns_out_and_breaks_no_line(person):
+    works(person)
+    person.variables["COLUMNS"] = "72"
+    shown, code = person.at_terminal("stats")
+
+    lines = shown.splitlines()
+    assert code == 0
+    assert [line for line in lines if len(line) > 72] == []
+    (titles,) = [line.split() for line in lines if line.startswith("agent")]
+    assert titles[1:3] == ["finished", "failed"]
+
+
 def test_s5_nothing_done_is_said(person):
     assert person.allstop("stats") == "No task was worked on in this time.\n"
     assert person.json("stats")["average"] is None

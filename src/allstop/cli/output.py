@@ -14,6 +14,7 @@ import click
 from allstop.core.errors import AllstopError
 from allstop.core.text import escape_json, plain
 from allstop.glance import cells as cells
+from allstop.glance import columns as columns
 from allstop.glance import fitting as fitting
 from allstop.glance import look as look
 from allstop.glance import run as run
@@ -109,13 +110,11 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) ->
 
 def in_words(text: str, indent: str = "    ") -> str:
     """The text with long lines broken between words; a terminal breaks them anywhere."""
-    import shutil
-    import sys
     import textwrap
 
-    if not sys.stdout.isatty():
+    width = columns()
+    if width is None:
         return text
-    width = shutil.get_terminal_size().columns
     wrapper = textwrap.TextWrapper(
         width,
         subsequent_indent=indent,

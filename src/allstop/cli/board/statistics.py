@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from allstop.board.statistics_groups import GroupBy
-from allstop.cli.output import Context, echo, json_option, print_json, run
+from allstop.cli.output import Context, columns, echo, in_words, json_option, print_json, run
 from allstop.cli.sparkline import sparkline
 from allstop.cli.times import duration
 from allstop.cli.times import since as since_
@@ -77,7 +77,7 @@ def lines(found: StatisticsReport) -> Iterator[str]:
     if not found.attempts and not found.merged:
         yield "No task was worked on in this time."
         return
-    yield from _total(found)
+    yield from (in_words(line, " " * 12) for line in _total(found))
     yield ""
     yield from _table(found.by, found.groups)
     if len(found.days) > 1:
@@ -162,14 +162,26 @@ COLUMNS = (
 )  # fmt: skip
 
 
+LEFT_OUT = ("completed", "average", "iterations", "failed")
+"""What a narrow terminal doesn't show, in this order."""
+
+
 def _table(by: GroupBy, groups: Sequence[StatisticsGroup]) -> Iterator[str]:
     names = [one_line(group.name, NAME_CHARS) or _unnamed(by) for group in groups]
-    rows = [_cells(group.statistics) for group in groups]
-    wide = max(map(len, [by.value, *names]))
-    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
-    for name, row in zip([by.value, *names], [COLUMNS, *rows], strict=True):
-        numbers = (f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        yield f"{name:<{wide}}  {'  '.join(numbers)}"
+    figures = zip(COLUMNS, *(_cells(group.statistics) for group in groups), strict=True)
+    table: list[Sequence[str]] = [[by.value, *names], *figures]
+    room = columns()
+    for title in LEFT_OUT:
+        if room is None or sum(_width(column) + 2 for column in table) - 2 <= room:
+            break
+        table = [table[0], *(column for column in table[1:] if column[0] != title)]
+    for name, *row in zip(*table, strict=True):
+        cells = (f"{cell:>{_width(column)}}" for cell, column in zip(row, table[1:], strict=True))
+        yield f"{name:<{_width(table[0])}}  {'  '.join(cells)}"
+
+
+def _width(column: Sequence[str]) -> int:
+    return max(map(len, column))
 
 
 def _unnamed(by: GroupBy) -> str:
