@@ -2,7 +2,7 @@
 
 import click
 
-from allstop.cli.output import echo, json_option, print_json
+from allstop.cli.output import echo, in_words, json_option, print_json
 from allstop.core.moves import FailureKind
 
 
@@ -26,6 +26,6 @@ def failures(kind: str | None, as_json: bool) -> None:
         print_json({"failures": shown})
         return
     for each in shown:
-        echo(f"{each.kind}: {each.meaning}")
-        echo(f"  by itself:  {each.automatic}")
-        echo(f"  you:        {each.person}  {each.command}")
+        echo(in_words(f"{each.kind}: {each.meaning}"))
+        echo(in_words(f"  by itself:  {each.automatic}", " " * 14))
+        echo(in_words(f"  you:        {each.person}  {each.command}", " " * 14))

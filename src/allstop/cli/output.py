@@ -154,9 +154,9 @@ class ErrorReport(NamedTuple):
             echo(escape_json(json.dumps({"error": self._asdict()}, ensure_ascii=False)))
             return
         for line in self.message.split("\n"):
-            echo(f"error: {line}", err=True)
+            echo(in_words(f"error: {line}"), err=True)
         if self.hint:
-            echo(f"hint: {self.hint}", err=True)
+            echo(in_words(f"hint: {self.hint}"), err=True)
 
 
 def asks_for_json(args: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ import click
 from click.core import ParameterSource
 
 from allstop.cli.argument_types import A_DAYS_MINUTES, DOLLARS
-from allstop.cli.output import Context, echo, json_option, print_json, run
+from allstop.cli.output import Context, echo, in_words, json_option, print_json, run
 from allstop.cli.times import since as since_
 from allstop.core.errors import AllstopError
 from allstop.views.usage import By
@@ -110,7 +110,9 @@ def _print_calls(context: Context, since: str, agent: str, *, as_json: bool) -> 
         print_json(found)
     elif not found.calls:
         echo("No model call is recorded for this time.")
-        echo("Calls of models by API and of agents behind the gateway are: see `allstop doctor`.")
+        echo(
+            in_words("Those of models by API and behind the gateway are; see `allstop doctor`.", "")
+        )
     else:
         for line in call_lines(found, now):
             echo(line)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, echo, json_option, print_json, run
+from allstop.cli.output import Context, echo, in_words, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -39,13 +39,13 @@ def agents(context: click.Context, as_json: bool) -> None:
         echo(f"{mark} {agent.name:<12} {agent.driver:<12} {agent.finding}{first}")
         echo(f"    token budgets {agent.token_budgets}")
         if agent.hint:
-            echo(f"    {agent.hint}")
+            echo(in_words(f"    {agent.hint}"))
     for line in account_lines(accounts):
         echo(line)
     if not found:
         echo("No agent is configured.")
     if hint:
-        echo(f"note: {hint}")
+        echo(in_words(f"note: {hint}"))
 
 
 @agents.command()
@@ -73,7 +73,8 @@ def presets(context: Context, as_json: bool) -> None:
         login = f"{preset.program} {' '.join(preset.login)}" if preset.login else "none known"
         echo(f"    key {key} · login {login}")
         gateway = uses_gateway_with(preset.driver, preset.command)
-        echo(f"    reports {preset.usage} · tried {preset.tried or 'not yet'} · gateway {gateway}")
+        tried = preset.tried or "not yet"
+        echo(in_words(f"    reports {preset.usage} · tried {tried} · gateway {gateway}"))
 
 
 @agents.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from allstop.cli.output import Context, echo, json_option, print_json, run
+from allstop.cli.output import Context, echo, in_words, json_option, print_json, run
 
 if TYPE_CHECKING:
     from allstop.app.project import Project
@@ -92,18 +92,18 @@ def _verdict(findings: list[Finding], failing: list[str], *, missing: bool) -> s
 
 def _print(finding: Finding, width: int) -> None:
     mark = "✓" if finding.ok else "✗" if finding.needed else "○"
-    echo(f"{mark} {finding.name:<{width}} {finding.found}")
+    echo(in_words(f"{mark} {finding.name:<{width}} {finding.found}"))
     if finding.hint and not finding.ok:
-        echo(f"  → {finding.hint}")
+        echo(in_words(f"  → {finding.hint}"))
 
 
 def _print_trial(trial: Trial, width: int) -> None:
     for note in trial.notes:
-        echo(f"○ {'workspace':<{width}} {note}")
+        echo(in_words(f"○ {'workspace':<{width}} {note}"))
     for tool in trial.tools:
         echo(f"{'✓' if tool.ok else '○'} {'program':<{width}} {tool.name}: {tool.found}")
         if tool.hint:
-            echo(f"  → {tool.hint}")
+            echo(in_words(f"  → {tool.hint}"))
     for result in trial.checks:
         _print_check(result, width)
 
