@@ -60,7 +60,7 @@ def lines(found: MergeQueueView, now: datetime) -> Iterator[str]:
         if found.more:
             yield f"  … and {found.more} more"
     for batches in found.batches:
-        failed = f"{batches.failed} of the last {batches.counted} changes failed"
+        failed = f"{batches.failed} of the last {counted(batches.counted, 'change')} failed"
         why = failed if batches.counted else "no change has been merged yet"
         size = f"at most {batches.largest} changes" if batches.largest > 1 else "one change"
         yield f"A batch for {batches.target}: {size} ({why})"
