@@ -41,14 +41,16 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=sized(1, 40), help="take only every n-th case")
     parser.add_argument("--all", action="store_true", help="print each case")
     parser.add_argument("--repository", nargs=2, action="append", metavar=("CLONE", "RUN"))
-    parser.add_argument("--commits", type=int, default=sized(10, 1), help="of each repository")
+    parser.add_argument(
+        "--commits", type=int, default=sized(10, 1), help="of each repository; 0: no times"
+    )
     parser.add_argument("--read", action="append", default=[], help="a path that checks may read")
     parser.add_argument("--only-times", action="store_true", help="without the corpus")
     arguments = parser.parse_args()
     if not arguments.only_times:
         _corpus(arguments)
     settings = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
-    for clone, run in arguments.repository or [("", "")]:
+    for clone, run in (arguments.repository or [("", "")]) if arguments.commits else ():
         _times_beside_plain(clone, run, arguments.commits, settings)
 
 
