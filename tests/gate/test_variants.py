@@ -45,8 +45,9 @@ def test_v12_only_changed_test_files_run_unless_others_depend_on_a_change(change
 
 def test_v12_changed_test_files_are_chosen_where_the_report_names_none():
     report = Report(cases=(Case(id="example.com/in::TestA", status=CaseStatus.PASSED),))
-    test = changed("in/a_test.go")
-    assert base_tests([PRODUCT, test], report) == Variant(swapped=(test.path,), tests=(test.path,))
+    test, more = changed("in/a_test.go"), changed("out/main_test.go", None)
+    paths = test.path, more.path
+    assert base_tests([PRODUCT, test, more], report) == Variant(swapped=paths, tests=paths)
 
 
 def test_v3_the_witness_has_the_targets_code_and_the_new_tests():

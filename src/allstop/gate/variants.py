@@ -22,8 +22,10 @@ def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None
         return None
     if shared or files:
         return Variant(swapped=swapped, files=files)
-    own = {each.old_path or each.path for each in edited}
-    tests = sorted(own & test_files if test_files else own)  # reports of Go name no files
+    if test_files:
+        tests = sorted({each.old_path or each.path for each in edited} & test_files)
+    else:  # reports of Go name no files, and an added one can change the tests of its package
+        tests = sorted({each.old_path or each.path for each in changes if touches_tests(each)})
     return Variant(swapped=swapped, tests=tuple(tests)) if tests else Variant(swapped=swapped)
 
 
