@@ -194,11 +194,14 @@ def with_tests(command: TestCommand, tests: Sequence[str], known: Iterable[str])
 
 
 def _with_packages(run: str, tests: Iterable[str], known: Iterable[str]) -> str:
-    """The packages of these files, as far as `./...` has them; all if it has none."""
+    """The packages of these files, as far as `./...` has them; all if it has none.
+
+    Without vet: it takes a quarter of the time of a small package, and can stop a mix of two trees.
+    """
     modules = [path.removesuffix("go.mod") for path in known if path.endswith("/go.mod")]
     folders = {path.rpartition("/")[0] for path in tests if not path.startswith(tuple(modules))}
     packages = [f"./{folder}" for folder in sorted(folders) if not _NO_PACKAGE.search(folder)]
-    named = " ".join(map(shlex.quote, packages))
+    named = " ".join(map(shlex.quote, ("-vet=off", *packages))) if packages else ""
     return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: named, run) if named else run
 
 
