@@ -13,9 +13,12 @@ from allstop.engine.deadlines import ActivityWatch
 from allstop.gate import runners
 from allstop.gate.change_findings import describe_finding, is_serious, summarize_findings
 from allstop.gate.facts import Report, Run, Runner, TestCommand
-from allstop.ports import Unready
+from allstop.ports import Candidate, Reports, Unready, Workspaces
 
 ENDED = "Command was ended"
+
+MOST_TEST_FILES = 500
+"""The most files of tests that are compared after a run."""
 
 CLONING = Check(name="setup", run="clone the work and set it up")
 
@@ -129,3 +132,14 @@ async def unready_checks(candidate: Unready, watch: ActivityWatch) -> moves.Chec
 
 def with_error_code(done: moves.ChecksDone) -> moves.ChecksDone:
     return replace(done, error=moves.gate_error(done))
+
+
+async def with_rewritten(
+    workspaces: Workspaces, reports: Reports | None, candidate: Candidate, ran: RunResult
+) -> RunResult:
+    """With the files of tests that the run has changed: it tells nothing about those."""
+    if reports is None or ran.report is None or ran.filled_its_clone:
+        return ran
+    files = sorted({case.file for case in ran.report.cases if case.file})[:MOST_TEST_FILES]
+    texts = await workspaces.texts(candidate.commit, files)
+    return ran._replace(rewritten=await reports.differing(candidate.box, texts))

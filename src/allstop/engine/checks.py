@@ -31,6 +31,7 @@ from allstop.engine.check_results import (
     unready_checks,
     verdict,
     with_error_code,
+    with_rewritten,
 )
 from allstop.engine.deadlines import ActivityWatch, Deadlines
 from allstop.engine.disk_watch import DiskWatch
@@ -57,9 +58,6 @@ from allstop.ports import (
     Unready,
     Workspaces,
 )
-
-MOST_TEST_FILES = 500
-"""The most files of tests that are compared after a run."""
 
 
 class CheckRunner:
@@ -365,13 +363,8 @@ class CheckRunner:
         place: Candidate,
         watch: ActivityWatch,
     ) -> RunResult:
-        """Also note files of tests that the run has changed: it tells nothing about those."""
         ran = await self.run_tests(run, move.workspace, check, command, place, watch)
-        if ran.report is None or ran.filled_its_clone or self._reports is None:
-            return ran
-        files = sorted({case.file for case in ran.report.cases if case.file})[:MOST_TEST_FILES]
-        texts = await self._workspaces.texts(place.commit, files)
-        return ran._replace(rewritten=await self._reports.differing(place.box, texts))
+        return await with_rewritten(self._workspaces, self._reports, place, ran)
 
     async def _settled(
         self,

@@ -11,6 +11,7 @@ from allstop.core import moves
 from allstop.core.gate import Check
 from allstop.engine.deadlines import ActivityWatch
 from allstop.gate import (
+    answer_tables,
     canary,
     change_sides,
     changed_results,
@@ -33,7 +34,7 @@ from allstop.gate.facts import (
     TestCommand,
     Variant,
 )
-from allstop.gate.path_kinds import is_test
+from allstop.gate.path_kinds import is_code, is_test, is_test_material
 from allstop.gate.test_text import is_product
 from allstop.ports import Candidate, Live, Workspaces
 
@@ -272,6 +273,7 @@ class _Round:
         token = secrets.token_hex(3)
         texts = await self._test_texts(each.command.runner, own)
         modules = [each.path for each in self._changes if is_product(each.path)]
+        facts = replace(facts, answers=answer_tables.answers(self._changes, texts))
         planted = canary.plant(each.command.runner, own, texts, modules, token)
         if planted is None:
             return facts
@@ -279,7 +281,9 @@ class _Round:
         twisted = {path: found for path, found in made.items() if found is not None}
         files = {planted.path: planted.text} | {path: each.text for path, each in twisted.items()}
         self._say(each, "a test that must fail")
-        variant = Variant(files=files, tests=tuple(files))
+        tests = tuple(files)
+        files |= await self._twisted_data()
+        variant = Variant(files=files, tests=tests)
         run = await self._run(each, variant)
         facts = replace(
             facts,
@@ -293,8 +297,16 @@ class _Round:
             return facts
         self._say(each, "a test that must fail on the target's code")
         unchanged = {path: text for path, text in files.items() if not self._is_changed_test(path)}
-        variant = Variant(files=unchanged, tests=tuple(unchanged))
+        variant = Variant(files=unchanged, tests=tuple(p for p in tests if p in unchanged))
         return replace(facts, canary_target=await self._run(each, variant, on_target=True))
+
+    async def _twisted_data(self) -> dict[str, str]:
+        """Expected values that tests keep in files of their own."""
+        known = [path for path in await self._known() if is_test_material(path)]
+        data = sorted((path for path in known if not is_code(path)), key=self._distance)
+        texts = await self._workspaces.texts(self._work.commit, data[:TWISTED_FILES])
+        made = {path: twisted_tests.twisted_data(text) for path, text in texts.items()}
+        return {path: text for path, text in made.items() if text is not None}
 
     def _is_changed_test(self, path: str) -> bool:
         return any(path in (each.path, each.old_path) for each in self._changes)

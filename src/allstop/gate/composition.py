@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from allstop.core.gate import Integrity, Verdict
 from allstop.core.moves import Finding
 from allstop.gate import (
+    answer_tables,
     base_tests,
     canary,
     changed_results,
@@ -25,6 +26,7 @@ _JUDGES = (
     base_tests.findings,
     red_witness.findings,
     changed_results.findings,
+    answer_tables.findings,
     canary.findings,
     twisted_tests.findings,
     own_tools.findings,

@@ -109,6 +109,7 @@ class CheckFacts(Struct, frozen=True, gc=False, kw_only=True):
     canary_ids: tuple[str, ...] = ()  # parts of the ids of the planted tests
     twisted: tuple[str, ...] = ()  # twisted tests in the run with the canary, as path::name
     canary_target: Run | None = None  # the same files on the target's product code, if in doubt
+    answers: tuple[str, ...] = ()  # lines of tests whose inputs and results new code lists
     changed_results: Run | None = (
         None  # the new tests, with new functions that return something else
     )

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping
 
 from allstop.core.gate import Verdict
@@ -23,7 +22,14 @@ _STARTUP = re.compile(
 )
 _COMPILED = re.compile(r"(?:.*/)?__pycache__/.*|.*\.pyc")
 _LIBRARY = re.compile(
-    rf"(?:{'|'.join(sorted(sys.stdlib_module_names - {'test'}))})(?:\.py|/__init__\.py)"
+    r"(?:abc|argparse|array|ast|asyncio|base64|binascii|bisect|builtins|calendar|cmath|codecs|collections"
+    r"|concurrent|configparser|contextlib|copy|csv|ctypes|dataclasses|datetime|decimal|difflib|dis|doctest"
+    r"|enum|errno|filecmp|fnmatch|fractions|ftplib|functools|gc|glob|gzip|hashlib|heapq|hmac|html|http|inspect"
+    r"|io|itertools|json|linecache|locale|logging|math|mimetypes|multiprocessing|numbers|operator|os|pathlib"
+    r"|pickle|platform|pprint|random|re|reprlib|sched|secrets|select|shlex|shutil|signal|socket|sqlite3|ssl"
+    r"|stat|statistics|string|struct|subprocess|sys|sysconfig|tempfile|textwrap|threading|time|timeit|tokenize"
+    r"|tomllib|traceback|types|typing|unicodedata|urllib|uuid|warnings|weakref|xml|zipfile|zlib|zoneinfo)"
+    r"(?:\.py|/__init__\.py)"
 )
 _PLUGIN = re.compile(r"(?:.*/)?[^/]*\.(?:dist-info|egg-info)/entry_points\.txt")
 _MODULES = re.compile(

@@ -41,6 +41,18 @@ def twisted(path: str, text: str) -> Twisted | None:
     return made if made is not None and made.tests else None
 
 
+def twisted_data(text: str) -> str | None:
+    """A file of expected values with another last letter or digit; None if it has none."""
+    at = next(
+        (at for at in range(len(text) - 1, -1, -1) if text[at].isascii() and text[at].isalnum()), -1
+    )
+    if at < 0:
+        return None
+    old = text[at]
+    new = str((int(old) + 1) % 10) if old.isdigit() else ("b" if old in "aA" else "a")
+    return text[:at] + (new.upper() if old.isupper() else new) + text[at + 1 :]
+
+
 class _Edit(Struct, frozen=True, gc=False):
     begin: int
     end: int
