@@ -207,6 +207,30 @@ async def test_v1_a_report_that_cannot_be_read_is_told(place):
     assert "the report can't be read" in collected.problem
 
 
+@pytest.mark.skipif(not shutil.which("cargo") or not shutil.which("make"), reason="needs Cargo")
+async def test_v1_cargo_behind_a_makefile_is_asked(place, monkeypatch):
+    path = os.pathsep.join([*gate_programs.folders("rust"), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", path)
+    rule = "check:\n\tcargo test --offline\n"
+    place.write(Makefile=rule, Cargo_dot_toml='[package]\nname = "a"\nversion = "0.1.0"\n')
+    place.write(src__lib_dot_rs="#[test]\nfn works() {}\n#[test]\nfn breaks() { assert!(false) }\n")
+
+    done, collected = await place.ran("make check", {"Makefile": rule})
+
+    assert statuses(collected) == {"src/lib.rs::works": PASSED, "src/lib.rs::breaks": FAILED}
+    assert "test works ... ok" in done.stdout
+    assert done.returncode != 0
+
+
+async def test_v1_files_that_a_run_has_changed_are_told(place):
+    place.write(a_dot_py="a\n", b_dot_py="new\n")
+    (place.tree / "c.py").write_bytes(b"c\r\n")
+    texts = {"a.py": "a\n", "b.py": "old\n", "c.py": "c\n", "d.py": "gone\n"}
+    box = Box(home=str(place.home), workspace=str(place.tree), at=str(place.tree))
+
+    assert await RunnerReports().differing(box, texts) == ["b.py", "d.py"]
+
+
 def test_v1_no_link_in_the_home_leads_to_other_files(tmp_path):
     """A program in the box can replace the folder of its report by a link to a file of the host."""
     (tmp_path / "secret").mkdir()
