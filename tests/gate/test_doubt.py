@@ -11,7 +11,7 @@ from allstop.gate import (
     changed_results,
     documented_tests,
     missing_tests,
-    outside_tools,
+    own_tools,
     twisted_tests,
 )
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report, Run
@@ -289,4 +289,4 @@ def test_v5_libraries_and_compiled_files_come_from_outside(path):
     check = CheckFacts(name="tests", run="pytest", runner="pytest", own=Run(passed=True))
     given = Facts(changes=(ChangedFile(path=path, after="x"),), checks=(check,))
 
-    assert verdicts(outside_tools.findings, given) == [("own_tool", Verdict.FAIL)]
+    assert verdicts(own_tools.findings, given) == [("own_tool", Verdict.FAIL)]
