@@ -35,7 +35,7 @@ from allstop.gate.facts import (
     Variant,
 )
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.test_text import is_product
+from allstop.gate.source_text.test_text import is_product
 from allstop.ports import Candidate, Live, Workspaces
 
 REMEMBERED = 100
