@@ -1,10 +1,10 @@
 """V11: what runs of failing tests mean, and what a reviewer is told."""
 
 from allstop.core.gate import Verdict
-from allstop.gate import reruns
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report, Run
-from allstop.gate.quarantine import findings as quarantine_findings
-from allstop.gate.reruns import Alone, failures, is_green, is_same_failure, judge_alone
+from allstop.gate.failed_tests import reruns
+from allstop.gate.failed_tests.quarantine import findings as quarantine_findings
+from allstop.gate.failed_tests.reruns import Alone, failures, is_green, is_same_failure, judge_alone
 
 PASSED, FAILED, ERROR, SKIPPED = CaseStatus
 FILE = "tests/test_a.py"

@@ -3,8 +3,8 @@
 import pytest
 
 from allstop.gate.facts import Case, CaseStatus
+from allstop.gate.failed_tests.test_selection import MOST, only, without
 from allstop.gate.runners import find
-from allstop.gate.test_selection import MOST, only, without
 from support.cases import for_each
 
 FILES = {

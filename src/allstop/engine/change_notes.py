@@ -7,8 +7,9 @@ from anyio import to_thread
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
-from allstop.gate import dilution, quarantine
+from allstop.gate import dilution
 from allstop.gate.facts import ChangedFile, Facts, Intent
+from allstop.gate.failed_tests import quarantine
 from allstop.ports import Candidate, Subject, Workspaces
 
 SETTINGS_FILE = "allstop.toml"

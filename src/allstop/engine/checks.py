@@ -40,9 +40,10 @@ from allstop.engine.failed_checks.rerunner import Rerunner
 from allstop.engine.gate_runs import Asked, GateRuns
 from allstop.engine.held_out_runs import HeldOutRunner, unwatched
 from allstop.engine.mutation import Timed, try_mutants
-from allstop.gate import affected, composition, reruns, runners
+from allstop.gate import affected, composition, runners
 from allstop.gate.change_findings import findings
 from allstop.gate.facts import Facts, Report, Run, Runner, TestCommand, Variant
+from allstop.gate.failed_tests import reruns
 from allstop.gate.receipt import receipt_of
 from allstop.ports import (
     UNREACHED,

@@ -16,9 +16,7 @@ from allstop.gate import (
     change_sides,
     changed_results,
     red_witness,
-    reruns,
     runners,
-    test_selection,
     twisted_tests,
     variants,
 )
@@ -34,6 +32,7 @@ from allstop.gate.facts import (
     TestCommand,
     Variant,
 )
+from allstop.gate.failed_tests import reruns, test_selection
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
 from allstop.gate.source_text.test_text import is_product
 from allstop.ports import Candidate, Live, Workspaces

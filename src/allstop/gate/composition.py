@@ -14,10 +14,10 @@ from allstop.gate import (
     missing_tests,
     own_tools,
     red_witness,
-    reruns,
     twisted_tests,
 )
 from allstop.gate.facts import Facts
+from allstop.gate.failed_tests import reruns
 
 MAX_FINDINGS = 200
 

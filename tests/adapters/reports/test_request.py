@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from allstop.adapters.reports.report_request import RunnerReports, read_within
 from allstop.gate.facts import CaseStatus
+from allstop.gate.failed_tests.test_selection import only, without
 from allstop.gate.runners import find
-from allstop.gate.test_selection import only, without
 from allstop.ports import Box
 from support import gate_programs
 

@@ -17,8 +17,8 @@ from anyio import to_thread
 
 from allstop.adapters.reports import cargo_text, go_json, jest_json, junit
 from allstop.gate.facts import Report, Runner, TestCommand
+from allstop.gate.failed_tests.test_selection import LEFT_OUT
 from allstop.gate.runners import invocation
-from allstop.gate.test_selection import LEFT_OUT
 from allstop.ports import Box, Collected, ReportError, ReportRequest
 
 LARGEST_BYTES = 64 * 1024**2

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from allstop.core.gate import Check
 from allstop.core.moves import CheckResult, Failed, RunChecks
 from allstop.engine.check_results import OwnRuns, RunResult
-from allstop.gate import affected, reruns
+from allstop.gate import affected
 from allstop.gate.facts import Run, TestCommand
+from allstop.gate.failed_tests import reruns
 from allstop.ports import Candidate, Unready
 
 REMEMBERED = 1000

@@ -9,9 +9,9 @@ from allstop.core.gate import Check
 from allstop.core.moves import CheckResult
 from allstop.core.text import counted
 from allstop.engine.check_results import RunResult
-from allstop.gate import reruns, test_selection
 from allstop.gate.facts import TestCommand
-from allstop.gate.reruns import Alone, Failures
+from allstop.gate.failed_tests import reruns, test_selection
+from allstop.gate.failed_tests.reruns import Alone, Failures
 
 SHOWN = 10
 

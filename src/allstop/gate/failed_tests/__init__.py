@@ -1,0 +1,1 @@
+"""Failing tests: how they are run again or left out, and what their runs show."""
