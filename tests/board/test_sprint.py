@@ -27,6 +27,7 @@ from allstop.core.commands import (
     SetMode,
     StartSprint,
 )
+from allstop.core.events import Commanded
 from allstop.core.moves import (
     EndSprint,
     Failed,
@@ -99,6 +100,17 @@ def test_s6_a_crash_or_an_abort_does_not_finish_a_task():
     assert board.ends("b.1", Outcome.ABORTED) == ["a.2"]
     assert board.ends("a.2", Outcome.TIMED_OUT) == []
     assert list(last(board).finished) == ["a"]
+
+
+def test_s6_z5_a_task_counts_although_the_clock_was_set_back():
+    """Z5: clocks of machines differ, too; a board that can't be read would stand still forever."""
+    board = board_with("a", "b", slots=1)
+    board.wait(60)
+    board._write(Commanded(at=board.now, command=StartSprint(sprint=count(1))))
+    assert board.wait(-30).go() == ["a.1"]
+
+    assert board.ends("a.1") == []
+    assert (list(last(board).finished), last(board).reason) == (["a"], REACHED)
 
 
 def test_s2_at_its_time_nothing_starts_and_what_runs_is_finished_and_counted():

@@ -152,7 +152,8 @@ def task_closed(sprint: Sprint, task: Task, closed: ChildClosed) -> Sprint:
     if closed.outcome in NOT_COUNTED:
         return replace(sprint, finished=others)
     passed = closed.outcome is Outcome.DONE
-    made = attempts_in(sprint, task)
+    # if clocks differ, the attempt seems to have begun before its sprint
+    made = attempts_in(sprint, task) or [each for each in task.attempts if each.run == closed.run]
     done = SprintTask(
         task=task.id,
         attempt=closed.run,
