@@ -9,15 +9,77 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 
 from allstop.adapters.journals.heartbeat import LeaseTimes
-from allstop.core.events import Closed, Opened
+from allstop.core.brakes import Limits
+from allstop.core.budget import NOTHING, Account, refuse
+from allstop.core.commands import Raise
+from allstop.core.daily_budget import reserved_by, spent
+from allstop.core.events import Closed, Commanded, MoveEnded, MoveStarted, Opened
 from allstop.core.ids import STREAMS, RunId, WriteId, with_ancestors
-from allstop.ports import ClaimLostError, Head, HeldError, Holder, StoreUnreachableError
+from allstop.core.moves import TakeTurn
+from allstop.ports import (
+    ClaimLostError,
+    Head,
+    HeldError,
+    Holder,
+    NoRoomError,
+    StoreUnreachableError,
+)
 from allstop.testing.virtual_clock import EPOCH
+from simulation.auditor import rule
 from simulation.simulated_store import Disk, ProcessKilledError
 
 TIMES = LeaseTimes()
 TIMEOUT_S = 3.0
 """After so long a machine that is cut off gets an error instead of an answer."""
+
+
+class Turns:
+    """What the turns of each run used and have reserved, and the limits of the runs above them."""
+
+    def __init__(self, limits=None, closed=None, under_way=None):
+        self.limits = limits or {}
+        self._closed, self._under_way = closed or {}, under_way or {}
+
+    def take(self, entries):
+        for entry in entries:
+            self._take(entry.run, entry.event)
+
+    def _take(self, run, event):
+        match event:
+            case Opened(limits=limits) | Commanded(command=Raise(limits=limits)):
+                self.limits.pop(run, None)
+                if limits.turns:
+                    self.limits[run] = limits
+            case MoveStarted(move=TakeTurn()):
+                self._under_way[run] = reserved_by(event)
+            case MoveEnded(result=result) if self._under_way.pop(run, None):
+                self._closed[run] = self._closed.get(run, NOTHING).plus(spent(result))
+
+    def used_below(self, run, without=()):
+        used = NOTHING
+        for name, amount in (*self._closed.items(), *self._under_way.items()):
+            if name.startswith(f"{run}/"):
+                used = used.plus(amount)
+        for name in without:
+            used = used.minus(self._under_way.get(name, NOTHING))
+        return used
+
+    def have_room(self, entries, rooms):
+        """Whether a write fits."""
+        after = Turns(dict(self.limits), dict(self._closed), dict(self._under_way))
+        after.take(entries)
+        return all(after._has_room(room) for room in rooms if room.above)
+
+    def _has_room(self, room):
+        used = self.used_below(room.above)
+        before = Account(cap=room.cap, spent=used.minus(room.asked))
+        return refuse(room.above, before, room.asked) is None
+
+    @property
+    def are_within_limits(self):
+        return all(
+            self.used_below(run).turns <= limits.turns for run, limits in self.limits.items()
+        )
 
 
 class SharedDisk(Disk):
@@ -35,11 +97,16 @@ class SharedDisk(Disk):
         self.tries = 0
         self._heads = {}
         self._open = {}
+        self.turns = Turns()
 
     async def append(self, *entries, expect=None, write=None):
         if write in self._writes:
             return  # an earlier try arrived
+        if expect and expect.rooms and not self.turns.have_room(entries, expect.rooms):
+            raise NoRoomError(expect.run)
         await super().append(*entries, expect=expect, write=write)
+        self.turns.take(entries)
+        rule(self.turns.are_within_limits, "runs below stay within the limits above", entries)
         for entry in entries:
             run, event = entry.run, entry.event
             if run in STREAMS:
@@ -139,6 +206,14 @@ class SharedPort:
 
     async def last_place(self):
         return await self._ask("last_place", self.disk.last_place)
+
+    async def limits(self, run):
+        await self._reach()
+        return self.disk.turns.limits.get(run, Limits())
+
+    async def used_below(self, run, without):
+        await self._reach()
+        return Account(spent=self.disk.turns.used_below(run, without))
 
     async def _ask(self, name, ask, *words):
         await self._reach()

@@ -11,7 +11,7 @@ from random import Random
 import anyio
 
 from allstop.core import run as runs
-from allstop.core.brakes import Limits
+from allstop.core.brakes import AtLimit, Limits
 from allstop.core.commands import Allstop, Answer, Pause, Permit, Raise, Resume, Say
 from allstop.core.ids import BOARD, HELM
 from allstop.core.replay import differences
@@ -98,7 +98,7 @@ class Machine:
         }
         if slots:
             lanes = (Lane("task", slots, needs("task")), Lane("merge", 1, needs("merge")))
-            self.engine = WorkerEngine(lanes=lanes, **parts)
+            self.engine = WorkerEngine(lanes=lanes, run_budgets=self.port, **parts)
         else:
             self.engine = ControlEngine(needs_of=lambda opened: needs(opened.kind), **parts)
         self._scope = anyio.CancelScope()
@@ -188,7 +188,9 @@ class Fleet:
         await self._start(0)
         first = self.machines[0]
         await anyio.sleep(0.1)
-        await first.engine.open(BOARD, "board", spec)
+        turns = self.chance_of("limits").choice([None, None, 4, 12])
+        limits = Limits(turns=turns, at_limit=AtLimit.PAUSE)
+        await first.engine.open(BOARD, "board", spec, limits=limits)
         await self._command(BOARD, board_rules.first_tasks(self.chance, BOARD))
 
     async def _run_with_faults(self):
