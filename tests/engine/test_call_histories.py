@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from allstop.adapters.gateway import model_call
 from allstop.adapters.gateway.model_call import Metering
 from allstop.adapters.gateway.model_connection import Target
-from allstop.core.budget import Cap
+from allstop.core.budget import Amount, Cap
 from allstop.core.moves import Usage
 from allstop.engine.budgets import SHARED, Budgets
 from allstop.engine.call_account import TurnAccount
@@ -259,6 +260,40 @@ def test_g5_g9_calls_without_caps_pass_a_budget_by_no_more_than_one_of_them():
         anyio.run(played)
 
     histories()
+
+
+async def test_g5_a_call_in_a_turn_with_a_limit_of_its_own_is_alone_in_it():
+    """G5: what is reserved for the whole turn is no other call."""
+    budgets, own = Budgets(), Amount(tokens=2_000, cost_microusd=cost(0, 2_000))
+    budgets.open("board", Cap(cost_microusd=2 * own.cost_microusd))
+    assert budgets.reserve("board/T1", own) is None
+    box = Box(WireFormat.RESPONSES, "board/T1", budgets, Served())
+    box.account = box.metering.account = TurnAccount("board/T1", budgets, own)
+    body = json.dumps({"model": "m", "input": "x" * 3_000}).encode()
+    call = read_call(find_route(Provider.OPENAI, "POST", "/v1/responses"), body)
+
+    with anyio.fail_after(30):
+        _, reservation = await box.metering.reserve(call)
+
+    assert box.account.left != box.account.left_if_settled, "the call is under way"
+    assert (reservation.is_lowered, reservation.tokens) == (True, 2_000)
+
+
+async def test_g5_a_call_does_not_wait_for_ever_to_be_alone(monkeypatch):
+    """G5: a process that died may have reserved, and nobody frees that."""
+    monkeypatch.setattr(model_call, "ALONE_S", 0.01)
+    budgets = Budgets()
+    budgets.open("board", Cap(tokens=3_000))
+    assert budgets.reserve("board/T0", Amount(tokens=500)) is None
+    box = Box(WireFormat.RESPONSES, "board/T1", budgets, Served())
+    call = read_call(
+        find_route(Provider.OPENAI, "POST", "/v1/responses"), b'{"model": "m", "input": "Hello"}'
+    )
+
+    with anyio.fail_after(30):
+        _, reservation = await box.metering.reserve(call)
+
+    assert reservation.tokens == 2_500
 
 
 @pytest.mark.parametrize("is_capped", [True, False])

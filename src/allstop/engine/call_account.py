@@ -100,7 +100,8 @@ class TurnAccount:
         tokens = self._own.tokens - used.tokens
         if left.microusd is None:
             return Left(tokens, None)
-        return Left(tokens, left.microusd + self._own.cost_microusd - used.cost_microusd)
+        own = 0 if if_settled else self._own.cost_microusd  # else it isn't counted as reserved
+        return Left(tokens, left.microusd + own - used.cost_microusd)
 
     async def reserve(self, plan: Callable[[Left], P | None]) -> tuple[int, P] | None:
         async with self._lock:

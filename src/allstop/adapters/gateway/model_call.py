@@ -45,6 +45,9 @@ from allstop.ports import CallAccount, Left
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 
+ALONE_S = 300.0
+"""A call waits so long to be alone. Others may be reserved for by a process that has died."""
+
 MAX_FAILING = 4
 """Calls that fail one after the other, before the turn is over: some agents try for ever."""
 
@@ -188,17 +191,24 @@ class Metering:
         under way, so that all of them together pass a budget by no more than one call.
         """
 
+        has_waited = False
+
         def cost(total: int, output: int) -> int:
             return self._cost_of(call.model, total, output)
 
         def plan(left: Left) -> Reservation | None:
             is_alone = left == self.account.left_if_settled
-            planned = self.estimates.plan(call, *left, cost, is_alone=is_alone)
+            planned = self.estimates.plan(call, *left, cost, is_alone=is_alone or has_waited)
             if planned is None or self.target.is_capped or not planned.is_lowered:
                 return planned
             return planned if is_alone else None
 
-        reserved = await self.account.reserve(plan)
+        reserved = None
+        with anyio.move_on_after(ALONE_S) as wait:
+            reserved = await self.account.reserve(plan)
+        if wait.cancelled_caught:
+            has_waited = True
+            reserved = await self.account.reserve(plan)
         if reserved is None or self.target.is_capped:
             return reserved
         number, reservation = reserved
