@@ -60,12 +60,18 @@ def test_s5_the_statistics_count_what_the_gate_caught(reviewed):
     gate = reviewed.json("stats")["gate"]
 
     assert (gate["runs"], gate["failed"]) == (3, 0)
-    guarded = {"verdict": "note", "kind": "protected", "count": 1, "tasks": 1}
+    guarded = {
+        "verdict": "note",
+        "kind": "protected",
+        "name": "guarded file",
+        "count": 1,
+        "tasks": 1,
+    }
     assert guarded in gate["caught"]
     said = reviewed.allstop("stats")
     assert "gate        3 runs, 0 failed; " in said
-    assert "1 protected (noted)" in said
-    assert "1 dilution (noted)" in said
+    assert "1 guarded file (noted)" in said
+    assert "1 weaker check (noted)" in said
 
 
 def test_s8_the_diff_has_syntax_colours_and_two_columns_on_a_wide_terminal(reviewed):

@@ -3164,6 +3164,7 @@ export interface components {
         Caught: {
             verdict: components["schemas"]["Verdict"];
             kind: string;
+            name: string;
             count: number;
             tasks: number;
         };

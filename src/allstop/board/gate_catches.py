@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from allstop.board.statistics import Period
 from allstop.core.events import Event, MoveEnded
-from allstop.core.gate import Verdict
+from allstop.core.gate import Verdict, finding_name
 from allstop.core.ids import BOARD, RunId, label_of, root_of
 from allstop.core.moves import ChecksDone, Finding
 
@@ -20,6 +20,7 @@ FAILED_CHECK = "failed_check"
 class Caught(Struct, frozen=True, gc=False, kw_only=True):
     verdict: Verdict
     kind: str
+    name: str  # of the kind, for people
     count: int  # each place in the work of a task counts once
     tasks: int  # in whose work it was found
 
@@ -72,7 +73,13 @@ class CatchLedger:
                 places[each.verdict, each.kind].add((each.task, *each.place))
                 by_task[each.verdict, each.kind][each.task] += 1
         found = [
-            Caught(verdict=verdict, kind=kind, count=len(where), tasks=len(by_task[verdict, kind]))
+            Caught(
+                verdict=verdict,
+                kind=kind,
+                name=finding_name(kind),
+                count=len(where),
+                tasks=len(by_task[verdict, kind]),
+            )
             for (verdict, kind), where in places.items()
         ]
         return GateCatches(

@@ -31,6 +31,29 @@ class Verdict(StrEnum):
     NOTE = "note"  # for reviewers; an agent never sees it
 
 
+_FINDING_NAMES = {
+    "protected": "guarded file",
+    "base_test": "test of the target",
+    "no_witness": "test that shows nothing new",
+    "checks_nothing": "test that notices nothing",
+    "canary": "planted test",
+    "no_report": "missing test report",
+    "forced_pass": "success with failed tests",
+    "own_tool": "tool of the work",
+    "test_aware": "code that notices tests",
+    "survivor": "mutant that no test notices",
+    "dilution": "weaker check",
+    "no_grammar": "language without a grammar",
+    "invalid_settings": "settings that can't be read",
+}
+"""What people read, where the kind of a finding doesn't say it."""
+
+
+def finding_name(kind: str) -> str:
+    """The kind of a finding in words."""
+    return _FINDING_NAMES.get(kind, kind.replace("_", " "))
+
+
 class Integrity(StrEnum):
     """How strictly the verdicts of the gate are applied."""
 

@@ -11,7 +11,7 @@ from allstop.board.attempt import TaskState
 from allstop.board.change_risk import Risk, risk_of
 from allstop.board.criteria import Named, criteria_in, files_in, named_for, split_criteria
 from allstop.board.gate_summary import describe_failure
-from allstop.core.gate import Verdict
+from allstop.core.gate import Verdict, finding_name
 from allstop.core.moves import ChecksDone, Finding, Integrated
 from allstop.core.review_comments import Review, ReviewDecision, Severity, open_findings
 from allstop.core.signals import without_signal_line
@@ -385,14 +385,12 @@ _WORDS = {
     "protected": "Guarded file",
     "deleted_test": "Test deleted",
     "skipped_test": "Test skipped",
-    "conflict_markers": "Conflict markers",
-    "invalid_settings": "Settings that can't be read",
     "dilution": "",  # its text says it
 }
 
 
 def _of_gate(finding: Finding, numbers: dict[tuple[str, str], int]) -> EvidenceFinding:
-    words = _WORDS.get(finding.kind, finding.kind.replace("_", " ").capitalize())
+    words = _WORDS.get(finding.kind, finding_name(finding.kind))
     more = f": {finding.text}" if finding.text and finding.kind != "protected" else ""
     state = f" {finding.text}" if finding.kind == "protected" else ""
     text = one_line(f"{words}{state}{more}", 500).removeprefix(": ")

@@ -137,10 +137,7 @@ _VERDICTS = {"fail": "failed", "ask": "asked about", "note": "noted"}
 
 def _gate(gate: GateCatches) -> str:
     runs = f"{counted(gate.runs, 'run')}, {gate.failed} failed"
-    found = [
-        f"{each.count:,} {each.kind.replace('_', ' ')} ({_VERDICTS[each.verdict]})"
-        for each in gate.caught
-    ]
+    found = [f"{each.count:,} {each.name} ({_VERDICTS[each.verdict]})" for each in gate.caught]
     return f"{runs}; {', '.join(found) or 'nothing was caught'}"
 
 
