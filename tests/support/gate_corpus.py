@@ -200,6 +200,8 @@ def write(tree, root):
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(text, Link):
+            if file.is_dir():
+                file.rmdir()  # the files of the other tree are gone
             file.symlink_to(text)
             continue
         file.write_text(text)

@@ -222,6 +222,15 @@ async def test_v1_cargo_behind_a_makefile_is_asked(place, monkeypatch):
     assert done.returncode != 0
 
 
+def test_v1_a_selected_file_of_jest_is_no_reporter():
+    """jest takes all words after --reporters for reporters, up to the next option."""
+    command = "npx jest src/a.test.js"
+    request = RunnerReports().request(find(command), command)
+
+    assert request is not None
+    assert request.run.endswith(" --ci src/a.test.js")
+
+
 async def test_v1_files_that_a_run_has_changed_are_told(place):
     place.write(a_dot_py="a\n", b_dot_py="new\n")
     (place.tree / "c.py").write_bytes(b"c\r\n")

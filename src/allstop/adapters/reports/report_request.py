@@ -76,7 +76,7 @@ cat "$ALLSTOP_R"
 exit "$1\""""
 _PLUGIN = "allstop_left_out"
 _CI = "export CI=true\n"
-_JEST = ' --reporters=default --reporters="$ALLSTOP_D/jest_report.cjs"'
+_JEST = ' --reporters=default --reporters="$ALLSTOP_D/jest_report.cjs" --ci'
 _VITEST = ' --reporter=default --reporter=junit --outputFile.junit="$ALLSTOP_R"'
 _SCRIPT_CALL = re.compile(r"\s*(npm|pnpm|yarn|bun)\s(?:[^;&|<>()`$']|'[^']*')*")
 
