@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,8 +16,9 @@ from allstop.ports import Clock, HeldError, Holder
 
 _SUFFIX = ".lock"
 
-MAX_READERS = 10_000
-"""How often a shared lock of a reader is tolerated before the claim is refused."""
+MAX_TRIES = 2000
+WAIT_S = 0.001
+"""Between tries while a reader has its shared lock; on a busy machine it may have it for long."""
 
 
 class Claims:
@@ -81,12 +83,13 @@ def _try_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 def _lock_exclusively(fd: int) -> bool:
     """Take the exclusive lock; a reader's shared lock lasts a moment and is waited for."""
-    for _ in range(MAX_READERS):
+    for _ in range(MAX_TRIES):
         if _try_lock(fd):
             return True
         if not _try_lock(fd, fcntl.LOCK_SH):
             return False
         fcntl.flock(fd, fcntl.LOCK_UN)
+        time.sleep(WAIT_S)
     return False
 
 
