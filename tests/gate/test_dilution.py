@@ -1,9 +1,9 @@
 """Dilution (V6): what is pointed out, in which order, and what is not."""
 
 from allstop.core.gate import Verdict
+from allstop.gate.assertions import assertions, in_lines, strength
 from allstop.gate.dilution import MOST, Weight, dilutions, notes
 from allstop.gate.facts import ChangedFile, Facts
-from allstop.gate.source_text.assertions import assertions, in_lines, strength
 from support import gate_corpus
 from support.cases import for_each
 

@@ -9,12 +9,12 @@ from allstop.gate import (
     canary,
     change_sides,
     changed_results,
+    documented_tests,
     missing_tests,
     own_tools,
     twisted_tests,
 )
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report, Run
-from allstop.gate.source_text import documented_tests
 from support.cases import for_each
 
 P, F, E = CaseStatus.PASSED, CaseStatus.FAILED, CaseStatus.ERROR

@@ -5,7 +5,7 @@ import ast
 from allstop.gate import mutants as module
 from allstop.gate.facts import ChangedFile
 from allstop.gate.mutants import MOST, changed_lines, mutants, without_grammar
-from allstop.gate.source_text.syntax import parse
+from allstop.gate.syntax import parse
 from support.cases import for_each
 
 BROKEN = [

@@ -1,9 +1,9 @@
 """V2, V3, V12: the trees of the further runs, and the tests that they run."""
 
+from allstop.gate import rust_tests
 from allstop.gate.change_sides import only_documents
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, Report, Variant
 from allstop.gate.runner_settings import with_test_settings
-from allstop.gate.source_text import rust_tests
 from allstop.gate.variants import base_tests, witness
 from support.cases import for_each
 

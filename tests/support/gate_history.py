@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allstop.gate.path_kinds import is_test
-from allstop.gate.source_text.test_text import is_product
+from allstop.gate.test_text import is_product
 from support import gate_corpus
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ from allstop.gate.facts import (
 )
 from allstop.gate.failed_tests import reruns, test_selection
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.source_text.test_text import is_product
+from allstop.gate.test_text import is_product
 from allstop.ports import Candidate, Live, Workspaces
 
 REMEMBERED = 100

@@ -7,8 +7,8 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.facts import ChangedFile, Facts
-from allstop.gate.source_text.rust_tests import modules
-from allstop.gate.source_text.test_text import is_product
+from allstop.gate.rust_tests import modules
+from allstop.gate.test_text import is_product
 
 FEW = 2
 """From so many answers on, a person is asked."""

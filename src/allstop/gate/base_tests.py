@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
+from allstop.gate import documented_tests
 from allstop.gate.change_sides import changes_settings, is_expectation, is_test_side, touches_tests
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report
 from allstop.gate.intent import is_declared
 from allstop.gate.missing_tests import excuse, renamed
 from allstop.gate.path_kinds import is_code
 from allstop.gate.red_witness import says_missing_name
-from allstop.gate.source_text import documented_tests
-from allstop.gate.source_text.rust_tests import has_tests
-from allstop.gate.source_text.test_text import (
+from allstop.gate.rust_tests import has_tests
+from allstop.gate.test_text import (
     adds_names,
     bare_name,
     is_only_renamed,

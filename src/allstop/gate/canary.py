@@ -12,7 +12,7 @@ from msgspec import Struct
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.gate.facts import Case, CheckFacts, Facts, Report, Runner
-from allstop.gate.source_text.test_text import bare_name
+from allstop.gate.test_text import bare_name
 
 CHANGED = "allstop-changed: "
 """Begins the failure of a planted test that has found a changed test tool."""

@@ -11,10 +11,10 @@ from msgspec import Struct
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
+from allstop.gate.assertions import Assertion, Strength, assertions, strength
 from allstop.gate.facts import ChangedFile, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.source_text.assertions import Assertion, Strength, assertions, strength
 from allstop.gate.test_signs import ENDS, signs
 
 MOST = 40

@@ -10,7 +10,7 @@ from allstop.core.text import counted, one_line
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_test
-from allstop.gate.source_text.test_text import (
+from allstop.gate.test_text import (
     bare_name,
     is_product,
     mentions,

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from allstop.core.text import one_line
 from allstop.gate.facts import ChangedFile
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.source_text.syntax import Tree, lacks_grammar, nodes, parse, text_of
+from allstop.gate.syntax import Tree, lacks_grammar, nodes, parse, text_of
 
 MOST = 25
 LONGEST = 120

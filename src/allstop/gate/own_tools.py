@@ -8,7 +8,7 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.gate.facts import ChangedFile, CheckFacts, Facts, Runner
 from allstop.gate.intent import is_declared
-from allstop.gate.source_text.test_text import is_product
+from allstop.gate.test_text import is_product
 
 _PYTHON = frozenset({Runner.PYTEST, Runner.UNITTEST})
 _JAVASCRIPT = frozenset({Runner.NODE, Runner.JEST, Runner.VITEST})

@@ -7,7 +7,7 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.facts import Case, CaseStatus, CheckFacts, Facts
-from allstop.gate.source_text.test_text import bare_name, text_of_test, without_parameters
+from allstop.gate.test_text import bare_name, text_of_test, without_parameters
 
 SHOWN = 3
 MOST_NOTES = 10

@@ -13,8 +13,8 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.gate import canary
 from allstop.gate.facts import Case, ChangedFile, CheckFacts, Facts
-from allstop.gate.source_text.syntax import family_of
-from allstop.gate.source_text.test_text import bare_name, is_product, text_of_test
+from allstop.gate.syntax import family_of
+from allstop.gate.test_text import bare_name, is_product, text_of_test
 
 FEW = 2
 """From so many twisted tests on, none that fails means that the runner was bent."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from allstop.gate import documented_tests, rust_tests
 from allstop.gate.change_sides import changes_settings, shared_changes, touches_tests
 from allstop.gate.facts import ChangedFile, Report, Variant
 from allstop.gate.runner_settings import with_test_settings
-from allstop.gate.source_text import documented_tests, rust_tests
 
 
 def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None:

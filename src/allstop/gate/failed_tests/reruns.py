@@ -38,8 +38,8 @@ from allstop.gate.facts import (
     Rerun,
     Run,
 )
-from allstop.gate.source_text.rust_tests import has_tests
-from allstop.gate.source_text.test_text import bare_name, text_of_test
+from allstop.gate.rust_tests import has_tests
+from allstop.gate.test_text import bare_name, text_of_test
 
 LONGEST_TEXT = 4000
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\d+")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tree_sitter import Node
 
 from allstop.core.text import one_line
-from allstop.gate.source_text.syntax import Tree, parse, text_of
+from allstop.gate.syntax import Tree, parse, text_of
 
 LONGEST = 300
 

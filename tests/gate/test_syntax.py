@@ -1,7 +1,7 @@
 """V6: syntax trees of changed files, and files that would take a parser too long."""
 
-from allstop.gate.source_text.assertions import assertions
-from allstop.gate.source_text.syntax import DEEPEST, LARGEST_CHARS, MOST_CONTINUED, parse
+from allstop.gate.assertions import assertions
+from allstop.gate.syntax import DEEPEST, LARGEST_CHARS, MOST_CONTINUED, parse
 from support.cases import for_each
 
 ASSERTS = "def test_a():\n    assert f(1) == 2\n"

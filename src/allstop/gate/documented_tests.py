@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 
+from allstop.gate.braces import closing
 from allstop.gate.facts import ChangedFile, Report
 from allstop.gate.path_kinds import is_test_material
-from allstop.gate.source_text.braces import closing
 
 _IN_SOURCE = re.compile(r"^if \(import\.meta\.vitest\) \{", re.MULTILINE)
 _RUST_DOC = re.compile(r"^[ \t]*//[/!].*\n", re.MULTILINE)

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from allstop.gate.braces import closing
 from allstop.gate.facts import ChangedFile
 from allstop.gate.path_kinds import is_test_material
-from allstop.gate.source_text.braces import closing
 
 _MODULE = re.compile(r"^[ \t]*#\[cfg\((?:test|all\(test[^]]*\))\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE)  # fmt: skip
 
