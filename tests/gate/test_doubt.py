@@ -9,7 +9,7 @@ from allstop.gate import (
     canary,
     change_sides,
     changed_results,
-    documented_tests,
+    inline_tests,
     missing_tests,
     own_tools,
     twisted_tests,
@@ -230,7 +230,7 @@ def test_v2_examples_in_docs_and_tests_in_sources_are_the_targets(path, before, 
     target = Report(cases=(Case(id="doc-tests a::f", status=P, file=path),))
     change = ChangedFile(path=path, before=before, after=after)
 
-    made = documented_tests.with_tests_of_before([change], target)
+    made = inline_tests.with_docs_of_before([change], target)
 
     assert made.get(path) == expected
 

@@ -56,7 +56,7 @@ def test_v7_only_changed_lines_of_product_code_are_broken():
         assert changed_lines(after, each.text) == {6}
 
 
-def test_v7_rust_tests_beside_the_product_are_left_alone():
+def test_v7_inline_tests_beside_the_product_are_left_alone():
     text = "fn f() -> i32 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(f(), 1 + 0); }\n}\n"
 
     found = mutants([ChangedFile(path="src/lib.rs", before="", after=text)])

@@ -1,6 +1,6 @@
 """V2, V3, V12: the trees of the further runs, and the tests that they run."""
 
-from allstop.gate import rust_tests
+from allstop.gate import inline_tests
 from allstop.gate.change_sides import only_documents
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, Report, Variant
 from allstop.gate.runner_settings import with_test_settings
@@ -85,9 +85,9 @@ def test_v2_the_tests_in_a_file_of_rust_are_those_of_the_target():
     assert "a + 2" in text
     assert "assert_eq!(add(1), 2)" in text
     assert text.count("mod tests") == 1
-    assert rust_tests.modules(RUST)[0].rstrip().endswith("}\n}")
-    assert rust_tests.with_tests_of_after([changed("src/lib.rs", RUST, new)])["src/lib.rs"] == (
-        rust_tests.spliced(RUST, new)
+    assert inline_tests.modules(RUST)[0].rstrip().endswith("}\n}")
+    assert inline_tests.with_tests_of_after([changed("src/lib.rs", RUST, new)])["src/lib.rs"] == (
+        inline_tests.spliced(RUST, new)
     )
 
 

@@ -7,7 +7,7 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.facts import ChangedFile, Facts
-from allstop.gate.rust_tests import modules
+from allstop.gate.inline_tests import modules
 from allstop.gate.test_text import is_product
 
 FEW = 2

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
-from allstop.gate import documented_tests
+from allstop.gate import inline_tests
 from allstop.gate.change_sides import changes_settings, is_expectation, is_test_side, touches_tests
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report
+from allstop.gate.inline_tests import has_tests
 from allstop.gate.intent import is_declared
 from allstop.gate.missing_tests import excuse, renamed
 from allstop.gate.path_kinds import is_code
 from allstop.gate.red_witness import says_missing_name
-from allstop.gate.rust_tests import has_tests
 from allstop.gate.test_text import (
     adds_names,
     bare_name,
@@ -164,7 +164,7 @@ def _left_alone(facts: Facts, case: Case, red: Case, change: ChangedFile | None)
     if change is not None:
         old, new = _first_difference(change)
         return _finding(case, red, "passes only with changes around it", Verdict.ASK, old, new)
-    documented = documented_tests.with_tests_of_before(facts.changes, Report(cases=(case,)))
+    documented = inline_tests.with_docs_of_before(facts.changes, Report(cases=(case,)))
     if documented:
         old, new = _first_difference(
             next(each for each in facts.changes if each.path in documented)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
-from allstop.gate.braces import closing
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
 from allstop.gate.red_witness import new_tests
-from allstop.gate.syntax import family_of
+from allstop.gate.syntax import closing, family_of
 from allstop.gate.test_text import bare_name, definitions, is_product, names_in
 
 SHOWN = 3

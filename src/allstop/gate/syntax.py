@@ -104,3 +104,22 @@ def _language(ending: str) -> Language | None:
         return Language(getattr(import_module(module), name)())
     except ImportError:
         return None
+
+
+_BRACES = re.compile(
+    r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|\"(?:\\.|[^\"\\])*\"|b?'(?:\\.[^']*|[^'\\])'|[{}]",
+    re.DOTALL,
+)
+
+
+def closing(text: str, at: int) -> int:
+    """Behind the brace that closes the block which begins before `at`."""
+    depth = 1
+    for token in _BRACES.finditer(text, at):
+        if token[0] == "{":
+            depth += 1
+        elif token[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return len(text)

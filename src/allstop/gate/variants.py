@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from allstop.gate import documented_tests, rust_tests
+from allstop.gate import inline_tests
 from allstop.gate.change_sides import changes_settings, shared_changes, touches_tests
 from allstop.gate.facts import ChangedFile, Report, Variant
 from allstop.gate.runner_settings import with_test_settings
@@ -13,7 +13,7 @@ from allstop.gate.runner_settings import with_test_settings
 def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None:
     """The work with the target's tests; None if no test of the target's could turn out otherwise."""
     swapped = tuple(_paths(each for each in changes if touches_tests(each)))
-    documented = documented_tests.with_tests_of_before(changes, target)
+    documented = inline_tests.with_docs_of_before(changes, target)
     files = _settings(changes) | documented | _spliced(changes, documented)
     test_files = {case.file for case in target.cases if case.file}
     shared = shared_changes(changes, test_files)
@@ -32,7 +32,7 @@ def base_tests(changes: Sequence[ChangedFile], target: Report) -> Variant | None
 def _spliced(changes: Sequence[ChangedFile], files: Mapping[str, str]) -> dict[str, str]:
     """Rust's test modules as on the target, in files that may have the target's docs already."""
     latest = [replace(each, after=files.get(each.path, each.after)) for each in changes]
-    return rust_tests.with_tests_of_before(latest)
+    return inline_tests.with_modules_of_before(latest)
 
 
 def witness(changes: Sequence[ChangedFile], test_files: Iterable[str]) -> Variant:
@@ -42,7 +42,7 @@ def witness(changes: Sequence[ChangedFile], test_files: Iterable[str]) -> Varian
     )
     return Variant(
         swapped=swapped,
-        files=rust_tests.with_tests_of_after(changes),
+        files=inline_tests.with_tests_of_after(changes),
         tests=tuple(sorted(set(test_files))) or None,
     )
 

@@ -38,7 +38,7 @@ from allstop.gate.facts import (
     Rerun,
     Run,
 )
-from allstop.gate.rust_tests import has_tests
+from allstop.gate.inline_tests import has_tests
 from allstop.gate.test_text import bare_name, text_of_test
 
 LONGEST_TEXT = 4000

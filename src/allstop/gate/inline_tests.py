@@ -1,20 +1,20 @@
-"""Tests in files of the product: examples in Python's and Rust's docs, and tests in a vitest source."""
+"""Tests in files of the product: examples in docs, tests in a vitest source, test modules of Rust."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 
-from allstop.gate.braces import closing
 from allstop.gate.facts import ChangedFile, Report
 from allstop.gate.path_kinds import is_test_material
+from allstop.gate.syntax import closing
 
 _IN_SOURCE = re.compile(r"^if \(import\.meta\.vitest\) \{", re.MULTILINE)
 _RUST_DOC = re.compile(r"^[ \t]*//[/!].*\n", re.MULTILINE)
 _FENCE = "```"
 
 
-def with_tests_of_before(changes: Iterable[ChangedFile], target: Report) -> dict[str, str]:
+def with_docs_of_before(changes: Iterable[ChangedFile], target: Report) -> dict[str, str]:
     """The new files with the old tests, where those changed and the target runs them."""
     files = {case.file for case in target.cases}
     has_rust = any(case.id.startswith("doc-tests ") for case in target.cases)
@@ -116,3 +116,60 @@ def _in_source(before: str, after: str) -> str:
 def _block(text: str) -> tuple[int, int] | None:
     found = _IN_SOURCE.search(text)
     return (found.start(), closing(text, found.end())) if found else None
+
+
+# --- test modules of Rust ---
+
+_MODULE = re.compile(r"^[ \t]*#\[cfg\((?:test|all\(test[^]]*\))\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE)  # fmt: skip
+
+
+def modules(text: str) -> tuple[str, ...]:
+    """The test modules of a file, each whole."""
+    return tuple(text[begin:end] for begin, end in _spans(text))
+
+
+def without_modules(text: str) -> str:
+    for begin, end in reversed(_spans(text)):
+        text = text[:begin] + text[end:]
+    return text
+
+
+def spliced(product: str, tests: str) -> str:
+    """One version of a file with the test modules of another one."""
+    return "\n".join((without_modules(product).rstrip(), "", *modules(tests), ""))
+
+
+def with_modules_of_before(changes: Iterable[ChangedFile]) -> dict[str, str]:
+    """The new files with the old test modules, where those changed."""
+    return {
+        each.path: spliced(each.after, each.before)
+        for each in changes
+        if each.before is not None and each.after is not None and _differ(each)
+    }
+
+
+def with_tests_of_after(changes: Iterable[ChangedFile]) -> dict[str, str]:
+    """The old files with the new test modules, where those changed."""
+    return {
+        each.old_path or each.path: spliced(each.before, each.after)
+        for each in changes
+        if each.before is not None and each.after is not None and _differ(each)
+    }
+
+
+def has_tests(change: ChangedFile) -> bool:
+    return change.path.endswith(".rs") and bool(modules(change.after or ""))
+
+
+def _differ(change: ChangedFile) -> bool:
+    if not change.path.endswith(".rs") or is_test_material(change.path) or not change.is_readable:
+        return False
+    return modules(change.before or "") != modules(change.after or "")
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for module in _MODULE.finditer(text):
+        if not found or module.start() >= found[-1][1]:
+            found.append((module.start(), closing(text, module.end())))
+    return found
