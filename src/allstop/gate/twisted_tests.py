@@ -14,7 +14,7 @@ from allstop.core.moves import Finding
 from allstop.gate import canary
 from allstop.gate.facts import Case, ChangedFile, CheckFacts, Facts
 from allstop.gate.syntax import family_of
-from allstop.gate.test_text import bare_name, is_product, text_of_test
+from allstop.gate.test_text import bare_name, definitions, is_product, text_of_test
 
 FEW = 2
 """From so many twisted tests on, none that fails means that the runner was bent."""
@@ -76,7 +76,7 @@ def _applied(text: bytes, edits: Sequence[_Edit]) -> Twisted:
 
 _NOTHING = "object()"
 _HELPER = re.compile(
-    r"assert|check|expect|same|equal|verify|compare|match|must|should", re.IGNORECASE
+    r"assert|check|expect|same|equal|verify|compare|match|must|should|golden", re.IGNORECASE
 )
 """Names of functions that compare a result with their last argument."""
 
@@ -324,8 +324,11 @@ _COMPARES = re.compile(
 
 
 def _compares(change: ChangedFile) -> bool:
-    """Whether product code, such as helpers of tests, has assertions."""
-    return is_product(change.path) and _COMPARES.search(change.before or "") is not None
+    """Whether product code has a helper of tests: a function with its name and assertions."""
+    text = change.before or ""
+    if not is_product(change.path) or not _COMPARES.search(text):
+        return False
+    return any(_HELPER.search(name) for name in definitions(text))
 
 
 def _against_target(check: CheckFacts) -> Iterator[Finding]:
