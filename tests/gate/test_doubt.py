@@ -192,6 +192,15 @@ def test_v3_new_functions_return_something_else(path, text, expected):
     assert expected in made[path]
 
 
+def test_v3_test_modules_of_rust_name_new_functions():
+    text = "pub fn new1() -> bool { true }\n\n#[cfg(test)]\nmod tests {\n    fn a() { super::new1(); }\n}\n"
+    change = ChangedFile(path="src/a.rs", before="", after=text)
+
+    made = changed_results.changed_files([change], [Case(id="x", status=P, file="src/lib.rs")])
+
+    assert "!allstop" in made["src/a.rs"]
+
+
 def test_v3_functions_that_are_old_or_return_nothing_are_left_alone():
     text = "def old():\n    return 1\n\n\ndef new():\n    pass\n"
     change = ChangedFile(path="a.py", before="def old():\n    return 2\n", after=text)

@@ -12,6 +12,7 @@ from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
+from allstop.gate.inline_tests import modules
 from allstop.gate.red_witness import new_tests
 from allstop.gate.syntax import closing, family_of
 from allstop.gate.test_text import bare_name, definitions, is_product, names_in
@@ -37,11 +38,16 @@ def changed_files(changes: Sequence[ChangedFile], tests: Sequence[Case]) -> dict
 def _names_of_tests(changes: Sequence[ChangedFile], tests: Sequence[Case]) -> frozenset[str]:
     files = {case.file for case in tests}
     texts = [
-        each.after
+        each.after if each.path in files or not is_product(each.path) else _tests_of_rust(each)
         for each in changes
-        if each.after and (each.path in files or "" in files or not is_product(each.path))
+        if each.after
     ]
     return names_in("\n".join(texts))
+
+
+def _tests_of_rust(change: ChangedFile) -> str:
+    """The test modules of a product file, which the report names after the crate."""
+    return "\n".join(modules(change.after or "")) if change.path.endswith(".rs") else ""
 
 
 # --- Python ---
