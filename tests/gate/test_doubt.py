@@ -265,6 +265,22 @@ def test_v8_new_code_that_lists_answers_is_asked_about(line, count):
     assert asked == ([("test_aware", Verdict.ASK)] if count else [])
 
 
+@for_each(
+    "path, new, test",
+    [
+        ("a.go", '{"2006-01-02 15", plain},', '{"2006-01-02 15", time.Date(2006, 1, 2, 15)},'),
+        (
+            "a.rs",
+            '#[cfg(test)]\nmod tests {\n    const X: [u8; 1] = ["1970": 121];\n}',
+            'f("1970") == 121',
+        ),
+    ],
+)
+def test_v8_forms_in_texts_and_tests_among_the_product_are_no_answers(path, new, test):
+    change = ChangedFile(path=path, before="", after=f"{new}\n")
+    assert answer_tables.answers([change], {FILE: f"{test}\n"}) == ()
+
+
 # --- kinds of files ---
 
 

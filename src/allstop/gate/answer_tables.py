@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
 from allstop.core.text import one_line
 from allstop.gate.facts import ChangedFile, Facts
-from allstop.gate.inline_tests import modules
+from allstop.gate.inline_tests import modules, without_modules
 from allstop.gate.test_text import is_product
 
 FEW = 2
@@ -16,6 +17,7 @@ FEW = 2
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.]*\w)")
 _MAPS = re.compile(r"===?|=>|\bcase\b|[\])}'\"\d]\s*:")
 _ORDERS = re.compile(r"<=?|(?<![=-])>=?")
+_TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _LONG = 3
 """Digits of a number that isn't in two places by chance."""
 
@@ -23,15 +25,28 @@ _LONG = 3
 def answers(changes: Iterable[ChangedFile], tests: Mapping[str, str]) -> tuple[str, ...]:
     """Lines of tests whose numbers are all in one new line of product code, or in that and the next."""
     wanted = {
-        one_line(line.strip(), 120): frozenset(numbers)
+        one_line(line.strip(), 120): _Numbers.of(line)
         for path, text in tests.items()
         for line in _of_tests(path, text).splitlines()
-        if _tells(numbers := _numbers(line))
+        if _tells(_numbers(line))
     }
-    windows = [window for change in changes for window in _windows(change)]
+    windows = [_Numbers.of(window) for change in changes for window in _windows(change)]
     return tuple(
-        line for line, numbers in wanted.items() if any(numbers <= window for window in windows)
+        line for line, numbers in wanted.items() if any(numbers.are_in(each) for each in windows)
     )
+
+
+class _Numbers(NamedTuple):
+    every: frozenset[str]
+    bare: frozenset[str]  # those outside of texts
+
+    @classmethod
+    def of(cls, line: str) -> Self:
+        return cls(frozenset(_numbers(line)), frozenset(_numbers(_TEXT.sub("''", line))))
+
+    def are_in(self, window: Self) -> bool:
+        """Whether it has them all, and not only within texts, such as the form of a date."""
+        return self.every <= window.every and not (self.bare and self.bare.isdisjoint(window.bare))
 
 
 def _of_tests(path: str, text: str) -> str:
@@ -50,14 +65,15 @@ def _tells(numbers: list[str]) -> bool:
     return len(kinds) > FEW or (len(kinds) == FEW and is_rare)
 
 
-def _windows(change: ChangedFile) -> Iterator[frozenset[str]]:
+def _windows(change: ChangedFile) -> Iterator[str]:
     if not is_product(change.path) or not change.after:
         return
     known = frozenset(line.strip() for line in (change.before or "").splitlines())
-    lines = change.after.splitlines()
+    after = without_modules(change.after) if change.path.endswith(".rs") else change.after
+    lines = after.splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if line.strip() not in known and _MAPS.search(line) and not _ORDERS.search(_plain(line)):
-            yield frozenset(_numbers(f"{line} {following}"))
+            yield f"{line} {following}"
 
 
 def _plain(line: str) -> str:
