@@ -315,3 +315,23 @@ def test_v5_libraries_and_compiled_files_come_from_outside(path):
     given = Facts(changes=(ChangedFile(path=path, after="x"),), checks=(check,))
 
     assert verdicts(own_tools.findings, given) == [("own_tool", Verdict.FAIL)]
+
+
+@for_each(
+    "path, text, is_shared",
+    [
+        ("fees/export_test.go", "package fees\n\nfunc init() { limit = 1000 }\n", True),
+        ("fees/more_test.go", "package fees\n\nfunc TestMore(t *testing.T) {}\n", False),
+        ("tests/test_aa.py", "import a\n\na.fee = lambda x: 5\n", True),
+        ("tests/test_aa.py", "import a\n\nsetattr(a, 'fee', None)\n", True),
+        (
+            "tests/test_aa.py",
+            '"""A."""\nimport a\n\nX = [1]\n\n\ndef test_a():\n    a.fee = 1\n',
+            False,
+        ),
+    ],
+)
+def test_v2_an_added_test_file_that_acts_when_loaded_concerns_all_tests(path, text, is_shared):
+    change = ChangedFile(path=path, after=text)
+
+    assert bool(change_sides.shared_changes([change], [])) == is_shared

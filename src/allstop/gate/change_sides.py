@@ -1,5 +1,6 @@
 """Which changed files belong to the tests, and which ones all tests may depend on."""
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 
@@ -90,12 +91,43 @@ def shared_changes(changes: Sequence[ChangedFile], test_files: Iterable[str]) ->
 def _is_alone(change: ChangedFile, test_files: frozenset[str]) -> bool:
     """Whether it is a file with tests, which no other imports."""
     if change.path in test_files or change.old_path in test_files:
-        return True
+        return change.before is not None or not _acts_when_loaded(change)
     is_plain = is_test(change.path) and not is_configuration(change.path)
     return (
         is_plain
+        and not (change.before is None and _acts_when_loaded(change))
         and re.search(r"(^|[._-])(test|tests|spec)s?([._-]|$)", _name(change.path)) is not None
     )
+
+
+_GO_LOADED = re.compile(r"^(func (init|TestMain)\(|var\b.*=\s*func\b)", re.MULTILINE)
+
+
+def _acts_when_loaded(change: ChangedFile) -> bool:
+    """Whether a test file does something when it is loaded, which may concern other tests."""
+    text = change.after or ""
+    if change.path.endswith(".go"):
+        return _GO_LOADED.search(text) is not None
+    if not change.path.endswith(".py"):
+        return False  # in JavaScript each test file has a process or modules of its own
+    try:
+        return any(map(_acts, ast.parse(text).body))
+    except (SyntaxError, ValueError, RecursionError):
+        return True
+
+
+def _acts(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.If():
+            return False
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.AnnAssign():
+            return False
+        case ast.Assign(targets=targets, value=value):
+            is_plain = all(isinstance(each, ast.Name | ast.Tuple) for each in targets)
+            called = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+            return not is_plain or bool(called & {"setattr", "exec", "eval", "patch"})
+        case _:
+            return True
 
 
 def is_expectation(change: ChangedFile) -> bool:
