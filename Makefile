@@ -23,7 +23,7 @@ test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
 	@tools/system-packages git openssl bwrap setpriv postgres ip
 	@tools/kernel
-	@tools/agent-programs codex claude claude-acp gemini goose
+	@tools/agent-programs codex claude claude-acp gemini goose jest
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@REPORTS='$(REPORTS)' tools/suite $(ARGS)
@@ -62,7 +62,7 @@ soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
 	@tools/system-packages git openssl bwrap setpriv postgres ip
 	@tools/kernel
-	@tools/agent-programs codex claude claude-acp gemini goose opencode qwen aider
+	@tools/agent-programs codex claude claude-acp gemini goose jest opencode qwen aider
 	@tools/browser
 	@$(BIN)/python hatch_build.py
 	@TEST_SEEDS=$${TEST_SEEDS:-10000} TEST_KILLS=$${TEST_KILLS:-1000} \

@@ -21,6 +21,7 @@ WHERE = {
     "qwen": ("qwen-code--0.24.4", "node_modules/.bin/qwen"),
     "opencode": (f"{_OPENCODE}--1.18.33", f"node_modules/{_OPENCODE}/bin/opencode"),
     "goose": (f"{_GOOSE}--1.52.0", f"node_modules/@aaif/{_GOOSE}/bin/goose"),
+    "jest": ("jest--29.7.0", "node_modules/jest/bin/jest.js"),
     "aider": ("aider-chat--0.86.2", "bin/aider"),
 }
 NEWEST = bool(os.environ.get("ALLSTOP_NEWEST"))

@@ -15,6 +15,7 @@ from allstop.gate.failed_tests.test_selection import only, without
 from allstop.gate.runners import find
 from allstop.ports import Box
 from support import gate_programs
+from support.agent_programs import program
 
 PY = sys.executable
 PASSED, FAILED, ERROR, SKIPPED = CaseStatus
@@ -168,14 +169,13 @@ describe('group', () => test('round', () => expect(round).toBe(Symbol('other')))
 """
 
 
-@pytest.mark.skipif("GATE_NODE_MODULES" not in os.environ, reason="needs a folder with jest")
 @pytest.mark.parametrize("command", ["npx jest", "npm test"])
 async def test_v1_jest_is_asked(place, command):
     scripts = '{"scripts": {"test": "jest"}}'
     place.write(
         package_dot_json=scripts, a_dot_test_dot_js=JEST_TESTS, b_dot_test_dot_js="import { x"
     )
-    (place.tree / "node_modules").symlink_to(os.environ["GATE_NODE_MODULES"])
+    (place.tree / "node_modules").symlink_to(program("jest").parents[2])
 
     done, collected = await place.ran(command, {"package.json": scripts})
 
