@@ -38,11 +38,13 @@ WORKERS = 2
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("ecosystems", nargs="*", default=gate_corpus.ECOSYSTEMS)
-    parser.add_argument("--every", type=int, default=sized(1, 40), help="take only every n-th case")
+    parser.add_argument(
+        "--every", type=int, default=sized(1, 120), help="take only every n-th case"
+    )
     parser.add_argument("--all", action="store_true", help="print each case")
     parser.add_argument("--repository", nargs=2, action="append", metavar=("CLONE", "RUN"))
     parser.add_argument(
-        "--commits", type=int, default=sized(10, 1), help="of each repository; 0: no times"
+        "--commits", type=int, default=sized(10, 0), help="of each repository; 0: no times"
     )
     parser.add_argument("--read", action="append", default=[], help="a path that checks may read")
     parser.add_argument("--only-times", action="store_true", help="without the corpus")

@@ -229,7 +229,7 @@ def test_a_json_schema_can_be_made_of_the_model():
     assert schema["$defs"]["Loop"]["properties"]["max_parallel"] == {
         "type": "integer",
         "minimum": 1,
-        "maximum": 256,
+        "maximum": 1000,
         "description": "Maximum number of agents working at the same time.",
         "default": 2,
     }

@@ -43,7 +43,7 @@ _SIGNS = (
         "reads or changes the tests",
         re.compile(
             r"\b(import|from)\s+(_?pytest|unittest|pluggy)\b|require\(['\"](jest|vitest|node:test|mocha)"
-            r"|(open|read_text|readFileSync|ReadFile|read_to_string)\(?[^)]*['\"/](tests?|__tests__|spec)[/._]"
+            r"|\b(open|read_text|readFileSync|ReadFile|read_to_string)\b\(?[^)]*['\"/](tests?|__tests__|spec)[/._]"
             r"|(unittest|pytest|builtins|assert|expect|console|process|testing)\.[\w.]+\s*=[^=]"
             r"|/\s*['\"](tests?|__tests__)['\"]\s*[/)]|join\([^)]*['\"](tests?|__tests__)['\"],"
             r"|include_(str|bytes)!\(\"[^\"]*\btests?/"
