@@ -17,6 +17,7 @@ from allstop.ports import Box
 from support import gate_programs
 from support.agent_programs import program
 
+ROOT = Path(__file__).parents[3]
 PY = sys.executable
 PASSED, FAILED, ERROR, SKIPPED = CaseStatus
 
@@ -207,7 +208,6 @@ async def test_v1_a_report_that_cannot_be_read_is_told(place):
     assert "the report can't be read" in collected.problem
 
 
-@pytest.mark.skipif(not shutil.which("cargo") or not shutil.which("make"), reason="needs Cargo")
 async def test_v1_cargo_behind_a_makefile_is_asked(place, monkeypatch):
     path = os.pathsep.join([*gate_programs.folders("rust"), os.environ["PATH"]])
     monkeypatch.setenv("PATH", path)
@@ -371,35 +371,31 @@ async def test_v11_failing_tests_of_node_are_selected_by_their_names(place, file
     assert not {"a.test.mjs::ok", "b.test.mjs::b"} & set(alone)
 
 
-async def test_v11_failing_tests_of_jest_and_vitest_are_selected_where_they_are(tmp_path):
-    modules = gate_programs.node_modules("jest")
-    runners = ("jest", "vitest run --globals") if modules else ()
-    for number, runner in enumerate(runners):
-        for command in (f"npx {runner}", "npm test --silent"):
-            folder = tmp_path / f"{number}{command[:3]}"
-            folder.mkdir()
-            place = Place(folder)
-            files = {"package.json": f'{{"scripts": {{"test": "{runner}"}}}}'}
-            place.write(package_dot_json=files["package.json"])
-            place.write(a_dot_test_dot_js=JS.format(head="", fails="expect(1).toBe(2)"))
-            place.write(b_dot_test_dot_js="test('b', () => {});")
-            (place.tree / "node_modules").symlink_to(modules)
+@pytest.mark.parametrize("script", [False, True])
+@pytest.mark.parametrize("runner", ["jest", "vitest run --globals"])
+async def test_v11_failing_tests_of_jest_and_vitest_are_selected(place, runner, script):
+    command = "npm test --silent" if script else f"npx {runner}"
+    files = {"package.json": f'{{"scripts": {{"test": "{runner}"}}}}'}
+    place.write(package_dot_json=files["package.json"])
+    place.write(a_dot_test_dot_js=JS.format(head="", fails="expect(1).toBe(2)"))
+    place.write(b_dot_test_dot_js="test('b', () => {});")
+    modules = program("jest").parents[2] if runner == "jest" else ROOT / "web" / "node_modules"
+    (place.tree / "node_modules").symlink_to(modules)
+    path = os.pathsep.join([str(Path(PY).parent), os.environ["PATH"]])  # vitest needs a new Node
 
-            red, alone, code, others = await Selection(place, command, files).results()
+    red, alone, code, others = await Selection(place, command, files, path=path).results()
 
-            assert red == ["a.test.js::group > adds (two)"]
-            assert alone == {red[0]: FAILED}
-            assert code == 0
-            passed = {test for test, each in others.items() if each is PASSED}
-            assert passed == {"a.test.js::ok", "a.test.js::group > other", "b.test.js::b"}
+    assert red == ["a.test.js::group > adds (two)"]
+    assert alone == {red[0]: FAILED}
+    assert code == 0
+    passed = {test for test, each in others.items() if each is PASSED}
+    assert passed == {"a.test.js::ok", "a.test.js::group > other", "b.test.js::b"}
 
 
 LIB = "#[cfg(test)] mod tests { #[test] fn adds() {} #[test] fn adds_more() { assert_eq!(1, 2) } }"
 
 
-async def test_v11_failing_tests_of_cargo_are_selected_where_it_is(place):
-    if shutil.which("cargo") is None:
-        return
+async def test_v11_failing_tests_of_cargo_are_selected(place):
     manifest = '[package]\nname = "c"\nversion = "0.1.0"\nedition = "2021"\n'
     place.write(Cargo_dot_toml=manifest, src__lib_dot_rs=LIB)
     path = os.pathsep.join([*gate_programs.folders("rust"), os.environ["PATH"]])

@@ -53,6 +53,9 @@ def _files(cases: Sequence[Case]) -> list[str]:
     return sorted({case.file for case in cases})
 
 
+_BETWEEN = "(?: > | )"
+
+
 def _any_of(names: Sequence[str]) -> str:
     return "|".join(re.escape(name) for name in dict.fromkeys(names))
 
@@ -98,14 +101,16 @@ def _only_node(command: TestCommand, cases: Sequence[Case], known: Collection[st
 def _only_jest(command: TestCommand, cases: Sequence[Case], known: Collection[str]) -> str | None:
     if not all(case.file for case in cases):
         return None
-    option = f"--testNamePattern=^(?:{_any_of([_full_name(case) for case in cases])})$"
+    option = f"--testNamePattern=^(?:{_any_full_name(cases)})$"
     if command.script:
         return _with_arguments(command, [option, *_files(cases)])
     return _with_option(command, option, _files(cases), known)
 
 
-def _full_name(case: Case) -> str:
-    return " ".join(_names(case))
+def _any_full_name(cases: Sequence[Case]) -> str:
+    """Newer versions of vitest put ` > ` between the names of groups and tests, others a space."""
+    names = [_BETWEEN.join(map(re.escape, _names(case))) for case in cases]
+    return "|".join(dict.fromkeys(names))
 
 
 def _only_go(command: TestCommand, cases: Sequence[Case], known: Collection[str]) -> str | None:
@@ -169,8 +174,7 @@ def _without_node(command: TestCommand, cases: Sequence[Case]) -> str | None:
 
 
 def _without_jest(command: TestCommand, cases: Sequence[Case]) -> str | None:
-    names = _any_of([_full_name(case) for case in cases])
-    option = f"--testNamePattern=^(?!(?:{names})$)"
+    option = f"--testNamePattern=^(?!(?:{_any_full_name(cases)})$)"
     if command.script:
         return _with_arguments(command, [option])
     return _with_option(command, option, (), ())
