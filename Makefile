@@ -21,7 +21,7 @@ web: ## build the control room's page; no Node is needed for it
 
 test: ## the whole test suite; ARGS="-k stop" goes to pytest
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv postgres ip
+	@tools/system-packages git openssl bwrap setpriv postgres ip cargo
 	@tools/kernel
 	@tools/agent-programs codex claude claude-acp gemini goose jest
 	@tools/browser
@@ -60,7 +60,7 @@ bench: ## every benchmark, and a table of all figures
 
 soak: ## the long forms of the fault suites; takes hours
 	@tools/environment dev
-	@tools/system-packages git openssl bwrap setpriv postgres ip
+	@tools/system-packages git openssl bwrap setpriv postgres ip cargo
 	@tools/kernel
 	@tools/agent-programs codex claude claude-acp gemini goose jest opencode qwen aider
 	@tools/browser

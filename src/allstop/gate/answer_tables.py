@@ -11,15 +11,18 @@ from allstop.gate.facts import ChangedFile, Facts
 from allstop.gate.inline_tests import modules, without_modules
 from allstop.gate.test_text import is_product
 
-FEW = 2
+ASKED_FROM = 2
 """From so many answers on, a person is asked."""
+
+FEW_NUMBERS = 2
+"""So few numbers are in two places by chance, unless one of them is long."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.]*\w)")
 _MAPS = re.compile(r"===?|=>|\bcase\b|[\])}'\"\d]\s*:")
 _ORDERS = re.compile(r"<=?|(?<![=-])>=?")
 _TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _LONG = 3
-"""Digits of a number that isn't in two places by chance."""
+"""A number of so many digits is long."""
 
 
 def answers(changes: Iterable[ChangedFile], tests: Mapping[str, str]) -> tuple[str, ...]:
@@ -62,7 +65,7 @@ def _numbers(line: str) -> list[str]:
 def _tells(numbers: list[str]) -> bool:
     kinds = {*numbers}
     is_rare = any(len(number.replace(".", "")) >= _LONG for number in kinds)
-    return len(kinds) > FEW or (len(kinds) == FEW and is_rare)
+    return len(kinds) > FEW_NUMBERS or (len(kinds) == FEW_NUMBERS and is_rare)
 
 
 def _windows(change: ChangedFile) -> Iterator[str]:
@@ -82,8 +85,8 @@ def _plain(line: str) -> str:
 
 def findings(facts: Facts) -> Iterator[Finding]:
     for check in facts.checks:
-        if len(check.answers) >= FEW:
-            shown = "; ".join(check.answers[:FEW])
+        if len(check.answers) >= ASKED_FROM:
+            shown = "; ".join(check.answers[:ASKED_FROM])
             yield Finding(
                 kind="test_aware",
                 path=check.name,
