@@ -1,7 +1,8 @@
 """Runs the checks of a gate: inspects the changes, then runs the commands in a clean clone."""
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
 import anyio
@@ -164,6 +165,7 @@ class CheckRunner:
         after_turn = move.affected and bool(move.checks) and not others
         return self._compares and move.integrity is not None and not after_turn
 
+    @asynccontextmanager
     async def _variant(
         self,
         run: RunId,
@@ -173,10 +175,16 @@ class CheckRunner:
         variant: Variant,
         *,
         on_target: bool,
-    ) -> Candidate | None:
+    ) -> AsyncIterator[Candidate | None]:
         make = partial(self._workspaces.variant, workspace, run, work, variant, on_target=on_target)
         made = await self._in_space(run, workspace, watch, make)
-        return made if isinstance(made, Candidate) else None
+        if not isinstance(made, Candidate):
+            yield None
+            return
+        try:
+            yield made
+        finally:
+            await self._workspaces.drop_variant(made)
 
     async def _variant_run(
         self,
@@ -306,9 +314,7 @@ class CheckRunner:
         with (
             watch.deadlines.part(math.inf) as deadlines,
             deadlines.scope,
-            self._disk_watch.watched(
-                run, workspace, deadlines, self._workspaces.candidate_over_limit
-            ),
+            self._disk_watch.watched(workspace, deadlines, self._workspaces.candidate_over_limit),
         ):
             made = await make()
         if isinstance(made, Unready):
@@ -536,9 +542,7 @@ class CheckRunner:
         with (
             watch.deadlines.part(check.timeout_s) as deadlines,
             deadlines.scope,
-            self._disk_watch.watched(
-                run, workspace, deadlines, self._workspaces.candidate_over_limit
-            ),
+            self._disk_watch.watched(workspace, deadlines, self._workspaces.candidate_over_limit),
         ):
             result = await self._checks.run(check, candidate.box, run, progress)
         if result is not None:

@@ -40,7 +40,7 @@ class Deadlines(Struct, eq=False):
     _holds: int = 0
     _held_at: float = 0.0
     _held_s: float = 0.0
-    _part: Deadlines | None = None  # held and released together with this one
+    _parts: tuple[Deadlines, ...] = ()  # held and released together with this one
 
     def start(self, now: float) -> None:
         self._since = self._active_at = now
@@ -62,9 +62,10 @@ class Deadlines(Struct, eq=False):
         self.scope.cancel()
 
     def call_off(self, kind: FailureKind, why: str) -> None:
-        """Cancel the work, or its current part, as if its time were up."""
-        if self._part:
-            self._part.call_off(kind, why)
+        """Cancel the work, or its current parts, as if their time were up."""
+        for part in self._parts:
+            part.call_off(kind, why)
+        if self._parts:
             return
         self.kind, self.why = kind, why
         self.scope.cancel()
@@ -86,17 +87,17 @@ class Deadlines(Struct, eq=False):
         with self._timer.deadlines(most_s) as part:
             for _ in range(self._holds):
                 part.hold()
-            self._part = part
+            self._parts = (*self._parts, part)
             try:
                 yield part
             finally:
-                self._part = None
+                self._parts = tuple(each for each in self._parts if each is not part)
 
     def hold(self) -> None:
         """Stop the clocks. Holds are counted: each needs its own `release`."""
         self._holds += 1
-        if self._part:
-            self._part.hold()
+        for part in self._parts:
+            part.hold()
         if self._holds == 1:
             self.was_held = True
             self._held_at = anyio.current_time()
@@ -105,8 +106,8 @@ class Deadlines(Struct, eq=False):
 
     def release(self) -> None:
         self._holds -= 1
-        if self._part:
-            self._part.release()
+        for part in self._parts:
+            part.release()
         if self._holds == 0:
             now = anyio.current_time()
             self._held_s += now - self._held_at

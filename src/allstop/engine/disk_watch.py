@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 import anyio
 
-from allstop.core.ids import RunId
 from allstop.core.moves import FailureKind
 from allstop.engine.deadlines import Deadlines
 from allstop.ports import Workspaces
@@ -20,20 +19,18 @@ class DiskWatch:
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
-        self._at_work: dict[RunId, tuple[str, Look, Deadlines]] = {}
+        self._at_work: dict[Deadlines, tuple[str, Look]] = {}
         self._begun = anyio.Event()
 
     @contextmanager
-    def watched(
-        self, run: RunId, workspace: str, deadlines: Deadlines, look: Look
-    ) -> Iterator[None]:
+    def watched(self, workspace: str, deadlines: Deadlines, look: Look) -> Iterator[None]:
         """Call off the work in the block if its workspace grows too large."""
-        self._at_work[run] = (workspace, look, deadlines)
+        self._at_work[deadlines] = (workspace, look)
         self._begun.set()
         try:
             yield
         finally:
-            del self._at_work[run]
+            del self._at_work[deadlines]
 
     async def keep(self) -> None:
         """Check the workspaces until cancelled."""
@@ -42,8 +39,7 @@ class DiskWatch:
                 self._begun = anyio.Event()
                 await self._begun.wait()
             await anyio.sleep(self._workspaces.check_every_s)
-            for run, entry in list(self._at_work.items()):
-                workspace, look, deadlines = entry
+            for deadlines, (workspace, look) in list(self._at_work.items()):
                 why = await look(workspace)
-                if why and self._at_work.get(run) is entry:
+                if why and deadlines in self._at_work:
                     deadlines.call_off(FailureKind.OUT_OF_ROOM, why)

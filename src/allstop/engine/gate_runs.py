@@ -1,7 +1,9 @@
-"""The further runs of a gate: the target's tests, the witness and the canary, each in its own clone."""
+"""The further runs of a gate, side by side: the target's tests, the witness and the canary."""
 
+import os
 import secrets
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
 import anyio
@@ -35,7 +37,8 @@ from allstop.gate.facts import (
 from allstop.gate.failed_tests import reruns, test_selection
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
 from allstop.gate.test_text import is_product
-from allstop.ports import Candidate, Live, Workspaces
+from allstop.gather import all_of
+from allstop.ports import Candidate, Live, Network, Workspaces
 
 REMEMBERED = 100
 """The most runs on targets that are remembered."""
@@ -43,6 +46,9 @@ REMEMBERED = 100
 TWISTED_FILES = 4
 TWISTED_TESTS = 8
 READ_FILES = 8
+
+BASE_TESTS = "with the target's tests"
+CANARY = "a test that must fail"
 
 
 class RunTests(Protocol):
@@ -54,9 +60,11 @@ class RunTests(Protocol):
 
 
 class CloneVariant(Protocol):
-    """Makes a clean clone of a variant of the work, or of its target; None if it can't."""
+    """Gives a clean clone of a variant of the work, or of its target; None if it can't."""
 
-    def __call__(self, variant: Variant, *, on_target: bool) -> Awaitable[Candidate | None]: ...
+    def __call__(
+        self, variant: Variant, *, on_target: bool
+    ) -> AbstractAsyncContextManager[Candidate | None]: ...
 
 
 class Asked(NamedTuple):
@@ -74,6 +82,14 @@ class GateRuns:
         self._workspaces = workspaces
         self._targets: dict[tuple[str, str], Run] = {}  # by commit and command
         self._locks: dict[tuple[str, str], anyio.Lock] = {}
+        self._side_by_side = anyio.CapacityLimiter(os.cpu_count() or 1)
+
+    def limiter(self, network: Network) -> anyio.CapacityLimiter:
+        """How many further runs may run at once.
+
+        Runs that share a network could take each other's ports, so these follow one another.
+        """
+        return self._side_by_side if network is Network.NONE else anyio.CapacityLimiter(1)
 
     def remember(self, commit: str, command: str, own: Run) -> None:
         """A merge that was checked is the target of the next work."""
@@ -112,7 +128,7 @@ class GateRuns:
         if failed or work.base == work.commit or change_sides.only_documents(changes):
             return facts
         rounds = _Round(self, work, changes, clone, run_tests, watch)
-        return replace(facts, checks=tuple([await rounds.of(each) for each in asked]))
+        return replace(facts, checks=tuple(await all_of(map(rounds.of, asked))))
 
     async def target(
         self, commit: str, each: Asked, clone: CloneVariant, run_tests: RunTests
@@ -121,8 +137,8 @@ class GateRuns:
         key = commit, each.command.run
         async with self._locks.setdefault(key, anyio.Lock()):
             if key not in self._targets:
-                place = await clone(Variant(), on_target=True)
-                run = await run_tests(place, each.check, each.command) if place else None
+                async with clone(Variant(), on_target=True) as place:
+                    run = await run_tests(place, each.check, each.command) if place else None
                 if run is None:
                     return None
                 self.remember(*key, run)
@@ -156,7 +172,9 @@ class _Round:
         self._clone = clone
         self._run_tests = run_tests
         self._watch = watch
+        self._limiter = gate.limiter(work.box.network)
         self._paths: tuple[str, ...] | None = None
+        self._paths_lock = anyio.Lock()
 
     async def of(self, each: Asked) -> CheckFacts:
         facts = _own_facts(each)
@@ -169,9 +187,19 @@ class _Round:
         facts = replace(facts, target=target)
         if each.own.report is None:
             return facts
-        facts = await self._with_base_tests(each, facts, target.report)
-        facts = await self._with_witness(each, facts)
-        return await self._with_canary(each, facts, each.own.report)
+        base, witness, planted = await all_of(
+            (
+                self._with_base_tests(each, facts, target.report),
+                self._with_witness(each, facts),
+                self._with_canary(each, facts, each.own.report),
+            )
+        )
+        return replace(
+            planted,
+            base_tests=base.base_tests,
+            witness=witness.witness,
+            changed_results=witness.changed_results,
+        )
 
     async def _without_report(self, each: Asked, facts: CheckFacts) -> CheckFacts:
         """Only the exit code tells whether the new code passes the target's tests."""
@@ -190,10 +218,12 @@ class _Round:
         self,
         each: Asked,
         variant: Variant,
+        what: str,
         only: tuple[Case, ...] = (),
         *,
         on_target: bool = False,
     ) -> Run | None:
+        """`what` is said of the run when it begins."""
         command = each.command
         if only:
             words = test_selection.only(command, only, await self._known())
@@ -203,15 +233,16 @@ class _Round:
         elif variant.tests and runners.can_select(command):
             words = runners.with_tests(command, variant.tests, await self._known())
             command = replace(command, run=words)
-        place = await self._clone(variant, on_target=on_target)
-        if place is None:
-            return None
-        run = await self._run_tests(place, each.check, command)
+        async with self._limiter:
+            self._say(each, what)
+            async with self._clone(variant, on_target=on_target) as place:
+                run = await self._run_tests(place, each.check, command) if place else None
         return replace(run, is_whole=not variant.tests) if run else None
 
     async def _known(self) -> tuple[str, ...]:
-        if self._paths is None:
-            self._paths = tuple(await self._workspaces.paths(self._work.commit))
+        async with self._paths_lock:
+            if self._paths is None:
+                self._paths = tuple(await self._workspaces.paths(self._work.commit))
         return self._paths
 
     @property
@@ -225,13 +256,10 @@ class _Round:
         variant = variants.base_tests(self._changes, target)
         if variant is None or not self._changes_product:
             return facts
-        what = "with the target's tests"
-        self._say(each, what)
-        first = await self._run(each, variant)
+        first = await self._run(each, variant, BASE_TESTS)
         failed = reruns.left_alone(self._changes, target, first) if first is not None else ()
         if first is None or not failed:
             return replace(facts, base_tests=first)
-        self._say(each, f"{what}, failing ones again, alone")
         return replace(facts, base_tests=await self._settled(each, variant, first, failed))
 
     async def _settled(
@@ -239,10 +267,10 @@ class _Round:
     ) -> Run:
         """Another run if the tests that failed pass alone and then in it: they are flaky."""
         doubts = reruns.Failures(doubtful=failed, quarantined=())
-        alone = await self._run(each, variant, failed)
+        alone = await self._run(each, variant, f"{BASE_TESTS}, failing ones again, alone", failed)
         if alone is None or reruns.judge_alone(doubts, alone) is not reruns.Alone.PASS:
             return first
-        second = await self._run(each, variant)
+        second = await self._run(each, variant, f"{BASE_TESTS}, once more")
         if second is None or second.report is None:
             return first
         now = second.report.by_id
@@ -255,18 +283,18 @@ class _Round:
             return facts
         if not self._changes_product:
             return replace(facts, witness=facts.own)
-        self._say(each, "new tests on the target's code")
         tests = [case.file for case in new if case.file] or [
             each.path for each in self._changes if is_test(each.path) and each.after is not None
         ]
         variant = variants.witness(self._changes, tests)
-        facts = replace(facts, witness=await self._run(each, variant, on_target=True))
+        what = "new tests on the target's code"
+        facts = replace(facts, witness=await self._run(each, variant, what, on_target=True))
         files = changed_results.changed_files(self._changes, new)
         if not files or red_witness.has_witness(facts):
             return facts
-        self._say(each, "new tests on changed results")
         variant = Variant(files=files, tests=tuple(sorted(set(tests))) or None)
-        return replace(facts, changed_results=await self._run(each, variant))
+        run = await self._run(each, variant, "new tests on changed results")
+        return replace(facts, changed_results=run)
 
     async def _with_canary(self, each: Asked, facts: CheckFacts, own: Report) -> CheckFacts:
         token = secrets.token_hex(3)
@@ -279,11 +307,10 @@ class _Round:
         made = {path: twisted_tests.twisted(path, text) for path, text in texts.items()}
         twisted = {path: found for path, found in made.items() if found is not None}
         files = {planted.path: planted.text} | {path: each.text for path, each in twisted.items()}
-        self._say(each, "a test that must fail")
         tests = tuple(files)
         files |= await self._twisted_data()
         variant = Variant(files=files, tests=tests)
-        run = await self._run(each, variant)
+        run = await self._run(each, variant, CANARY)
         facts = replace(
             facts,
             canary=run,
@@ -294,10 +321,11 @@ class _Round:
         )
         if not twisted_tests.is_doubtful(facts, self._changes):
             return facts
-        self._say(each, "a test that must fail on the target's code")
         unchanged = {path: text for path, text in files.items() if not self._is_changed_test(path)}
         variant = Variant(files=unchanged, tests=tuple(p for p in tests if p in unchanged))
-        return replace(facts, canary_target=await self._run(each, variant, on_target=True))
+        what = f"{CANARY}, on the target's code"
+        run = await self._run(each, variant, what, on_target=True)
+        return replace(facts, canary_target=run)
 
     async def _twisted_data(self) -> dict[str, str]:
         """Expected values that tests keep in files of their own."""

@@ -266,17 +266,17 @@ class Hands:
             stash=move.stash,
             given=move.given,
         )
-        with self._disk_watched(run, move.workspace, watch):
+        with self._disk_watched(move.workspace, watch):
             return await self._with_gate(move.target, opening)
 
     def _disk_watched(
-        self, run: RunId, workspace: str | None, watch: ActivityWatch, *, in_copy: bool = False
+        self, workspace: str | None, watch: ActivityWatch, *, in_copy: bool = False
     ) -> AbstractContextManager[None]:
         if self._disk_watch is None or workspace is None:
             return nullcontext()
         spaces = self._workspaces
         look = spaces.candidate_over_limit if in_copy else spaces.over_limit
-        return self._disk_watch.watched(run, workspace, watch.deadlines, look)
+        return self._disk_watch.watched(workspace, watch.deadlines, look)
 
     async def _with_gate(
         self, target: str, asked: Awaitable[WorkspaceOpen | Integrated | Failed]
@@ -341,7 +341,7 @@ class Hands:
         tool_adviser = self._tool_adviser(run, move, watch) if move.adviser else None
         if tool_adviser is not None:
             self._advice[run] = tool_adviser
-        with self._disk_watched(run, move.workspace, watch, in_copy=move.in_copy):
+        with self._disk_watched(move.workspace, watch, in_copy=move.in_copy):
             result = await agent.take_turn(turn, tool_adviser or watch)
         usage = checked_usage(result.usage)
         if usage is not result.usage:

@@ -94,7 +94,7 @@ class Workspaces(Protocol):
         ...
 
     async def candidate_over_limit(self, workspace: str) -> str:
-        """The same for the clean clone in which its work is checked."""
+        """The same for the clean clones in which its work is checked; each has this limit."""
         ...
 
     async def keep(
@@ -141,7 +141,14 @@ class Workspaces(Protocol):
         *,
         on_target: bool = False,
     ) -> Candidate | Unready | Failed:
-        """Make the clean clone again, of a variant of the work's commit or of its base."""
+        """Make another clean clone beside that of the candidate, of a variant of its commit or base.
+
+        Several may be made and used at the same time. The next `candidate` removes those left.
+        """
+        ...
+
+    async def drop_variant(self, variant: Candidate) -> None:
+        """Remove the clean clone of a variant."""
         ...
 
     async def paths(self, commit: str) -> Sequence[str]:
@@ -149,7 +156,7 @@ class Workspaces(Protocol):
         ...
 
     async def drop_candidate(self, workspace: str) -> None:
-        """Remove that clone; it contains no work."""
+        """Remove that clone and those of its variants; they contain no work."""
         ...
 
     async def changes(self, work: Subject | Candidate) -> Sequence[FileChange]:

@@ -581,7 +581,7 @@ async def _within_disk_limit(workspaces: Workspaces, name: str, doing: Awaitable
         with (
             DeadlineTimer().deadlines(math.inf) as deadlines,
             deadlines.scope,
-            space.watched(RunId("doctor"), name, deadlines, workspaces.over_limit),
+            space.watched(name, deadlines, workspaces.over_limit),
         ):
             done.append(await doing)
         group.cancel_scope.cancel()

@@ -4,7 +4,6 @@ import os
 import re
 from typing import NamedTuple
 
-from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository.change_report import make_commit
 from allstop.adapters.git.repository.git_command import REPOSITORY_SETTINGS_ONLY
 from allstop.adapters.git.repository.repository import (
@@ -16,6 +15,7 @@ from allstop.adapters.git.repository.repository import (
 )
 from allstop.adapters.git.repository.safe_names import branch_ref, folder_name, revert_ref
 from allstop.core.moves import Failed, FailureKind, Integrated
+from allstop.gather import both
 
 SETTINGS_FILE = "allstop.toml"
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -112,6 +112,16 @@ class WorkspaceFolders:
     def check(self) -> WorkspaceFolders:
         """The clean clone in which the work is checked."""
         return WorkspaceFolders(self.folder / "check")
+
+    def variant(self, number: int) -> WorkspaceFolders:
+        """The clean clone of a variant, below that of the work."""
+        return WorkspaceFolders(self.folder / "variants" / str(number))
+
+    def variants(self) -> list[WorkspaceFolders]:
+        """Return the clean clones of variants that exist."""
+        with suppress(OSError), os.scandir(self.folder / "variants") as entries:
+            return [WorkspaceFolders(Path(entry.path)) for entry in entries]
+        return []
 
     def meta(self) -> Meta | None:
         """Return the metadata; None if creation did not finish."""

@@ -1,6 +1,7 @@
 """Git workspaces: a shared clone per piece of work. The host only reads packs from it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -8,7 +9,6 @@ from weakref import WeakValueDictionary
 import anyio
 from msgspec.structs import replace
 
-from allstop.adapters.git.gather import both
 from allstop.adapters.git.repository import branch_update, gate_subject, merge_commits, tree_survey
 from allstop.adapters.git.repository.change_report import (
     ChangeReader,
@@ -33,6 +33,7 @@ from allstop.adapters.git.workspace.resume_workspace import WorkspaceResumer
 from allstop.core import moves
 from allstop.core.errors import AllstopError
 from allstop.gate.facts import ChangedFile, Variant
+from allstop.gather import both
 from allstop.ports import (
     Box,
     Candidate,
@@ -96,6 +97,7 @@ class GitWorkspaces:
         self._box_git = BoxGit(launcher, open_hosts)
         self._ports = PortRanges(folder)
         self._trees = FolderCache(folder)
+        self._variants = count(1)
         self._builder = clone.CloneBuilder(
             repository,
             self._box_git,
@@ -182,7 +184,11 @@ class GitWorkspaces:
         return await self._over_limit(self._folders(workspace), free_space.WORKSPACE)
 
     async def candidate_over_limit(self, workspace: str) -> str:
-        return await self._over_limit(self._folders(workspace).check, free_space.CLEAN_CLONE)
+        clean = self._folders(workspace).check
+        for folders in (clean, *clean.variants()):
+            if why := await self._over_limit(folders, free_space.CLEAN_CLONE):
+                return why
+        return ""
 
     async def _over_limit(self, folders: WorkspaceFolders, what: str) -> str:
         if (short := self.shortage()) or self._disk_mb is None:
@@ -240,7 +246,8 @@ class GitWorkspaces:
                 )
         except EXPECTED_ERRORS as error:
             return _failed(error)
-        return await self._clean_clone(workspace, label, found, shown, alone=alone)
+        place = self._folders(workspace).check
+        return await self._clean_clone(workspace, label, place, found, shown, alone=alone)
 
     async def variant(
         self,
@@ -257,12 +264,23 @@ class GitWorkspaces:
         except EXPECTED_ERRORS as error:
             return _failed(error)
         found = Subject(work.base, work.commit, work.tree)
-        return await self._clean_clone(workspace, label, found, shown, alone=True)
+        place = self._folders(workspace).check.variant(next(self._variants))
+        return await self._clean_clone(workspace, label, place, found, shown, alone=True)
+
+    async def drop_variant(self, variant: Candidate) -> None:
+        folder = Path(variant.box.home).parent
+        await anyio.to_thread.run_sync(WorkspaceFolders(folder).remove)
 
     async def _clean_clone(
-        self, workspace: str, label: str, found: Subject, shown: str, *, alone: bool
+        self,
+        workspace: str,
+        label: str,
+        clean: WorkspaceFolders,
+        found: Subject,
+        shown: str,
+        *,
+        alone: bool,
     ) -> Candidate | Unready | moves.Failed:
-        clean = self._folders(workspace).check
         meta = self._folders(workspace).meta()
         try:
             extras = await self._repository.resolve(*extras_of(shown))

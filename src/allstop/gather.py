@@ -1,6 +1,6 @@
-"""Runs two coroutines at the same time and returns both results."""
+"""Runs coroutines at the same time and returns their results; errors arrive without a group."""
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -34,3 +34,12 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tu
         group.start_soon(first.run)
         await second.run()
     return first.value(), second.value()
+
+
+async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all to their end and return their results in order; raises like `both`."""
+    outcomes = [_Outcome(work) for work in works]
+    async with anyio.create_task_group() as group:
+        for outcome in outcomes:
+            group.start_soon(outcome.run)
+    return [outcome.value() for outcome in outcomes]
