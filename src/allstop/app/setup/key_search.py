@@ -148,7 +148,7 @@ async def _search(project: Project, launcher: Launcher, name: AgentName, key: st
         turn = Turn(
             run=RunId(f"search-{name}"),
             prompt=prompt("search"),
-            place=replace(home, workspace=str(work)),
+            place=replace(home, workspace=str(work), at=str(work)),  # hides nothing else
         )
         with anyio.move_on_after(SEARCH_S):
             await agent.take_turn(turn, NullWatch())
