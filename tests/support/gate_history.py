@@ -15,6 +15,16 @@ PURE = ("addresses", "auto", "core", "gate", "merges", "metering", "plans", "pol
 
 LOOKED_AT = 2000
 
+_PLUGINS = ("anyio.pytest_plugin", "xdist.plugin", "pytest_timeout", "_hypothesis_pytestplugin")
+_OWN = " ".join(
+    (
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH=src:tests",
+        "python -m pytest -q -n 0 -p no:cacheprovider",
+        *(f"-p {name}" for name in _PLUGINS),
+    )
+)
+"""Loads no other plugins, which take a second."""
+
 
 @dataclass(frozen=True)
 class Commit:
@@ -24,11 +34,12 @@ class Commit:
     tests: tuple  # the changed files with pure tests
     repository: Path = ROOT
     command: str = ""  # of another repository
+    has_product: bool = True  # whether it changes product code
 
     @property
     def run(self):
         tests = " ".join(self.tests)
-        own = f"PYTHONPATH=src:tests python -m pytest -q -p no:cacheprovider {tests}"
+        own = f"{_OWN} {tests}"
         return self.command or own
 
 
@@ -63,8 +74,11 @@ def commits(most):
     return found
 
 
-def commits_of(repository, command, most):
-    """Commits of another repository that change product code and tests, the latest first."""
+def commits_of(repository, command, most, *, any_code=False):
+    """Commits of another repository that change product code and tests, the latest first.
+
+    `any_code`: those that change either of them, too.
+    """
     words = ("log", "--first-parent", "-m", "-n", str(LOOKED_AT), "--name-only")
     rows = _git(*words, "--format=%x00%H %P%n%s", repository=repository)
     found = []
@@ -72,8 +86,10 @@ def commits_of(repository, command, most):
         names, subject, *paths = row.strip().splitlines()
         name, *parents = names.split()
         tests = tuple(path for path in paths if is_test(path))
-        if parents and tests and any(map(is_product, paths)):
-            found.append(Commit(name, parents[0], subject, tests, repository, command))
+        has_product = any(map(is_product, paths))
+        is_wanted = (tests or has_product) if any_code else (tests and has_product)
+        if parents and is_wanted:
+            found.append(Commit(name, parents[0], subject, tests, repository, command, has_product))
     return found[:most]
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support import lean_python
+
 _NEEDED = {
     "pytest": (),
     "unittest": (),
@@ -18,14 +20,19 @@ _NEEDED = {
 
 
 def folders(ecosystem):
-    """Folders for PATH: of this Python, and of the real compiler behind rustup's shims."""
-    found = [str(Path(sys.executable).parent)]
+    """Folders for PATH: a Python with pytest, Node, and the real compiler behind rustup's shims."""
+    found = [str(lean_python.folder()), str(Path(sys.executable).parent)]
     if ecosystem == "rust":
         told = subprocess.run(
             ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
         )
         found.append(f"{told.stdout.strip()}/bin")
     return found
+
+
+def folders_of(commit):
+    """Folders for PATH of a commit's checks: those of this project need what its own Python has."""
+    return folders("pytest") if commit.command else [str(Path(sys.executable).parent)]
 
 
 def node_modules(ecosystem):

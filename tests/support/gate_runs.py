@@ -16,6 +16,7 @@ from allstop.app.target_gate import gate
 from allstop.core.asks import Answer, Permission
 from allstop.core.gate import Verdict
 from allstop.core.moves import Failed, RunChecks
+from allstop.gate.intent import asks_for_fix
 from allstop.settings.sources.environment import Environment
 from support import gate_corpus, gate_history, gate_programs
 
@@ -136,12 +137,29 @@ async def judge(case, folder, *, declared=True, unreviewed=False, more=""):
     )
 
 
-async def judge_commit(commit, folder):
-    """Put a commit of this project's history before the gate, with the pure tests it changes."""
+async def judge_commit(commit, folder, may_change=(), settings=""):
+    """Put a commit of a history before the gate: of this one, with the pure tests it changes.
+
+    `settings` are the person's own.
+    """
     root = folder / "repository"
     base, candidate = gate_history.make(commit, root)
     (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=""))
-    return await _judged(root, gate_programs.folders("pytest"), base=base, commit=candidate)
+    _write_settings(folder / "home", settings)
+    return await _judged(
+        root,
+        gate_programs.folders_of(commit),
+        base=base,
+        commit=candidate,
+        may_change=tuple(may_change),
+        fixes=asks_for_fix(commit.subject),
+    )
+
+
+def _write_settings(home, settings):
+    own = home / ".config" / "allstop" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(settings)
 
 
 @dataclass(frozen=True)
@@ -162,11 +180,9 @@ async def times_of(commit, folder, settings=""):
     base, candidate = gate_history.make(commit, root)
     (root / "allstop.toml").write_text(TOML.format(run=_quoted(commit.run), more=""))
     home = folder / "home"
-    own = home / ".config" / "allstop" / "config.toml"
-    own.parent.mkdir(parents=True)
-    own.write_text(settings)
+    _write_settings(home, settings)
     seconds = []
-    async with gate_of(root, home, gate_programs.folders("pytest")) as run:
+    async with gate_of(root, home, gate_programs.folders_of(commit)) as run:
         for what in ({"integrity": None}, {}, {}):
             began = time.perf_counter()
             done, _ = await run(base=base, commit=candidate, **what)
@@ -178,7 +194,7 @@ async def times_of(commit, folder, settings=""):
 
 async def _judged(root, path, **move):
     home = root.parent / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     async with gate_of(root, home, path) as run:
         began = time.perf_counter()
         done, _ = await run(**move)

@@ -13,11 +13,11 @@ from allstop.adapters.reports.report_request import RunnerReports
 from allstop.core.gate import Check, Integrity, Verdict
 from allstop.core.moves import ChecksDone, RunChecks
 from allstop.engine.hands import Hands
+from support import lean_python
 
-PYTEST = Check(
-    name="tests", run=f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -B -m pytest -q"
-)
-UNITTEST = Check(name="tests", run=f"{sys.executable} -B -m unittest discover -q")
+PYTHON = lean_python.folder() / "python"
+PYTEST = Check(name="tests", run=f"{PYTHON} -B -m pytest -q")
+UNITTEST = Check(name="tests", run=f"{PYTHON} -B -m unittest discover -q")
 NODE = Check(name="tests", run="node --test")
 
 CALC = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"

@@ -14,11 +14,12 @@ from allstop.gate.facts import CaseStatus
 from allstop.gate.failed_tests.test_selection import only, without
 from allstop.gate.runners import find
 from allstop.ports import Box
-from support import gate_programs
+from support import gate_programs, lean_python
 from support.agent_programs import program
 
 ROOT = Path(__file__).parents[3]
-PY = sys.executable
+PY = lean_python.folder() / "python"
+NODE = Path(sys.executable).parent
 PASSED, FAILED, ERROR, SKIPPED = CaseStatus
 
 
@@ -348,7 +349,7 @@ async def test_v11_failing_tests_of_node_are_selected_by_their_names(place, file
     script = files.get("package.json", "{}")
     place.write(a_dot_test_dot_mjs=text, package_dot_json=script)
     place.write(b_dot_test_dot_mjs=f"{NODE_HEAD} test('b', () => {{}});")
-    path = f"{Path(PY).parent}:{os.environ['PATH']}"  # a version that can leave tests out
+    path = f"{NODE}:{os.environ['PATH']}"  # a version that can leave tests out
     if not files:
         red, alone, code, others = await Selection(place, "node --test", path=path).results()
         assert (code, others) == (
@@ -381,7 +382,7 @@ async def test_v11_failing_tests_of_jest_and_vitest_are_selected(place, runner, 
     place.write(b_dot_test_dot_js="test('b', () => {});")
     modules = program("jest").parents[2] if runner == "jest" else ROOT / "web" / "node_modules"
     (place.tree / "node_modules").symlink_to(modules)
-    path = os.pathsep.join([str(Path(PY).parent), os.environ["PATH"]])  # vitest needs a new Node
+    path = os.pathsep.join([str(NODE), os.environ["PATH"]])  # vitest needs a new Node
 
     red, alone, code, others = await Selection(place, command, files, path=path).results()
 
