@@ -6,6 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from allstop.core.moves import FailureKind
 from allstop.engine import deadlines
 from allstop.engine.deadlines import DeadlineTimer
 
@@ -75,6 +76,32 @@ async def test_k1_a_part_is_held_together_with_the_whole(timer):
 
     assert part.scope.cancelled_caught
     assert anyio.current_time() - began == pytest.approx(660)
+
+
+async def test_k1_parts_side_by_side_are_held_and_called_off_together(timer):
+    whole = timer.begin(1000)
+    ended = {}
+
+    async def part(most_s):
+        with whole.part(most_s) as part, part.scope:
+            await anyio.sleep_forever()
+        ended[most_s] = (anyio.current_time() - began, part.why)
+
+    began = anyio.current_time()
+    async with anyio.create_task_group() as group:
+        for most_s in (20, 60):
+            group.start_soon(part, most_s)
+        await anyio.sleep(10)
+        whole.hold()
+        await anyio.sleep(100)
+        whole.release()
+        await anyio.sleep(20)
+        whole.call_off(FailureKind.OUT_OF_MEMORY, "too much memory")
+
+    assert ended == {
+        20: (pytest.approx(120), ""),
+        60: (pytest.approx(130), "too much memory"),
+    }
 
 
 async def test_k12_each_is_cut_off_at_its_own_time(timer):

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from adapters.git.workspace_fixture import open_repo
 from allstop.adapters.git.workspace.folders import WorkspaceFolders
 from allstop.adapters.git.workspace.free_space import size_of
+from allstop.gate.facts import Variant
 
 ON_A_SMALL_DISK = """
 import sys
@@ -58,6 +60,25 @@ async def test_k17_a_clean_clone_that_holds_too_much_is_noticed_and_can_be_dropp
     assert after.startswith("the clean clone of the work holds 8 MB, and may hold 5 MB;")
     assert await repo.workspaces.over_limit("w") == ""
     assert await repo.workspaces.candidate_over_limit("w") == ""
+
+
+async def test_k17_clones_of_variants_count_each_for_itself_and_leave_nothing(root, tmp_path):
+    repo = await open_repo(root, tmp_path, disk_mb=5)
+    await repo.worked("echo x >x")
+    work = await repo.candidate()
+    one, two = [await repo.workspaces.variant("w", "w", work, Variant()) for _ in range(2)]
+    await repo.in_box(one.box, "head -c 9000000 /dev/urandom >big")
+
+    found = await repo.workspaces.candidate_over_limit("w")
+    await repo.workspaces.drop_variant(one)
+    then = await repo.workspaces.candidate_over_limit("w")
+    await repo.candidate()
+
+    assert "and may hold 5 MB" in found
+    assert then == ""
+    assert not Path(one.box.workspace).exists()
+    assert not Path(two.box.workspace).exists()
+    assert Path(work.box.workspace).exists()
 
 
 async def test_k17_without_a_limit_a_workspace_may_hold_anything(root, tmp_path):

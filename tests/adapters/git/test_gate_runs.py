@@ -13,6 +13,7 @@ from allstop.adapters.reports.report_request import RunnerReports
 from allstop.core.gate import Check, Integrity, Verdict
 from allstop.core.moves import ChecksDone, RunChecks
 from allstop.engine.hands import Hands
+from allstop.ports import Network
 from support import lean_python
 
 PYTHON = lean_python.folder() / "python"
@@ -38,6 +39,9 @@ def test_zero():
 """
 
 
+OWN_AND_TARGET = 2
+
+
 class Nobody:
     def live(self, live):
         pass
@@ -53,6 +57,9 @@ class Place:
         self.repo = repo
         self.check = check
         self.ran = []
+        self.waits_for = 0  # programs that must run at the same time
+        self.most_at_once = self._at_once = 0
+        self._together = anyio.Event()
         template = repo.workspaces._builder._box
         python = (sys.prefix, sys.base_prefix)
         seen = tuple(path for path in dict.fromkeys(python) if not path.startswith("/usr"))
@@ -77,7 +84,20 @@ class Place:
 
     async def run(self, check, place, label, progress):
         self.ran.append(check.run.splitlines()[-1])
-        return await self.boxed.run(check, place, label, progress)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            if len(self.ran) > OWN_AND_TARGET and self.waits_for:
+                await self._meet()
+            return await self.boxed.run(check, place, label, progress)
+        finally:
+            self._at_once -= 1
+
+    async def _meet(self):
+        if self._at_once >= self.waits_for:
+            self._together.set()
+        with anyio.fail_after(60):
+            await self._together.wait()
 
     async def gate(self, script, **more):
         await self.repo.worked(script)
@@ -347,3 +367,32 @@ test('doubles zero', () => {
 
     honest = await place.gate("git checkout -q HEAD~1 -- . ; echo '// x' >>calc.js")
     assert worst(honest) == {}
+
+
+ADDS = """
+sed -i 's/return a . 2/return a + a/' calc.py
+sed -i 's/double(4) == 8/double(5) == 10/' tests/test_calc.py
+printf 'def triple(a):\\n    return 3 * a\\n' >>calc.py
+printf 'from calc import triple\\ndef test_triple():\\n    assert triple(2) == 6\\n' >tests/test_new.py
+"""
+
+
+async def test_v12_the_runs_of_variants_go_on_side_by_side(suite):
+    builder = suite.repo.workspaces._builder
+    builder._box = replace(builder._box, network=Network.NONE)
+    suite.hands._gate._gate_runs._side_by_side.total_tokens = 3
+    suite.waits_for = 3  # the target's tests, the witness, the canary
+
+    done = await suite.gate(ADDS)
+
+    assert suite.most_at_once == 3
+    assert worst(done).get("fail") is None
+
+
+async def test_v12_runs_that_share_a_network_follow_one_another(suite):
+    """They could take each other's ports."""
+    done = await suite.gate(ADDS)
+
+    assert len(suite.ran) > OWN_AND_TARGET + 2
+    assert suite.most_at_once == 1
+    assert worst(done).get("fail") is None
