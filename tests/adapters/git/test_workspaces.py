@@ -309,6 +309,24 @@ async def test_k14_linked_folders_can_be_read_not_changed_and_are_no_work(root, 
     assert change.files == 1
 
 
+async def test_k14_vite_can_write_its_settings_beside_the_linked_packages(root, tmp_path):
+    """Vitest with a settings file fails if it can't; nothing of it reaches the checkout."""
+    (root / "node_modules" / "vite").mkdir(parents=True)
+    (root / "node_modules").chmod(0o755)
+    repo = await open_repo(root, tmp_path, links=("node_modules",))
+    await repo.opened()
+
+    _, said = await repo.agent(
+        "mkdir -p node_modules/.vite-temp && echo 1 >node_modules/.vite-temp/x && echo written;"
+        "touch node_modules/y || echo kept; git status --short"
+    )
+
+    assert "written" in said
+    assert "kept" in said
+    assert "node_modules" not in said.split("kept")[1]
+    assert list((root / "node_modules" / ".vite-temp").iterdir()) == []
+
+
 async def test_a_tree_with_closed_folders_can_be_removed(repo):
     await repo.opened()
     await repo.agent("mkdir -p deep/er; touch deep/er/f; chmod 000 deep/er deep; ln -s / out")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +22,13 @@ from allstop.ports import Box
 BOXED_STORES = "/run/allstop/objects"
 _LINKED = {".venv": {"UV_NO_SYNC": "1"}}
 """Variables by linked folder: `uv run` would change .venv, which is read-only."""
+
+
+def _prepare_vite(folder: Path) -> None:
+    """Make the folder into which Vite writes; boxes show their own empty one in its place."""
+    if (folder / "vite").is_dir():
+        with suppress(OSError):
+            (folder / ".vite-temp").mkdir(exist_ok=True)
 
 
 async def make_folders(folders: WorkspaceFolders) -> None:
@@ -264,6 +272,7 @@ class CloneBuilder:
             await self._repository.pack(lay / "pack", commit, alone=made.alone)
         _, too_much = clone_layout.copy_files(self._repository.root, plan.copies, lay / "copy")
         for link in self._existing_links():
+            _prepare_vite(Path(self._links[link]))
             (lay / "copy" / link).parent.mkdir(parents=True, exist_ok=True)
         return too_much
 

@@ -18,7 +18,14 @@ from allstop.adapters.processes.child_inputs import (
 from allstop.adapters.processes.sandbox.box_paths import HOME
 from allstop.adapters.processes.sandbox.host_tools import Ceilings, Host, sparse
 from allstop.adapters.processes.sandbox.launch_plan import LaunchPlan
-from allstop.adapters.processes.sandbox.mounts import Link, Mount, Readable, ReadableFile, Writable
+from allstop.adapters.processes.sandbox.mounts import (
+    Link,
+    Mount,
+    Readable,
+    ReadableFile,
+    Scratch,
+    Writable,
+)
 from allstop.adapters.processes.sandbox.seccomp import filter_for
 from allstop.ports import Box, Caps, Network
 
@@ -141,6 +148,8 @@ def _mount_words(mount: Mount) -> tuple[str, ...]:
             return ("--dir", _parent(dest), "--ro-bind", source, dest)
         case Writable(source, dest):
             return ("--dir", dest, "--bind", source, dest)
+        case Scratch(dest):
+            return ("--perms", "1777", "--tmpfs", dest)
         case Link(target, dest):
             return ("--dir", _parent(dest), "--symlink", target, dest)
 

@@ -17,6 +17,7 @@ from allstop.adapters.processes.sandbox.mounts import (
     Mount,
     Readable,
     ReadableFile,
+    Scratch,
     Writable,
     arrange,
     enclosing_mount,
@@ -25,6 +26,8 @@ from allstop.adapters.processes.sandbox.mounts import (
 from allstop.ports import TURN_TOOLS, Box, Launch, LaunchError
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VITE_TEMP = ".vite-temp"
+"""Vite writes its bundled settings into this folder of node_modules, and fails if it can't."""
 
 
 def refuse_malformed(launch: Launch) -> None:
@@ -137,6 +140,8 @@ def _read_mounts(box: Box, host: Host) -> list[Mount]:
         if program_needs.is_always_visible(read) or (box.workspace and read == box.at):
             continue
         mounts += _mounts_for(host_path, box)
+        if host_path.name == "node_modules" and (host_path / VITE_TEMP).is_dir():
+            mounts.append(Scratch(f"{mounts[-1].dest}/{VITE_TEMP}"))
         if (host_path / "pyvenv.cfg").is_file():
             for base in program_needs.base_of(host_path):
                 mounts += program_needs.needs_of(base, home=host.home, path=()).mounts

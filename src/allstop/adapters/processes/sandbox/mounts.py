@@ -24,12 +24,18 @@ class Writable(Struct, frozen=True):
     dest: str
 
 
+class Scratch(Struct, frozen=True):
+    """An empty folder that programs may write to; it ends with the box."""
+
+    dest: str
+
+
 class Link(Struct, frozen=True):
     target: str
     dest: str
 
 
-Mount: TypeAlias = Readable | ReadableFile | Writable | Link
+Mount: TypeAlias = Readable | ReadableFile | Writable | Scratch | Link
 
 
 def arrange(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
@@ -84,8 +90,8 @@ def _is_needed(mount: Mount, outer: Mount) -> bool:
         return False
     match outer:
         case Readable(source, dest):
-            return source != dest or isinstance(mount, Writable)
+            return source != dest or isinstance(mount, Writable | Scratch)
         case Writable():
             return not isinstance(mount, Link)  # the link would be created in the host's folder
-        case ReadableFile() | Link():
+        case ReadableFile() | Scratch() | Link():
             return False
