@@ -198,6 +198,18 @@ def test_v6_a_person_is_asked_about_product_code_that_notices_tests():
     assert seen == {name: [("test_aware", Verdict.ASK)] for name in seen}
 
 
+def test_v6_a_line_that_only_has_another_form_is_not_new():
+    def found(before, after):
+        return [each.verdict for each in notes(Facts(changes=(changed("a.py", before, after),)))]
+
+    old, new = "x = '%s' % code.co_filename\n", "x = f'{code.co_filename}'\n"
+
+    assert found(old, new) == []
+    assert found(old, f"{new}{new}") == [Verdict.ASK]
+    assert found(old, old + new) == [Verdict.ASK]
+    assert found(old, new.replace("filename", "name")) == [Verdict.ASK]
+
+
 def test_v6_what_ends_a_program_and_all_other_dilutions_are_only_noted():
     assert verdicts("a.py", "import sys\nsys.exit(0)\n") == [("dilution", Verdict.NOTE)]
     assert verdicts(PY, in_python("assert True")) == [("dilution", Verdict.NOTE)]

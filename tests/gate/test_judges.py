@@ -183,6 +183,32 @@ def test_v2_what_the_work_did_to_a_failing_test_decides(own, changes, verdict):
 
 
 @for_each(
+    "message, product, expected",
+    [
+        ("AttributeError: type object 'A' has no attribute '_STEP'", "class A: x", Verdict.ASK),
+        (
+            "AttributeError: type object 'A' has no attribute '_STEP'",
+            "class A: _STEP",
+            Verdict.FAIL,
+        ),
+        ("AttributeError: type object 'A' has no attribute '_OTHER'", "class A: x", Verdict.FAIL),
+        ("assert A._STEP == 2", "class A: x", Verdict.FAIL),
+    ],
+)
+def test_v1_v2_a_test_deleted_with_the_name_that_it_lacks_is_a_question(message, product, expected):
+    red = Case(id=f"{FILE}::test_g", status=E, file=FILE, message=message)
+    given = facts(
+        change("a.py", "class A: _STEP", product),
+        change(after=OLD[:60]),
+        own=run(test_f=P),
+        base_tests=Run(passed=False, code=1, report=Report(cases=(red,))),
+    )
+
+    assert [each.verdict for each in base_tests.findings(given)] == [expected]
+    assert [each.verdict for each in missing_tests.findings(given)] == [expected]
+
+
+@for_each(
     "message, new, expected",
     [
         ("AttributeError: module 'a' has no attribute 'shorten'", "a.cut(2) == 4", Verdict.NOTE),
@@ -448,3 +474,13 @@ def test_v5_tools_of_the_work_fail(check, changed):
 )
 def test_v5_other_files_are_no_tools(check, changed):
     assert verdicts(own_tools.findings, Facts(changes=(changed,), checks=(check,))) == []
+
+
+def test_v5_a_module_more_in_a_package_of_the_target_takes_no_place():
+    own, new = file("src/pluggy/_manager.py", "x", "y"), file("src/pluggy/_compat.py")
+
+    alone = Facts(changes=(new,), checks=(PLAIN,))
+    beside = Facts(changes=(own, new), checks=(PLAIN,))
+
+    assert verdicts(own_tools.findings, alone) == [("own_tool", Verdict.FAIL)]
+    assert verdicts(own_tools.findings, beside) == []

@@ -254,8 +254,10 @@ class _Round:
 
     async def _with_base_tests(self, each: Asked, facts: CheckFacts, target: Report) -> CheckFacts:
         variant = variants.base_tests(self._changes, target)
-        if variant is None or not self._changes_product:
+        if variant is None:
             return facts
+        if not self._changes_product:
+            return replace(facts, base_tests=facts.target)
         first = await self._run(each, variant, BASE_TESTS)
         failed = reruns.left_alone(self._changes, target, first) if first is not None else ()
         if first is None or not failed:

@@ -19,6 +19,7 @@ from allstop.gate.test_text import (
     adds_names,
     bare_name,
     is_only_renamed,
+    lost_word,
     mentions,
     removed_names,
     text_of_test,
@@ -108,6 +109,8 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
                 before,
                 after,
             )
+        if says_missing_name(red.message) and (name := lost_word(facts.changes, red.message)):
+            return _finding(case, red, f"deleted with {name}", Verdict.ASK, before)
         return _finding(case, red, "deleted, and it fails with the new code", Verdict.FAIL, before)
     if own.status is CaseStatus.SKIPPED:
         text = "skipped, and it fails with the new code"

@@ -15,7 +15,7 @@ from allstop.gate.assertions import Assertion, Strength, assertions, strength
 from allstop.gate.facts import ChangedFile, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_code, is_test, is_test_material
-from allstop.gate.test_signs import ENDS, signs
+from allstop.gate.test_signs import ENDS, Sign, signs
 
 MOST = 40
 """How many are shown; the worst come first."""
@@ -316,18 +316,22 @@ def _of_lines(change: ChangedFile) -> Iterator[Dilution]:
     if change.after is None:
         return
     lines = change.after.splitlines()
-    known = Counter(line.strip() for line in (change.before or "").splitlines())
+    before = (change.before or "").splitlines()
+    known = Counter(line.strip() for line in before)
     is_product = is_code(change.path) and not is_test(change.path)
     is_product = is_product and not is_test_material(change.path)
     is_product = is_product and not change.path.endswith("conftest.py")
     configures = bool(_CONFIGURES.search(change.path))
+    rewritten = _signs_of_removed(before, lines) if is_product else Counter()
     for number, line in enumerate(lines, 1):
         if known[line.strip()]:
             known[line.strip()] -= 1
             continue
-        if is_product:
-            for what in signs(lines, number):
-                yield _line(Weight.TEST_AWARE, change, what, line, number)
+        for sign in signs(lines, number) if is_product else ():
+            if rewritten[sign]:
+                rewritten[sign] -= 1
+            else:
+                yield _line(Weight.TEST_AWARE, change, sign.what, line, number)
         if configures and _CI.search(line):
             yield _line(Weight.LIMIT, change, "failure ignored", line, number)
         if is_code(change.path):
@@ -336,6 +340,18 @@ def _of_lines(change: ChangedFile) -> Iterator[Dilution]:
         yield from _limits(change, everywhere=configures)
     if is_product:
         yield from _swallowed(change)
+
+
+def _signs_of_removed(before: Sequence[str], after: Sequence[str]) -> Counter[Sign]:
+    """The signs in lines that are gone: a line with the same one only has another form."""
+    left = Counter(line.strip() for line in after)
+    found: Counter[Sign] = Counter()
+    for number, line in enumerate(before, 1):
+        if left[line.strip()]:
+            left[line.strip()] -= 1
+        else:
+            found.update(signs(before, number))
+    return found
 
 
 def _of_code_line(change: ChangedFile, line: str, number: int) -> Iterator[Dilution]:

@@ -10,9 +10,11 @@ from allstop.core.text import counted, one_line
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts
 from allstop.gate.intent import is_declared
 from allstop.gate.path_kinds import is_test
+from allstop.gate.red_witness import says_missing_name
 from allstop.gate.test_text import (
     bare_name,
     is_product,
+    lost_word,
     mentions,
     removed_names,
     text_of_test,
@@ -217,13 +219,17 @@ def _by_file(
 
 
 def _verdict(facts: Facts, check: CheckFacts, case: Case) -> Verdict:
-    """A question if the new code would pass it, it failed before, or its file has lost its subject."""
+    """A question if the new code would pass it or lacks its subject, or it failed before."""
     if _file_lost_its_subject(facts, case):
         return Verdict.ASK
     base = check.base_tests.report.by_id.get(case.id) if _has_base(check) else None  # type: ignore[union-attr]
-    if case.is_red or (base is not None and not base.is_red):
+    if case.is_red or (base is not None and (not base.is_red or _lacks_subject(facts, base))):
         return Verdict.ASK
     return Verdict.FAIL
+
+
+def _lacks_subject(facts: Facts, base: Case) -> bool:
+    return says_missing_name(base.message) and lost_word(facts.changes, base.message) != ""
 
 
 def _file_lost_its_subject(facts: Facts, case: Case) -> bool:

@@ -59,8 +59,9 @@ _SCRIPT_CALL = re.compile(
 
 def findings(facts: Facts) -> Iterator[Finding]:
     known = {check.runner for check in facts.checks if check.runner}
+    packages = {_folder(each.path) for each in facts.changes if each.before is not None}
     for change in facts.changes:
-        why = _why(change, known) if known else ""
+        why = _why(change, known, packages) if known else ""
         why = why or _script(change, facts.checks)
         if why:
             yield _finding(facts, change, why)
@@ -78,20 +79,26 @@ def _finding(facts: Facts, change: ChangedFile, why: str) -> Finding:
     )
 
 
-def _why(change: ChangedFile, known: set[str]) -> str:
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _why(change: ChangedFile, known: set[str], packages: set[str]) -> str:
+    """`packages`: folders with files of the target, which took no new place."""
     if change.after is None:
         return ""
     found = (
-        _of_python(change) if known & _PYTHON else "",
+        _of_python(change, packages) if known & _PYTHON else "",
         _of_javascript(change) if known & _JAVASCRIPT else "",
         _of_others(change, known),
     )
     return next(filter(None, found), "")
 
 
-def _of_python(change: ChangedFile) -> str:
+def _of_python(change: ChangedFile, packages: set[str]) -> str:
     path = change.path
-    if _SHADOWS.fullmatch(path) and change.before is None:
+    is_there = _folder(path) not in ("", "src", "lib", "tests") and _folder(path) in packages
+    if _SHADOWS.fullmatch(path) and change.before is None and not is_there:
         return "takes the place of the test runner or of a library"
     if _COMPILED.fullmatch(path):
         return "is run in place of its source"

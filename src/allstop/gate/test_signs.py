@@ -1,7 +1,8 @@
 """Signs in product code that it notices a test run, bends it or ends it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 ENDS = "ends the program as if all were well"
 """Honest programs do that, too; the runs notice where a test does."""
@@ -86,13 +87,18 @@ _METHOD = re.compile(r"^\s*(async )?def __(eq|ne|contains|instancecheck)__\(")
 _COMMENT = re.compile(r"^\s*(#(?!!?\[)|//|/?\*)")
 
 
-def signs(lines: list[str], number: int) -> Iterator[str]:
-    """What a line of product code looks like; "" never. `number` counts from 1."""
+class Sign(NamedTuple):
+    what: str
+    text: str  # the part of the line that shows it
+
+
+def signs(lines: Sequence[str], number: int) -> Iterator[Sign]:
+    """What a line of product code looks like. `number` counts from 1."""
     line = lines[number - 1][:2000]
     if _COMMENT.match(line):
         return
     if _METHOD.match(line) and number < len(lines):
         line = f"{line.rstrip()} {lines[number].strip()[:200]}"
     for what, form in _SIGNS:
-        if form.search(line):
-            yield what
+        if found := form.search(line):
+            yield Sign(what, found[0])

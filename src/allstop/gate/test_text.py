@@ -89,6 +89,16 @@ def removed_names(changes: Iterable[ChangedFile]) -> frozenset[str]:
     return frozenset(name for name in before - after if len(name) > 2)
 
 
+def lost_word(changes: Iterable[ChangedFile], message: str) -> str:
+    """A word of a message that changed product code had, and has nowhere any more; "" if none."""
+    before, after = set[str](), set[str]()
+    for each in changes:
+        if is_product(each.path):
+            before |= names_in(each.before or "")
+            after |= names_in(each.after or "")
+    return next(mentions(message, sorted(before - after)), "")
+
+
 def adds_names(changes: Iterable[ChangedFile]) -> bool:
     """Whether product code defines names that it did not define before the change."""
     before, after = _product_names(changes)

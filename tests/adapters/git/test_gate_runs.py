@@ -176,6 +176,14 @@ async def test_v1_a_deleted_test_that_fails_is_found(suite):
     assert worst(done) == {"fail": ["base_test", "deleted_test"]}
 
 
+async def test_v1_a_test_deleted_without_a_change_of_the_product_is_a_question(suite):
+    """The new code, which is the target's, would pass it."""
+    done = await suite.gate("sed -i '/def test_double/,/== 8/d' tests/test_calc.py")
+
+    assert worst(done)["ask"] == ["deleted_test"]
+    assert "fail" not in worst(done)
+
+
 async def test_v1_a_skipped_test_is_found(suite):
     skip = "sed -i 's/^def test_double/import pytest\\n@pytest.mark.skip\\ndef test_double/' tests/test_calc.py"
     done = await suite.gate(f"sed -i 's/a \\* 2/a * 3/' calc.py; {skip}")
