@@ -127,6 +127,62 @@ def test_v1_a_test_may_be_gone_for_a_reason(own, target, changes):
     assert verdicts(missing_tests.findings, given) == []
 
 
+TABLE = "for (const [a, b] of ROWS) test(`${a} === ${b}`, () => expect(join(a)).toBe(b))\n"
+
+
+def titled(*names):
+    file = "a.test.ts"
+    cases = [Case(id=f"{file} > {name}", status=P, file=file) for name in names]
+    return Run(passed=True, code=0, report=Report(cases=tuple(cases)))
+
+
+@for_each(
+    "own, red, expected",
+    [
+        (titled("x === 1", "y === 3"), "y === 2", [Verdict.ASK]),  # a row has another title now
+        (titled("x === 1"), "y === 2", [Verdict.FAIL, Verdict.FAIL]),  # a row is gone
+    ],
+)
+def test_v1_v2_a_row_with_another_generated_name_is_a_question(own, red, expected):
+    case = Case(id=f"a.test.ts > {red}", status=F, file="a.test.ts", message="expected 3 to be 2")
+    given = facts(
+        change("a.test.ts", f"ROWS = [['x', 1], ['y', 2]]\n{TABLE}", f"ROWS = []\n{TABLE}"),
+        own=own,
+        target=titled("x === 1", "y === 2"),
+        base_tests=Run(passed=False, code=1, report=Report(cases=(case,))),
+    )
+
+    found = [*missing_tests.findings(given), *base_tests.findings(given)]
+
+    assert [each.verdict for each in found] == expected
+
+
+@for_each(
+    "own, red, expected",
+    [
+        (("T/a", "T/c"), "T/b", [Verdict.ASK]),
+        (("T/a",), "T/b", [Verdict.FAIL, Verdict.FAIL]),
+        (("T/a", "U/b"), "T/b", [Verdict.FAIL, Verdict.FAIL]),
+    ],
+)
+def test_v1_v2_a_row_of_a_table_of_go_with_another_name_is_a_question(own, red, expected):
+    def of_go(*names):
+        cases = [Case(id=f"pkg::{name}", status=P) for name in names]
+        return Run(passed=True, code=0, report=Report(cases=tuple(cases)))
+
+    case = Case(id=f"pkg::{red}", status=F, message="a_test.go:3: got 1")
+    given = facts(
+        change("a_test.go", "func TestA() {}\n", "func TestA() { x }\n"),
+        own=of_go(*own),
+        target=of_go("T/a", "T/b"),
+        base_tests=Run(passed=False, code=1, report=Report(cases=(case,))),
+    )
+
+    found = [*missing_tests.findings(given), *base_tests.findings(given)]
+
+    assert [each.verdict for each in found] == expected
+
+
 LEGACY = "from a import legacy\n\n\ndef test_g():\n    assert legacy.g(2) == 4\n"
 
 
@@ -344,6 +400,18 @@ def test_v4_a_planted_test_must_fail(given, expected):
 
 
 TWISTED = (f"{FILE}::test_f", f"{FILE}::test_g")
+
+
+def test_v4_a_planted_test_that_only_ran_alone_counts():
+    """A twisted test may have ended the program before it."""
+    twisted = Run(passed=False, code=2, report=Report(cases=(Case(id="a::T", status=F),)))
+    alone = Run(passed=False, code=1, report=Report(cases=(Case(id="a::Tabc", status=F),)))
+
+    both = canary.with_planted(twisted, alone, ("abc",))
+
+    assert [case.id for case in both.report.cases] == ["a::T", "a::Tabc"]
+    assert canary.with_planted(twisted, twisted, ("abc",)) is twisted
+    assert canary.with_planted(twisted, None, ("abc",)) is twisted
 
 
 def test_v4_a_twisted_test_must_fail():

@@ -312,11 +312,17 @@ class _Round:
         tests = tuple(files)
         files |= await self._twisted_data()
         variant = Variant(files=files, tests=tests)
+        ids = (token, token.capitalize())
         run = await self._run(each, variant, CANARY)
+        if twisted and run is not None and not run.timed_out and not canary.planted(run, ids):
+            # a twisted test may have ended the program before it
+            only = Variant(files={planted.path: planted.text}, tests=(planted.path,))
+            alone = await self._run(each, only, f"{CANARY}, alone")
+            run = canary.with_planted(run, alone, ids)
         facts = replace(
             facts,
             canary=run,
-            canary_ids=(token, token.capitalize()),
+            canary_ids=ids,
             twisted=tuple(
                 f"{path}::{name}" for path, found in twisted.items() for name in found.tests
             ),

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from allstop.core.gate import Verdict
 from allstop.core.moves import Finding
-from allstop.gate.facts import Case, CheckFacts, Facts, Report, Runner
+from allstop.gate.facts import Case, CheckFacts, Facts, Report, Run, Runner
 from allstop.gate.test_text import bare_name
 
 CHANGED = "allstop-changed: "
@@ -280,10 +281,8 @@ def _of_check(check: CheckFacts) -> Iterator[Finding]:
             kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
         )
         return
-    planted = [
-        case for case in run.report.cases if any(part in case.id for part in check.canary_ids)
-    ]
-    changed = next((case.message for case in planted if CHANGED in case.message), "")
+    found = planted(run, check.canary_ids)
+    changed = next((case.message for case in found if CHANGED in case.message), "")
     if changed and not _on_target(check):
         text = (
             f"{check.name}: product code changes {changed.partition(CHANGED)[2]} when it is loaded"
@@ -292,18 +291,33 @@ def _of_check(check: CheckFacts) -> Iterator[Finding]:
             kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
         )
         return
-    green = [case for case in planted if not case.is_red]
+    green = [case for case in found if not case.is_red]
     if green:
         how = "is skipped" if all(case.status == "skipped" for case in green) else "passes"
         text = f"{check.name}: a planted test that must fail {how}"
         yield Finding(
             kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
         )
-    elif planted and run.passed and "|" not in check.run:
+    elif found and run.passed and "|" not in check.run:
         text = f"{check.name}: the command succeeds although a test fails"
         yield Finding(
             kind="canary", path=check.name, text=text, verdict=Verdict.FAIL, to_agent=told
         )
+
+
+def planted(run: Run, ids: Sequence[str]) -> tuple[Case, ...]:
+    """The planted tests that a run reports; `ids` are parts of their ids."""
+    cases = run.report.cases if run.report else ()
+    return tuple(case for case in cases if any(part in case.id for part in ids))
+
+
+def with_planted(run: Run, alone: Run | None, ids: Sequence[str]) -> Run:
+    """The run with the results that the planted tests have without the twisted ones."""
+    found = planted(alone, ids) if alone else ()
+    if not found:
+        return run
+    cases = run.report.cases if run.report else ()
+    return replace(run, report=Report(cases=(*cases, *found)))
 
 
 def changes_tools(check: CheckFacts) -> bool:

@@ -108,6 +108,9 @@ def excuse(facts: Facts, check: CheckFacts, case: Case) -> str:
         return "a test of its name is elsewhere"
     if _has_rows(case) and _rows(own, case) >= _rows(before, case):
         return "its table has as many rows"
+    generated = _generated(facts, before, case)
+    if generated and len(_generated(facts, own, case)) >= len(generated):
+        return "its file has as many tests with generated names"
     if _symbol_gone(facts, case):
         return "what it tests is gone"
     if len(own) >= len(before) and _assertions_elsewhere(facts, case):
@@ -118,12 +121,35 @@ def excuse(facts: Facts, check: CheckFacts, case: Case) -> str:
 
 
 def _has_rows(case: Case) -> bool:
-    return without_parameters(case.id) != case.id
+    return _table(case) != case.id
 
 
 def _rows(cases: Sequence[Case], case: Case) -> int:
-    name = without_parameters(case.id)
-    return sum(without_parameters(each.id) == name for each in cases)
+    name = _table(case)
+    return sum(_table(each) == name != each.id for each in cases)
+
+
+def _table(case: Case) -> str:
+    """The test whose row a case is; itself if it is none. Reports of Go, which name no files, use "/"."""
+    if case.file:
+        return without_parameters(case.id)
+    package, _, name = case.id.rpartition("::")
+    return f"{package}::{name.partition('/')[0]}" if package else without_parameters(case.id)
+
+
+def _generated(facts: Facts, cases: Sequence[Case], case: Case) -> list[Case]:
+    """The tests of its edited file whose names the file doesn't have: tables make them. [] without it."""
+    change = next((c for c in facts.changes if case.file and c.path == case.file), None)
+    if change is None or not change.before or not change.after:
+        return []
+    text = f"{change.before}\n{change.after}"
+    if _title(case) in text:
+        return []
+    return [each for each in cases if each.file == case.file and _title(each) not in text]
+
+
+def _title(case: Case) -> str:
+    return re.split(r"::| > ", without_parameters(case.id) if "::" in case.id else case.id)[-1]
 
 
 def _symbol_gone(facts: Facts, case: Case) -> bool:
