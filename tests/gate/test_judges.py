@@ -140,7 +140,8 @@ def titled(*names):
     "own, red, expected",
     [
         (titled("x === 1", "y === 3"), "y === 2", [Verdict.ASK]),  # a row has another title now
-        (titled("x === 1"), "y === 2", [Verdict.FAIL, Verdict.FAIL]),  # a row is gone
+        (titled("x === 1"), "y === 2", [Verdict.ASK, Verdict.ASK]),  # a row is gone
+        (titled(), "y === 2", [Verdict.FAIL, Verdict.FAIL]),  # the table is gone
     ],
 )
 def test_v1_v2_a_row_with_another_generated_name_is_a_question(own, red, expected):
@@ -161,8 +162,9 @@ def test_v1_v2_a_row_with_another_generated_name_is_a_question(own, red, expecte
     "own, red, expected",
     [
         (("T/a", "T/c"), "T/b", [Verdict.ASK]),
-        (("T/a",), "T/b", [Verdict.FAIL, Verdict.FAIL]),
-        (("T/a", "U/b"), "T/b", [Verdict.FAIL, Verdict.FAIL]),
+        (("T/a",), "T/b", [Verdict.ASK, Verdict.ASK]),
+        (("V/a",), "T/b", [Verdict.FAIL, Verdict.FAIL]),
+        (("T/a", "U/b"), "T/b", [Verdict.ASK, Verdict.ASK]),
     ],
 )
 def test_v1_v2_a_row_of_a_table_of_go_with_another_name_is_a_question(own, red, expected):

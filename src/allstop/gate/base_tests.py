@@ -12,7 +12,7 @@ from allstop.gate.change_sides import changes_settings, is_expectation, is_test_
 from allstop.gate.facts import Case, CaseStatus, ChangedFile, CheckFacts, Facts, Report
 from allstop.gate.inline_tests import has_tests
 from allstop.gate.intent import is_declared
-from allstop.gate.missing_tests import excuse, renamed
+from allstop.gate.missing_tests import excuse, is_row_of_edited, renamed
 from allstop.gate.path_kinds import is_code
 from allstop.gate.red_witness import says_missing_name
 from allstop.gate.test_text import (
@@ -111,6 +111,9 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
             )
         if says_missing_name(red.message) and (name := lost_word(facts.changes, red.message)):
             return _finding(case, red, f"deleted with {name}", Verdict.ASK, before)
+        if is_row_of_edited(facts, check, case):
+            text = "is no row of its table any more, and it fails with the new code"
+            return _finding(case, red, text, Verdict.ASK, before)
         return _finding(case, red, "deleted, and it fails with the new code", Verdict.FAIL, before)
     if own.status is CaseStatus.SKIPPED:
         text = "skipped, and it fails with the new code"

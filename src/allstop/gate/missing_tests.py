@@ -137,6 +137,14 @@ def _table(case: Case) -> str:
     return f"{package}::{name.partition('/')[0]}" if package else without_parameters(case.id)
 
 
+def is_row_of_edited(facts: Facts, check: CheckFacts, case: Case) -> bool:
+    """Whether other rows of its table still run: the table was edited, and no test deleted."""
+    own = check.own.report.cases if check.own.report else ()
+    if _has_rows(case):
+        return _rows(own, case) > 0
+    return bool(_generated(facts, (case,), case) and _generated(facts, own, case))
+
+
 def _generated(facts: Facts, cases: Sequence[Case], case: Case) -> list[Case]:
     """The tests of its edited file whose names the file doesn't have: tables make them. [] without it."""
     change = next((c for c in facts.changes if case.file and c.path == case.file), None)
@@ -245,8 +253,8 @@ def _by_file(
 
 
 def _verdict(facts: Facts, check: CheckFacts, case: Case) -> Verdict:
-    """A question if the new code would pass it or lacks its subject, or it failed before."""
-    if _file_lost_its_subject(facts, case):
+    """A question if the new code would pass it or lacks its subject, it failed before, or is a row."""
+    if _file_lost_its_subject(facts, case) or is_row_of_edited(facts, check, case):
         return Verdict.ASK
     base = check.base_tests.report.by_id.get(case.id) if _has_base(check) else None  # type: ignore[union-attr]
     if case.is_red or (base is not None and (not base.is_red or _lacks_subject(facts, base))):
