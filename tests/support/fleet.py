@@ -32,7 +32,6 @@ class Fleet:
         settings = OWN_SETTINGS.format(lease_s=lease_s)
         (home / ".config" / "allstop" / "config.toml").write_text(settings)
         person = Person(home, home / "project")
-        person.runs_here = False
         person.variables = {"ALLSTOP_STORE_URL": self.url, "ALLSTOP_SANDBOX_MODE": "off"}
         subprocess.run(["git", "clone", "-q", str(self.remote), str(person.repository)], check=True)
         self._machines[name] = person
