@@ -23,8 +23,9 @@ from allstop.core.tasks import NewTask, Status
 from support.cases import for_each
 from support.pilot_steps import BoardSteps
 from support.simulated_boards import SimulatedBoard
+from support.sweeps import short
 
-SEEDS = 50
+SEEDS = short(50, 20)
 
 
 def board_with_history(seed=1, attempts=60, **spec):
