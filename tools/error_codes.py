@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -32,22 +33,28 @@ class ErrorClass(NamedTuple):
 
 def find_errors(source: Path = ROOT / "src") -> list[Raised]:
     """Every creation of an error below `source`, in the order of files and lines."""
-    trees = {
-        file.relative_to(source).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
-        for file in sorted(source.rglob("*.py"))
+    texts = {
+        file.relative_to(source).as_posix(): file.read_text(encoding="utf-8")
+        for file in source.rglob("*.py")
     }
-    classes = _error_classes(trees)
+    trees, classes = _error_classes(texts)
     found = [each for file, tree in trees.items() for each in _raised(file, tree, classes)]
     return sorted(found)
 
 
-def _error_classes(trees: Mapping[str, ast.Module]) -> dict[str, ErrorClass]:
-    """AllstopError and all classes below it, by name."""
-    nodes = [
-        node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-    ]
+def _error_classes(
+    texts: Mapping[str, str],
+) -> tuple[dict[str, ast.Module], dict[str, ErrorClass]]:
+    """The files that name an error, and AllstopError and all classes below it by name."""
+    trees: dict[str, ast.Module] = {}
+    nodes: list[ast.ClassDef] = []
     classes = {ERROR: ErrorClass("", "", "")}
     while True:
+        names = re.compile(rf"\b(?:{'|'.join(classes)}|Refusal)\b")
+        for file, text in texts.items():
+            if file not in trees and names.search(text):
+                trees[file] = ast.parse(text)
+                nodes += [each for each in ast.walk(trees[file]) if isinstance(each, ast.ClassDef)]
         new = {
             node.name: ErrorClass(base.id, _default_code(node), _own_message(node))
             for node in nodes
@@ -55,7 +62,7 @@ def _error_classes(trees: Mapping[str, ast.Module]) -> dict[str, ErrorClass]:
             if isinstance(base, ast.Name) and base.id in classes and node.name not in classes
         }
         if not new:
-            return classes
+            return trees, classes
         classes.update(new)
 
 
