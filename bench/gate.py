@@ -38,14 +38,18 @@ import anyio
 from common import figure, sized
 from support import gate_corpus, gate_history, gate_programs, gate_runs
 
-WORKERS = 2
+WORKERS = sized(2, 1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("ecosystems", nargs="*", default=gate_corpus.ECOSYSTEMS)
     parser.add_argument(
-        "--every", type=int, default=sized(1, 120), help="take only every n-th case"
+        "ecosystems",
+        nargs="*",
+        default=gate_corpus.ECOSYSTEMS[: sized(len(gate_corpus.ECOSYSTEMS), 1)],
+    )
+    parser.add_argument(
+        "--every", type=int, default=sized(1, 1000), help="take only every n-th case"
     )
     parser.add_argument("--all", action="store_true", help="print each case")
     parser.add_argument("--repository", nargs=2, action="append", metavar=("CLONE", "RUN"))
