@@ -48,8 +48,9 @@ class Fleet:
         for machine in self.machines:  # agents leave their lines outside of a box
             machine.variables["ALLSTOP_SANDBOX_MODE"] = "off"
         self.machines.agent(AGENT.format(place=self.place), SETTINGS)
+        clerk = self.machines.clerk(self.first)
         for task in TASKS:
-            self.first.allstop("add", f"Do {task}", "--id", task)
+            clerk.allstop("add", f"Do {task}", "--id", task)
         self.control = self.first.start("run")
         self.workers = [m.start("worker", "--slots", "2") for m in (self.second, self.third)]
         both = {self.second.name, self.third.name}

@@ -268,6 +268,13 @@ class Machines:
             (machine.home / ".config" / "allstop" / "config.toml").write_text(settings)
         return machine
 
+    def clerk(self, machine):
+        """A machine's user whose commands run here, and reach the server by its socket."""
+        clerk = Person(machine.home, machine.repository)
+        url = self.server.url(self.database)
+        clerk.variables = {**machine.variables, "ALLSTOP_STORE_URL": url}
+        return clerk
+
     def agent(self, text, settings):
         """Configure `text`, a shell script, as the agent of a fleet's machines."""
         first, *others = self.all
