@@ -1,5 +1,6 @@
 """People set up, try and use a real ACP agent, offline."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,10 +9,9 @@ import sys
 import anyio
 import pytest
 
-from adapters.agents.acp.launch_claude import install, variables
+from adapters.agents.acp.launch_claude import install, readable, variables
 from adapters.agents.claude_code.launch_claude import bash, came_back, write
 from allstop.testing.model_server import Protocol, envelope, model_server
-from support.agent_programs import program
 from support.person import MERGE_AT_ONCE, at_home
 from support.sleepers import alive, begun, until
 
@@ -36,9 +36,11 @@ def person(tmp_path):
 
 def sets_up(person, server, more="", names=("it",)):
     """Write the person's own settings file, which may set base_url."""
-    env = "\n".join(f'{k} = "{v}"' for k, v in variables(server.anthropic_url).items())
+    folder = person.home / "bin"
+    own = variables(server.anthropic_url, folder)
+    env = "\n".join(f'{name} = "{value}"' for name, value in own.items())
     agents = "".join(AGENT.format(name=name, env=env) for name in names)
-    claude = f'[sandbox]\nread = ["{program("claude")}"]\n'
+    claude = f"[sandbox]\nread = {json.dumps(readable(folder))}\n"
     file = person.home / ".config" / "allstop" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(agents + claude + MERGE_AT_ONCE + more)

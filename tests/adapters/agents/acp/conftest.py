@@ -4,13 +4,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from adapters.agents.acp.launch_claude import Bench
+from adapters.agents.acp.launch_claude import Bench, install, readable
 from allstop.adapters.processes.launcher import ProcessLauncher
 from allstop.adapters.processes.sandbox.boxed_program import boxed
 from allstop.adapters.processes.sandbox.host_tools import this_host
 from allstop.adapters.processes.sandbox_probe import BOXED
 from allstop.ports import Box
-from support.agent_programs import program
 
 
 @pytest.fixture
@@ -27,11 +26,12 @@ def launcher(tmp_path, anyio_backend):
 def place(tmp_path):
     for name in ("home", "work"):
         (tmp_path / name).mkdir(mode=0o700)
+    install(tmp_path / "bin")
     return Box(
         home=str(tmp_path / "home"),
         workspace=str(tmp_path / "work"),
         at="/project",
-        read=(str(program("claude")),),
+        read=readable(tmp_path / "bin"),
     )
 
 

@@ -29,18 +29,41 @@ QUIET = {
 }
 
 
+CLAUDE = """\
+#!/bin/sh
+if [ "$1" = auth ]; then
+    echo '{{"loggedIn": true, "authMethod": "api_key", "apiProvider": "firstParty"}}'
+else
+    exec '{claude}' "$@"
+fi
+"""
+"""The real Claude Code, except for who is logged in.
+
+The agent asks that twice in each turn, for a message that Allstop doesn't read, and each time
+starts a Claude Code for it.
+"""
+
+
 def install(folder: Path) -> Path:
-    """Install the real agent on a PATH, with the node it needs."""
+    """Install the real agent on a PATH, with the node and the Claude Code it needs."""
     folder.mkdir(exist_ok=True)
     for name, real in (("claude-agent-acp", "claude-acp"), ("node", "node")):
         if not (folder / name).exists():
             (folder / name).symlink_to(program(real))
+    claude = folder / "claude"
+    claude.write_text(CLAUDE.format(claude=program("claude")))
+    claude.chmod(0o755)
     return folder / "claude-agent-acp"
 
 
-def variables(url: str) -> dict[str, str]:
+def readable(folder: Path) -> tuple[str, ...]:
+    """What the real agent's box must have besides it, if it was installed in this folder."""
+    return str(program("claude")), str(folder / "claude")
+
+
+def variables(url: str, folder: Path) -> dict[str, str]:
     """The real agent's variables: its model's URL and its Claude Code."""
-    own = {"ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_EXECUTABLE": str(program("claude"))}
+    own = {"ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_EXECUTABLE": str(folder / "claude")}
     return {**QUIET, **own}
 
 
@@ -56,8 +79,9 @@ class Bench:
     async def agent(self, answers, **more):
         """The real agent with a model that gives these answers."""
         self.server = await self._open.enter_async_context(model_server(answers))
-        env = {**DEFAULT_ENV["claude-agent-acp"], **variables(self.server.anthropic_url)}
-        argv = (str(install(self._tmp / "bin")),)
+        folder = self._tmp / "bin"
+        own = variables(self.server.anthropic_url, folder)
+        env, argv = {**DEFAULT_ENV["claude-agent-acp"], **own}, (str(folder / "claude-agent-acp"),)
         return self._made(argv=argv, key=KEY, key_name="ANTHROPIC_API_KEY", env=env, **more)
 
     def peer(self, scenario, **more):
