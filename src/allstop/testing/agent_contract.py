@@ -97,21 +97,16 @@ def turn(
 
 
 class AgentContract:
-    async def test_k10_it_answers(self, agents: Agents, place: Box | None) -> None:
-        """K10: a successful turn is TurnDone with the agent's text."""
-        result = await agents(Behaviour.SAYS_WORD).take_turn(turn(place), RecordingWatch())
+    async def test_k10_it_answers_and_is_shown_while_it_happens(
+        self, agents: Agents, place: Box | None
+    ) -> None:
+        """K10: a successful turn is TurnDone with the agent's text, which was shown live before."""
+        watch = RecordingWatch()
+
+        result = await agents(Behaviour.SAYS_WORD).take_turn(turn(place), watch)
 
         assert isinstance(result, TurnDone)
         assert result.text.strip() == "zebra"
-
-    async def test_k10_it_is_shown_while_it_happens(
-        self, agents: Agents, place: Box | None
-    ) -> None:
-        """K10: the agent's text is shown live before the turn ends."""
-        watch = RecordingWatch()
-
-        await agents(Behaviour.SAYS_WORD).take_turn(turn(place), watch)
-
         assert "zebra" in "".join(live.text for live in watch.lives)
 
     async def test_the_whole_prompt_arrives(self, agents: Agents, place: Box | None) -> None:

