@@ -118,13 +118,12 @@ async def test_g6_a_long_limit_ends_the_turn_and_holds_the_account(person, agent
     async with model_server([Say(error=limited)]) as server:
         sets_up(person, server, GATEWAY)
         process = start(person, "run", "Wait", "--agent", agent)
-        with anyio.fail_after(60):
+        await until(lambda: holds.exists() and "rate_limited" in holds.read_text())
+        with anyio.fail_after(60):  # it is recorded right after
             while "rate limited: Slow down" not in await allstop(person, "log", "T1", code=None):
                 pass
         await allstop(person, "stop")
         await anyio.to_thread.run_sync(process.communicate)
-
-    assert "rate_limited" in holds.read_text()
     assert len(server.requests) == 1
 
 

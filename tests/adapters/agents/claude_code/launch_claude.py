@@ -17,7 +17,7 @@ from allstop.testing.model_server import Call, ErrorReply, ModelServer, Say, mod
 from support.agent_programs import program
 
 KEY = "sk-ant-dummy-key"
-BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
+BEATS = "while :; do echo beat >>beat.txt; sleep 0.05; done"
 
 
 def bash(command, **more):

@@ -11,7 +11,7 @@ from allstop.testing.model_server import Call, ModelServer, Say, model_server
 from support.agent_programs import program
 
 KEY = "sk-zebra-0123456789"
-BEATS = "while :; do echo beat >>beat.txt; sleep 0.01; done"
+BEATS = "while :; do echo beat >>beat.txt; sleep 0.05; done"
 
 
 class Stage:
