@@ -13,6 +13,7 @@ import pytest
 from adapters.agents.claude_code import launch_claude
 from adapters.agents.codex import launch_codex
 from allstop.testing.model_server import Call, Fault, Protocol, Say, envelope, model_server
+from support import lean_python
 from support.agent_programs import program
 from support.person import MERGE_AT_ONCE
 from support.sleepers import alive, begun, until, wake
@@ -66,8 +67,8 @@ def work(asked, command):
     return DONE if launch_codex.outputs(asked) else launch_codex.run(command)
 
 
-async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
-    """K9, B5: three tasks each, side by side, all checked and merged."""
+async def test_k9_a_board_of_four_tasks_by_codex_and_claude(person):
+    """K9, B5: two tasks each, side by side, all checked and merged."""
 
     def answer(asked):
         number = re.findall(r"Write file (\d)", asked.user)[-1]  # others are in git's log
@@ -77,16 +78,16 @@ async def test_k9_a_board_of_six_tasks_by_codex_and_claude(person):
         check = '[[verification.commands]]\nname = "any"\nrun = "ls file*.txt"\n'
         person.write("allstop.toml", check)
         sets_up(person, server)
-        for number in range(1, 7):
+        for number in range(1, 5):
             agent = ("codex", "claude")[number % 2]
             await allstop(person, "add", f"Write file {number}", "--agent", agent)
         said = await allstop(person, "run", "--parallel", "2")
         protocols = {asked.protocol for asked in server.requests}
 
-    assert "6 verified, 0 failed, 0 remaining" in said
+    assert "4 verified, 0 failed, 0 remaining" in said
     assert protocols == {Protocol.RESPONSES, Protocol.MESSAGES}
     files = person.git("ls-tree", "--name-only", "main").split()
-    assert [f"file{n}.txt" in files for n in range(1, 7)] == [True] * 6
+    assert [f"file{n}.txt" in files for n in range(1, 5)] == [True] * 4
     assert not (person.home / ".codex").exists()
     assert not (person.home / ".claude").exists()
 
@@ -347,7 +348,7 @@ COMMANDS = (
     "python3 -m unittest -q",
     "python3 -c 'import os, sys; print(os.path.realpath(sys.prefix))' >python{n}.txt",
     "pytest -q",
-    "npm test && npm test --silent >node{n}.txt",
+    "npm test --silent >node{n}.txt && cat node{n}.txt",
     "make",
     "./run.sh",
     "cat >notes{n}.txt <<'EOF'\nfirst\nsecond\nEOF",
@@ -400,17 +401,19 @@ async def test_k9_codex_and_claude_work_unattended_in_a_sandbox(person):
         2 * len(TASKS)
     )
     for number in TASKS:
-        assert person.git("show", f"main:python{number}.txt") == os.path.realpath(sys.prefix)
+        assert person.git("show", f"main:python{number}.txt") == os.path.realpath(
+            lean_python.folder().parent
+        )
         assert person.git("show", f"main:node{number}.txt").endswith(str(program("node")))
 
 
 def lays_out_tools(person):
-    """The Python of these tests as a version of pyenv, behind shims, and a Node as nvm has it."""
+    """A Python as a version of pyenv, behind shims, and a Node as nvm has it."""
     home = person.home
     versions, shims = home / ".pyenv" / "versions", home / ".pyenv" / "shims"
     for folder in (versions, shims):
         folder.mkdir(parents=True)
-    (versions / "mine").symlink_to(sys.prefix)
+    (versions / "mine").symlink_to(lean_python.folder().parent)
     (home / ".pyenv" / "version").write_text("mine\n")
     for name in ("python3", "pytest"):
         (shims / name).write_text("#!/bin/sh\nexec pyenv exec nothing\n")
