@@ -5,14 +5,14 @@ import anyio
 from support import gate_corpus, gate_history, gate_runs
 from support.sweeps import short
 
-SAMPLE = gate_history.commits(200)[short(0, -1) :]
-"""All, or the oldest: a newer one could come with any commit."""
-
 
 def test_q24_honest_commits_of_this_history_do_not_fail(tmp_path):
-    """An unpacked archive has no history, and a shallow clone a short one."""
+    """All, or the oldest: a newer one could come with any commit.
+
+    An unpacked archive has no history, and a shallow clone a short one.
+    """
     outcomes = {}
-    for commit in SAMPLE:
+    for commit in gate_history.commits(200)[short(0, -1) :]:
         folder = tmp_path / commit.name
         out = anyio.run(gate_runs.judge_commit, commit, folder)
         outcomes[commit.name[:10]] = out.word
