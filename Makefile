@@ -67,7 +67,7 @@ soak: ## the long forms of the fault suites; takes hours
 	@$(BIN)/python hatch_build.py
 	@TEST_SEEDS=$${TEST_SEEDS:-10000} TEST_KILLS=$${TEST_KILLS:-1000} \
 	  TEST_EXAMPLES=soak \
-	  tools/suite -o timeout=14400 $(ARGS)
+	  tools/suite -o timeout=14400 -o faulthandler_timeout=0 $(ARGS)
 
 docs: ## write the generated pages of docs/reference again
 	@tools/environment dev

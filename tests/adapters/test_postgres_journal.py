@@ -172,7 +172,7 @@ async def test_z5_many_writers_lose_nothing_while_the_server_restarts(own_postgr
 async def test_z5_a_claim_whose_answer_was_lost_is_had(through, proxy):
     """The server has given it when the connection ends: the repeat finds it there."""
     await through.append(Entry("a", OPENED))
-    proxy.lose_answer_to(b"allstop.claim")
+    proxy.lose_answer_to(b"allstop.claim(")
 
     async with through.claim("a"):
         await through.append(Entry("a", said("x")), expect=Cursor("a", 1, 0))
@@ -184,7 +184,7 @@ async def test_z5_a_claim_that_may_have_arrived_is_given_back(
     """Else nobody would drive the run as long as this process lives."""
     await lasting.append(Entry("a", OPENED))
     async with lasting.claim("b"):  # starts its signs of life
-        proxy.lose_answer_to(b"allstop.claim", then_cut=True)
+        proxy.lose_answer_to(b"allstop.claim(", then_cut=True)
         with pytest.raises(StoreUnreachableError):
             await lasting._take("a")
         assert "a" in opened(postgres.url(database)).holders()
