@@ -185,6 +185,22 @@ def test_v1_v2_a_row_of_a_table_of_go_with_another_name_is_a_question(own, red, 
     assert [each.verdict for each in found] == expected
 
 
+def test_v1_v2_a_declared_file_covers_tests_whose_report_names_no_files():
+    case = Case(id="pkg::TestA", status=F, message="a_test.go:3: got 1")
+    text = "package a\n\nfunc TestA(t *testing.T) {\n\tcheck(1)\n}\n"
+    given = facts(
+        change("null_test.go", text, "package a\n"),
+        own=Run(passed=True, code=0, report=Report()),
+        target=Run(passed=True, report=Report(cases=(replace(case, status=P, message=""),))),
+        base_tests=Run(passed=False, code=1, report=Report(cases=(case,))),
+        may_change=("null_test.go",),
+    )
+
+    found = [*missing_tests.findings(given), *base_tests.findings(given)]
+
+    assert [each.verdict for each in found] == [Verdict.NOTE, Verdict.NOTE]
+
+
 LEGACY = "from a import legacy\n\n\ndef test_g():\n    assert legacy.g(2) == 4\n"
 
 

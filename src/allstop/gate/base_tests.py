@@ -95,7 +95,8 @@ def _of_test(facts: Facts, check: CheckFacts, case: Case, red: Case) -> Finding 
     change = _file_of(facts, case)
     before = text_of_test(change.before or "", case.id) if change else ""
     after = text_of_test(change.after or "", case.id) if change else ""
-    if is_declared(facts.intent.may_change, case.file, case.id, text=before):
+    path = case.file or (change.path if change else "")  # reports of Go name no files
+    if is_declared(facts.intent.may_change, path, case.id, text=before):
         return _finding(case, red, "changed as declared", Verdict.NOTE, before, after)
     moved = {each.old_path: each.path for each in facts.changes if each.old_path}
     own = check.own.report.by_id.get(renamed(case, moved)) if check.own.report else None

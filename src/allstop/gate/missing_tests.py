@@ -167,12 +167,20 @@ def _symbol_gone(facts: Facts, case: Case) -> bool:
 
 def _old_text(facts: Facts, case: Case) -> str:
     """The test's text on the target, if its file has changed."""
+    return next((text for _, text in _old_places(facts, case)), "")
+
+
+def _old_path(facts: Facts, case: Case) -> str:
+    """The changed file in which the target has the test, where the report names none."""
+    return next((path for path, _ in _old_places(facts, case)), "")
+
+
+def _old_places(facts: Facts, case: Case) -> Iterator[tuple[str, str]]:
     for change in facts.changes:
         path = change.old_path or change.path
         is_here = path == case.file or (not case.file and is_test(path))
         if is_here and (text := text_of_test(change.before or "", case.id)):
-            return text
-    return ""
+            yield path, text
 
 
 def _assertions_elsewhere(facts: Facts, case: Case) -> bool:
@@ -232,8 +240,9 @@ def _by_file(
     groups: dict[tuple[str, Verdict, bool], list[Case]] = {}
     for case in cases:
         text, home = _old_text(facts, case), _deleted_home(facts, case)
-        declared = is_declared(facts.intent.may_change, case.file, case.id, text=text) or (
-            home is not None and is_declared(facts.intent.may_change, home.path, case.id)
+        may_change, path = facts.intent.may_change, case.file or _old_path(facts, case)
+        declared = is_declared(may_change, path, case.id, text=text) or (
+            home is not None and is_declared(may_change, home.path, case.id)
         )
         verdict = Verdict.NOTE if declared else _verdict(facts, check, case)
         groups.setdefault((case.file or check.name, verdict, declared), []).append(case)
