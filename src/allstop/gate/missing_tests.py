@@ -140,8 +140,8 @@ def _table(case: Case) -> str:
 def is_row_of_edited(facts: Facts, check: CheckFacts, case: Case) -> bool:
     """Whether other rows of its table still run: the table was edited, and no test deleted."""
     own = check.own.report.cases if check.own.report else ()
-    if _has_rows(case):
-        return _rows(own, case) > 0
+    if _has_rows(case) and _rows(own, case) > 0:
+        return True
     return bool(_generated(facts, (case,), case) and _generated(facts, own, case))
 
 
