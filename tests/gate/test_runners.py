@@ -1,7 +1,7 @@
 """V1: the runner that a check command starts is recognised."""
 
-from allstop.gate.facts import Runner
-from allstop.gate.runners import can_select, find, with_tests
+from allstop.gate.facts import Runner, TestCommand
+from allstop.gate.runners import can_select, find, with_tests, without_tracebacks
 from support.cases import for_each
 
 FILES = {
@@ -96,3 +96,12 @@ def test_v12_some_packages_of_go_are_chosen(tests, chosen):
 @for_each("command", ["cd x && pytest", "make check", "npm test", "go test ./in", "pytest | tee x"])
 def test_v12_a_command_that_runs_everything(command):
     assert not can_select(find(command, FILES))
+
+
+def test_v4_the_run_with_twisted_tests_prints_no_tracebacks():
+    quiet = without_tracebacks(TestCommand(runner=Runner.PYTEST, run="pytest -q"))
+    same = without_tracebacks(TestCommand(runner=Runner.GO, run="go test ./..."))
+
+    assert quiet.splitlines()[0].endswith('--tb=no"')
+    assert quiet.splitlines()[1:] == ["pytest -q"]
+    assert same == "go test ./..."

@@ -233,6 +233,8 @@ class _Round:
         elif variant.tests and runners.can_select(command):
             words = runners.with_tests(command, variant.tests, await self._known())
             command = replace(command, run=words)
+        if what.startswith(CANARY):
+            command = replace(command, run=runners.without_tracebacks(command))
         async with self._limiter:
             self._say(each, what)
             async with self._clone(variant, on_target=on_target) as place:

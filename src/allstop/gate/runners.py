@@ -174,6 +174,13 @@ def is_plain(command: TestCommand) -> bool:
     return found is not None and not re.match(r"\s*cd\b", command.run)
 
 
+def without_tracebacks(command: TestCommand) -> str:
+    """The same run without tracebacks: where very many tests must fail, these take most of the time."""
+    if command.runner is not Runner.PYTEST:
+        return command.run
+    return 'export PYTEST_ADDOPTS="${PYTEST_ADDOPTS-} --tb=no"\n' + command.run
+
+
 def with_tests(command: TestCommand, tests: Sequence[str], known: Iterable[str]) -> str:
     """The command with these test files instead of its own; its options stay.
 
