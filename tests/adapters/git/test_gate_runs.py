@@ -404,3 +404,13 @@ async def test_v12_runs_that_share_a_network_follow_one_another(suite):
     assert len(suite.ran) > OWN_AND_TARGET + 2
     assert suite.most_at_once == 1
     assert worst(done).get("fail") is None
+
+
+async def test_v1_paths_outside_the_tree_have_no_text(repo):
+    """A report of the work may name any path."""
+    await repo.worked("echo x >x")
+    work = await repo.candidate()
+    odd = ["../x", "/etc/passwd", "./x", "", "a//b", "a\nb", "x/../x"]
+
+    assert await repo.workspaces.texts(work.commit, [*odd, "x"]) == {"x": "x\n"}
+    assert await repo.workspaces.texts(work.commit, odd) == {}

@@ -136,7 +136,11 @@ def _changed_file(raw: RawChange, old_path: str, texts: Mapping[str, bytes]) -> 
 
 
 async def texts_of(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, str]:
-    """Return those files of a commit that exist, are text and not too large."""
+    """Return those files of a commit that exist, are text and not too large.
+
+    The paths may come from reports, so from the work: git would fail at one outside the tree.
+    """
+    paths = [path for path in paths if _is_inside(path)]
     found = await repository.look_up(*(f"{commit}:{path}" for path in paths))
     blobs = {path: info.name for path, info in zip(paths, found, strict=True) if info}
     texts = await _read(repository, list(dict.fromkeys(blobs.values())))
@@ -145,6 +149,10 @@ async def texts_of(repository: Repository, commit: str, paths: Sequence[str]) ->
         with suppress(KeyError, UnicodeDecodeError):
             shown[path] = texts[blob].decode()
     return shown
+
+
+def _is_inside(path: str) -> bool:
+    return "\n" not in path and not {"", ".", ".."}.intersection(path.split("/"))
 
 
 def _tests_differently(raw: RawChange, texts: Mapping[str, bytes]) -> bool:
