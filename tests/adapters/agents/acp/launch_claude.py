@@ -37,10 +37,10 @@ else
     exec '{claude}' "$@"
 fi
 """
-"""The real Claude Code, except for who is logged in.
+"""Starts the real Claude Code, but answers `claude auth status` by itself.
 
-The agent asks that twice in each turn, for a message that Allstop doesn't read, and each time
-starts a Claude Code for it.
+The ACP agent runs that command twice in each turn, for a message that Allstop doesn't read. Each
+run would start another Claude Code.
 """
 
 
